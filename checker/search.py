@@ -1,0 +1,73 @@
+"""What every engine is asked and how: limits, progress, and the choice of an engine by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from checker.outcome import Outcome
+from model.system import System
+from specs.property import Property
+
+ENGINES = ("memory", "spark")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a batch.  Units: seconds since the start, bytes."""
+
+    level: int
+    frontier: int
+    generated: int
+    distinct: int
+    seconds: float
+    memory_bytes: int
+    expanded: int = 0
+
+
+class Reporter(Protocol):
+    """Told how far a search is; called from the driving process only."""
+
+    def __call__(self, progress: Progress) -> None: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What cuts a search short.  Units: seconds, bytes, levels; None is no limit."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+    depth: int | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search.  `keep_going` asks for every verdict instead of stopping at the first violation."""
+
+    limits: Limits = field(default_factory=Limits)
+    workers: int | None = None
+    symmetry: bool = False
+    keep_going: bool = False
+    state_dir: Path | str | None = None
+    resume: bool = False
+    spark_master: str | None = None
+    spark_conf: tuple[tuple[str, str], ...] = ()
+
+
+def explore(
+    system: System,
+    properties: Sequence[Property] = (),
+    options: Options | None = None,
+    reporter: Reporter | None = None,
+    engine: str = "memory",
+) -> Outcome:
+    """Every reachable state of the system, level by level, and a verdict per property and configuration.
+
+    Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
+    """
+    module = importlib.import_module(f"checker.{engine}")
+    found: Outcome = module.explore(system, properties, options or Options(), reporter)
+    return found

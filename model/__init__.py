@@ -1,0 +1,1 @@
+"""What Kafka does: the replication protocol as guarded actions over a finite state."""

@@ -1,0 +1,193 @@
+"""The closed vocabulary in which a protocol is written once and read by several interpreters.
+
+A protocol is a tuple of `Action`s over `Field`s.  An action is one generator function: it yields its
+named guard clauses first and then assigns to the state; the assignments run only where every clause
+held.  Values are of a kind that the function does not know (a Python int, a NumPy column, a Z3 term),
+so it combines them with arithmetic, comparison and the four primitives of `Primitives` only.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Protocol
+
+Value = Any
+"""A state value of whatever kind the interpreter reads: int, column, term or strict value."""
+
+NOBODY = -1
+"""The value of a replica-valued field that names no replica."""
+
+
+class ModelError(Exception):
+    """The model itself is wrong: a value outside its declared bounds, an unknown field."""
+
+
+class Primitives(Protocol):
+    """What an interpreter must supply; everything else is Python's own arithmetic and comparison."""
+
+    def all_of(self, *conditions: Value) -> Value: ...
+    def any_of(self, *conditions: Value) -> Value: ...
+    def not_(self, condition: Value) -> Value: ...
+    def ite(self, condition: Value, then: Value, otherwise: Value) -> Value: ...
+
+
+@dataclass(frozen=True)
+class Field:
+    """A declared state variable: a scalar, or an array over named axes.
+
+    Units: `low` and `high` are inclusive bounds of each element.  `kind` is `number`, `flag` (a
+    boolean) or `replica` (a replica's index, or `NOBODY`).  A `frozen` field is configuration: it is
+    read like the others and never assigned.
+    """
+
+    name: str
+    low: int = 0
+    high: int = 1
+    axes: tuple[str, ...] = ()
+    kind: str = "number"
+    frozen: bool = False
+
+
+def flag(name: str, *axes: str, frozen: bool = False) -> Field:
+    """A boolean field."""
+    return Field(name, 0, 1, axes, "flag", frozen)
+
+
+def number(name: str, low: int, high: int, *axes: str, frozen: bool = False) -> Field:
+    """A bounded integer field."""
+    return Field(name, low, high, axes, "number", frozen)
+
+
+def replica_id(name: str, replicas: int, *axes: str) -> Field:
+    """A field that names a replica or nobody."""
+    return Field(name, NOBODY, replicas - 1, axes, "replica")
+
+
+Clauses = Generator[tuple[str, Value], None, None]
+"""What an action yields: a clause's name and its condition."""
+
+BOUND = "bound:"
+"""Prefix of a clause that only keeps the exploration finite; it is no part of the protocol."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """A named guarded step with finite parameters.
+
+    `parameters` maps each parameter to the axis it ranges over, or to an integer range length read
+    from the sizes.  `where` leaves out combinations that make no sense (a replica fetching from
+    itself).  `fault` names the budget that the step spends, if it is a failure.
+    """
+
+    name: str
+    body: Callable[..., Clauses]
+    parameters: Mapping[str, str]
+    where: Callable[..., bool] | None = None
+    says: str = ""
+    fault: str | None = None
+
+    def arguments(self, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+        """Every combination of parameter values, in order."""
+        for values in product(*(range(sizes[axis]) for axis in self.parameters.values())):
+            chosen = dict(zip(self.parameters, values, strict=True))
+            if self.where is None or self.where(**chosen):
+                yield chosen
+
+    @property
+    def source(self) -> tuple[str, int]:
+        """File and first line of the body, for reports."""
+        code = inspect.unwrap(self.body).__code__
+        return code.co_filename, code.co_firstlineno
+
+
+def action(
+    where: Callable[..., bool] | None = None, says: str = "", fault: str | None = None, **parameters: str
+) -> Callable[[Callable[..., Clauses]], Action]:
+    """Declare a generator function as an action; keyword arguments name its parameters' axes.
+
+    `says` is the sentence in Kafka's words, with the parameters in braces.
+    """
+
+    def declare(body: Callable[..., Clauses]) -> Action:
+        return Action(body.__name__, body, parameters, where, says, fault)
+
+    return declare
+
+
+def different(**replicas: int) -> bool:
+    """True when all arguments differ: the usual `where` of an action between two replicas."""
+    return len(set(replicas.values())) == len(replicas)
+
+
+Configuration = Mapping[str, Any]
+"""Configuration keys of the command line contract and their parsed values."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A protocol: its state, its initial states, its actions.
+
+    `initial` gives the assignments of the fields that are not frozen, as `{name: value}` with nested
+    lists for arrays; fields that are left out start at zero, False or `NOBODY`.  `frozen` maps each
+    frozen field to its value under a configuration.
+    """
+
+    name: str
+    summary: str
+    keys: tuple[str, ...]
+    sizes: Callable[[Configuration], Mapping[str, int]]
+    fields: Callable[[Configuration], Iterable[Field]]
+    initial: Callable[[Configuration], Iterable[Mapping[str, Any]]]
+    actions: tuple[Action, ...]
+    guarantees: tuple[str, ...] = ()
+    frozen: Mapping[str, Callable[[Configuration], int]] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    symmetric: Callable[[Configuration], bool] = lambda configuration: True
+    normalise: Callable[[Any, Any], None] | None = None
+    source: str = ""
+
+    def differing(self, name: str, summary: str, *, replacing: Mapping[str, Action] | None = None, **changes: Any) -> Model:
+        """This model with some actions replaced by name, or with other attributes changed.
+
+        Errors: `ModelError` when an action to replace does not exist.
+        """
+        swaps = dict(replacing or {})
+        unknown = set(swaps) - {each.name for each in self.actions}
+        if unknown:
+            raise ModelError(f"{name} replaces unknown actions {sorted(unknown)} of {self.name}")
+        actions = tuple(swaps.get(each.name, each) for each in self.actions)
+        return replace(self, name=name, summary=summary, **({"actions": actions} | changes))
+
+
+def at(k: Primitives, vector: list[Value], index: Value) -> Value:
+    """The element of `vector` at a state-valued index; the last element where the index is beyond it."""
+    chosen = vector[-1]
+    for position in range(len(vector) - 2, -1, -1):
+        chosen = k.ite(index == position, vector[position], chosen)
+    return chosen
+
+
+def count(k: Primitives, conditions: Iterable[Value]) -> Value:
+    """How many of the conditions hold."""
+    total: Value = 0
+    for condition in conditions:
+        total = k.ite(condition, 1, 0) + total
+    return total
+
+
+def smaller(k: Primitives, left: Value, right: Value) -> Value:
+    """The smaller of two numbers."""
+    return k.ite(left < right, left, right)
+
+
+def larger(k: Primitives, left: Value, right: Value) -> Value:
+    """The larger of two numbers."""
+    return k.ite(left > right, left, right)
+
+
+def implies(k: Primitives, condition: Value, consequence: Value) -> Value:
+    """Logical implication."""
+    return k.any_of(k.not_(condition), consequence)

@@ -1,0 +1,290 @@
+"""A model bound to sizes and configurations: slots, action instances and the packing of states.
+
+A state is a tuple of ints, one per *slot* (a scalar field, or one element of an array field), in
+the order of `System.slots`.  Packing puts each slot that can vary into bits of 64-bit words; a slot
+that has one possible value (most configuration) takes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, ModelError, Value
+
+State = tuple[int, ...]
+Words = tuple[int, ...]
+WORD_BITS = 64
+USABLE_BITS = 63
+"""One bit of the first word stays free, so that a word of all ones is never a state."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One packed element of the state.
+
+    Units: `low`/`high` inclusive; `word`, `shift`, `bits` place it; `bits == 0` means constant `low`.
+    """
+
+    name: str
+    field: Field
+    index: tuple[int, ...]
+    low: int
+    high: int
+    word: int
+    shift: int
+    bits: int
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.bits) - 1
+
+    @property
+    def is_constant(self) -> bool:
+        return self.bits == 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """An action with its arguments: one way to leave a state."""
+
+    action: Action
+    arguments: Mapping[str, int]
+
+    def run(self, k: Any, view: View) -> Clauses:
+        return self.action.body(k, view, **self.arguments)
+
+    @property
+    def label(self) -> str:
+        inside = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"{self.action.name}({inside})"
+
+
+class View:
+    """Attribute access to a state for actions and properties: `s.leader_epoch[replica]`.
+
+    Interpreters supply `_read(slot)` and `_write(slot, value)`.  A read after a write in the same action
+    sees the new value.
+    """
+
+    __slots__ = ("_system",)
+
+    def __init__(self, system: System) -> None:
+        object.__setattr__(self, "_system", system)
+
+    def _read(self, slot: int) -> Value:
+        raise NotImplementedError
+
+    def _write(self, slot: int, value: Value) -> None:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            base, shape = self._system.places[name]
+        except KeyError:
+            raise ModelError(f"{self._system.model.name} has no field {name!r}") from None
+        return Vector(self, base, shape) if shape else self._read(base)
+
+    def __setattr__(self, name: str, value: Value) -> None:
+        base, shape = self._system.places[name]
+        if shape:
+            raise ModelError(f"{name!r} is an array: assign its elements")
+        self._write(base, value)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The sizes of the axes, for loops over replicas and offsets."""
+        sizes: Mapping[str, int] = self._system.sizes
+        return sizes
+
+
+class Vector:
+    """An array field, or a row of one, seen through a view."""
+
+    __slots__ = ("_base", "_shape", "_view")
+
+    def __init__(self, view: View, base: int, shape: tuple[int, ...]) -> None:
+        self._view, self._base, self._shape = view, base, shape
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def _stride(self) -> int:
+        stride = 1
+        for length in self._shape[1:]:
+            stride *= length
+        return stride
+
+    def __getitem__(self, index: int) -> Any:
+        if not 0 <= index < self._shape[0]:
+            raise IndexError(index)
+        base = self._base + index * self._stride()
+        return Vector(self._view, base, self._shape[1:]) if len(self._shape) > 1 else self._view._read(base)
+
+    def __setitem__(self, index: int, value: Value) -> None:
+        if len(self._shape) != 1 or not 0 <= index < self._shape[0]:
+            raise ModelError(f"bad assignment at index {index} of an array of shape {self._shape}")
+        self._view._write(self._base + index, value)
+
+
+@dataclass(frozen=True)
+class System:
+    """A model with sizes and one or more configurations that share them.
+
+    `disabled` names guard clauses that are switched off, as `(action, clause)`.
+    """
+
+    model: Model
+    configurations: tuple[Configuration, ...]
+    disabled: frozenset[tuple[str, str]] = frozenset()
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        found = [dict(self.model.sizes(each)) for each in self.configurations]
+        if any(each != found[0] for each in found):
+            raise ModelError("configurations of one system must agree on sizes")
+        return found[0]
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(self.model.fields(self.configurations[0]))
+
+    def _domain(self, declared: Field) -> tuple[int, int]:
+        """Bounds of a field in this system; configuration narrows a frozen one to its values."""
+        if not declared.frozen:
+            return declared.low, declared.high
+        values = [int(self.model.frozen[declared.name](each)) for each in self.configurations]
+        for value in values:
+            if not declared.low <= value <= declared.high:
+                raise ModelError(f"{declared.name} = {value} is outside {declared.low}..{declared.high}")
+        return min(values), max(values)
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """Every element of the state, packed first fit: replica by replica, so that one stays in one word."""
+        shapes = [(each, tuple(self.sizes[axis] for axis in each.axes)) for each in self.fields]
+        elements = [(each, index) for each, shape in shapes for index in product(*map(range, shape))]
+        order = sorted(range(len(elements)), key=lambda i: _packing_group(*elements[i]))
+        used: list[int] = [0]
+        placed: dict[int, Slot] = {}
+        for position in order:
+            declared, index = elements[position]
+            low, high = self._domain(declared)
+            bits = (high - low).bit_length()
+            word = next((w for w, taken in enumerate(used) if taken + bits <= USABLE_BITS), len(used))
+            if word == len(used):
+                used.append(0)
+            name = declared.name + "".join(f"[{i}]" for i in index)
+            placed[position] = Slot(name, declared, index, low, high, word, used[word] if bits else 0, bits)
+            used[word] += bits
+        return tuple(placed[position] for position in range(len(elements)))
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, tuple[int, ...]]]:
+        """Field name to (first slot, shape)."""
+        found: dict[str, tuple[int, tuple[int, ...]]] = {}
+        base = 0
+        for declared in self.fields:
+            shape = tuple(self.sizes[axis] for axis in declared.axes)
+            found[declared.name] = (base, shape)
+            length = 1
+            for size in shape:
+                length *= size
+            base += length
+        return found
+
+    @cached_property
+    def words(self) -> int:
+        """How many 64-bit words a packed state takes."""
+        return 1 + max(slot.word for slot in self.slots)
+
+    @cached_property
+    def bits(self) -> int:
+        """How many bits of a packed state carry information."""
+        return sum(slot.bits for slot in self.slots)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """Every action with every combination of its arguments."""
+        return tuple(Step(each, args) for each in self.model.actions for args in each.arguments(self.sizes))
+
+    def configured(self, configuration: Configuration, values: Mapping[str, Any]) -> State:
+        """A state from nested field values; frozen fields come from the configuration."""
+        state: list[int] = []
+        for declared in self.fields:
+            shape = tuple(self.sizes[axis] for axis in declared.axes)
+            if declared.frozen:
+                given: Any = self.model.frozen[declared.name](configuration)
+            else:
+                given = values.get(declared.name, NOBODY if declared.kind == "replica" else max(declared.low, 0))
+            for index in product(*map(range, shape)):
+                state.append(int(_element(given, index)))
+        return self.checked(tuple(state))
+
+    def initial_states(self) -> list[tuple[int, State]]:
+        """Initial states with the number of the configuration that each belongs to."""
+        return [
+            (number, self.configured(each, values))
+            for number, each in enumerate(self.configurations)
+            for values in self.model.initial(each)
+        ]
+
+    def checked(self, state: State) -> State:
+        """The same state, after a look at its bounds.
+
+        Errors: `ModelError` names the first element that is out of bounds.
+        """
+        if len(state) != len(self.slots):
+            raise ModelError(f"a state of {self.model.name} has {len(self.slots)} values, not {len(state)}")
+        for slot, value in zip(self.slots, state, strict=True):
+            if not slot.low <= value <= slot.high:
+                raise ModelError(f"{slot.name} = {value} is outside {slot.low}..{slot.high}")
+        return state
+
+    def pack(self, state: State) -> Words:
+        """The state's words."""
+        packed = [0] * self.words
+        for slot, value in zip(self.slots, state, strict=True):
+            packed[slot.word] |= (value - slot.low) << slot.shift
+        return tuple(packed)
+
+    def unpack(self, words: Sequence[int]) -> State:
+        """The state of packed words."""
+        return tuple(slot.low + ((int(words[slot.word]) >> slot.shift) & slot.mask) for slot in self.slots)
+
+    def nested(self, state: State) -> dict[str, Any]:
+        """Field names to values, arrays as nested lists."""
+        return {each.name: self._nest(state, *self.places[each.name], each.kind == "flag") for each in self.fields}
+
+    def _nest(self, state: State, base: int, shape: tuple[int, ...], is_flag: bool) -> Any:
+        if not shape:
+            return bool(state[base]) if is_flag else state[base]
+        stride = 1
+        for length in shape[1:]:
+            stride *= length
+        return [self._nest(state, base + i * stride, shape[1:], is_flag) for i in range(shape[0])]
+
+
+def _element(given: Any, index: tuple[int, ...]) -> Any:
+    for position in index:
+        given = given[position] if isinstance(given, list | tuple) else given
+    return given
+
+
+def _packing_group(declared: Field, index: tuple[int, ...]) -> tuple[int, int]:
+    """Replica-indexed elements together, replica by replica; the rest after them."""
+    if declared.axes and declared.axes[0] == "replica":
+        return (0, index[0])
+    return (1, 0)
+
+
+def bind(model: Model, *configurations: Configuration, disabled: Iterable[tuple[str, str]] = ()) -> System:
+    """The system of a model under configurations that share their sizes."""
+    return System(model, tuple(configurations), frozenset(disabled))
+
+
+Predicate = Callable[[Any, View], Value]
+"""A property's condition on one state."""

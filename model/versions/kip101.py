@@ -1,0 +1,48 @@
+"""KIP-101: a new follower asks the leader once where its latest epoch ends, and truncates there.
+
+Source: Kip101.tla; Kafka 0.11 to 1.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.classic import request_to_follow, truncate_and_follow
+from model.kernel import Clauses, Value, action
+from model.replicated_log import latest_epoch
+from model.versions.truncate_to_hw import MODEL as TRUNCATE_TO_HW
+
+
+def lookup_offset_for_epoch(k: Any, s: Any, leader: int, follower: int, epoch: Value) -> Value:
+    """The leader's answer to one OffsetsForLeaderEpoch request; undefined answers mean the follower's high watermark."""
+    log_end, undefined = s.log_end_offset[leader], s.high_watermark[follower]
+    answer = undefined
+    for offset in range(s.sizes["offset"] - 1, -1, -1):
+        larger_epoch = k.all_of(log_end > offset, s.log_epoch[leader][offset] > epoch)
+        answer = k.ite(larger_epoch, offset, answer)
+    answer = k.ite(latest_epoch(k, s, leader) == epoch, log_end, answer)
+    return k.ite(log_end == 0, undefined, answer)
+
+
+@action(
+    replica="replica",
+    leader="replica",
+    epoch="epoch",
+    where=lambda replica, leader, epoch: replica != leader,
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch} and truncates to its answer",
+)
+def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+    log_end = s.log_end_offset[replica]
+    answer = lookup_offset_for_epoch(k, s, leader, replica, latest_epoch(k, s, replica))
+    end = k.ite(log_end == 0, 0, answer)
+    yield from request_to_follow(k, s, replica, leader, epoch)
+    yield "truncation point in the log", end <= log_end
+    truncate_and_follow(k, s, replica, leader, epoch, end)
+
+
+MODEL = TRUNCATE_TO_HW.differing(
+    "kip-101",
+    "followers truncate to where their latest epoch ends on the leader (Kafka 0.11 to 1.1)",
+    replacing={"become_follower": become_follower},
+    source="Kip101.tla",
+)

@@ -1,0 +1,41 @@
+"""KIP-279: a new follower goes back from the end of its log to the first entry that the leader has too.
+
+Source: Kip279.tla; Kafka 2.0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.classic import request_to_follow, truncate_and_follow
+from model.kernel import Clauses, Value, action
+from model.replicated_log import same_entry
+from model.versions.kip101 import MODEL as KIP_101
+
+
+def first_non_matching_offset(k: Any, s: Any, leader: int, follower: int) -> Value:
+    """One more than the last offset at which both logs have the same entry; 0 if there is none."""
+    end: Value = 0
+    for offset in range(s.sizes["offset"]):
+        end = k.ite(same_entry(k, s, leader, follower, offset), offset + 1, end)
+    return end
+
+
+@action(
+    replica="replica",
+    leader="replica",
+    epoch="epoch",
+    where=lambda replica, leader, epoch: replica != leader,
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch} and truncates to the last entry they share",
+)
+def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+    yield from request_to_follow(k, s, replica, leader, epoch)
+    truncate_and_follow(k, s, replica, leader, epoch, first_non_matching_offset(k, s, leader, replica))
+
+
+MODEL = KIP_101.differing(
+    "kip-279",
+    "followers truncate to the last entry that they share with the leader (Kafka 2.0)",
+    replacing={"become_follower": become_follower},
+    source="Kip279.tla",
+)

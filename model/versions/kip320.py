@@ -1,0 +1,110 @@
+"""KIP-320: fetches, truncation and ISR expansion are fenced by the leader epoch.
+
+Rules added: a follower fetches and truncates only against a leader in its own epoch; only followers in the
+leader's epoch count for the high watermark; a replica joins the ISR only after the high watermark has
+reached the leader's epoch.
+
+Source: Kip320.tla; Kafka 2.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.classic import (
+    has_offset,
+    is_following,
+    presumes_leadership,
+    replicas,
+    replicate,
+    request_to_follow,
+    set_isr_member,
+    true_leader,
+    truncate_and_follow,
+)
+from model.kernel import Clauses, Value, action, at, different
+from model.versions.kip279 import MODEL as KIP_279
+from model.versions.kip279 import first_non_matching_offset
+
+
+def is_in_leader_epoch(k: Any, s: Any, leader: int, follower: int) -> Value:
+    """Whether a follower acknowledges the leader in the leader's own epoch."""
+    return k.all_of(
+        presumes_leadership(s, leader),
+        is_following(s, follower, leader),
+        s.leader_epoch[follower] == s.leader_epoch[leader],
+    )
+
+
+def has_high_watermark_reached_epoch(k: Any, s: Any, leader: int) -> Value:
+    """Whether the high watermark is at the log's end or at a record of the leader's own epoch."""
+    watermark = s.high_watermark[leader]
+    epoch_there = at(k, list(s.log_epoch[leader]), watermark)
+    return k.any_of(
+        watermark == s.log_end_offset[leader],
+        k.all_of(has_offset(s, leader, watermark), epoch_there == s.leader_epoch[leader]),
+    )
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
+def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    yield "presumes leadership", presumes_leadership(s, leader)
+    yield "follows the leader", is_following(s, follower, leader)
+    yield "fetch epoch matches", s.leader_epoch[follower] == s.leader_epoch[leader]
+    yield "leader has more", has_offset(s, leader, s.log_end_offset[follower])
+    replicate(k, s, follower, leader)
+
+
+@action(leader="replica", says="leader {leader} advances its high watermark")
+def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
+    watermark = s.high_watermark[leader]
+    yield "leader has the record", has_offset(s, leader, watermark)
+    for replica in replicas(s):
+        outside = k.not_(s.isr[leader][replica])
+        yield "ISR is in the leader's epoch", k.any_of(outside, is_in_leader_epoch(k, s, leader, replica))
+        yield "ISR has the record", k.any_of(outside, has_offset(s, replica, watermark))
+    s.high_watermark[leader] = watermark + 1
+
+
+@action(leader="replica", replica="replica", where=different, says="leader {leader} drops broker {replica} from the ISR")
+def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+    yield from true_leader(k, s, leader)
+    yield "in the leader's ISR", s.isr[leader][replica]
+    lags = s.log_end_offset[replica] < s.log_end_offset[leader]
+    yield "not caught up", k.any_of(k.not_(is_in_leader_epoch(k, s, leader, replica)), lags)
+    set_isr_member(s, leader, replica, False)
+
+
+@action(leader="replica", replica="replica", where=different, says="leader {leader} admits broker {replica} to the ISR")
+def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+    yield from true_leader(k, s, leader)
+    yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
+    yield "in the leader's epoch", is_in_leader_epoch(k, s, leader, replica)
+    yield "reached the high watermark", s.log_end_offset[replica] >= s.high_watermark[leader]
+    yield "high watermark in the current epoch", has_high_watermark_reached_epoch(k, s, leader)
+    set_isr_member(s, leader, replica, True)
+
+
+@action(
+    replica="replica",
+    leader="replica",
+    epoch="epoch",
+    where=lambda replica, leader, epoch: replica != leader,
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch} and truncates to the last entry they share",
+)
+def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+    yield from request_to_follow(k, s, replica, leader, epoch)
+    yield "leader presumes leadership", presumes_leadership(s, leader)
+    yield "leader is in the epoch", s.leader_epoch[leader] == epoch
+    truncate_and_follow(k, s, replica, leader, epoch, first_non_matching_offset(k, s, leader, replica))
+
+
+MODEL = KIP_279.differing(
+    "kip-320",
+    "fetches, truncation and ISR expansion are fenced by the leader epoch (Kafka 2.1)",
+    replacing={
+        each.name: each
+        for each in (follower_fetch, leader_advance_high_watermark, leader_shrink_isr, leader_expand_isr, become_follower)
+    },
+    source="Kip320.tla",
+)

@@ -1,0 +1,118 @@
+"""KIP-320 as first tried: followers truncate when a fetch does not match, and send no current epoch.
+
+Source: Kip320FirstTry.tla; never shipped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.classic import (
+    follow,
+    has_offset,
+    is_following,
+    presumes_leadership,
+    replicas,
+    replicate,
+    request_to_follow,
+    set_isr_member,
+    true_leader,
+)
+from model.kernel import Clauses, Value, action, at, different, smaller
+from model.replicated_log import latest_epoch, truncate
+from model.versions.kip279 import MODEL as KIP_279
+from model.versions.kip279 import first_non_matching_offset
+from model.versions.kip320 import has_high_watermark_reached_epoch
+
+
+def epoch_before(k: Any, s: Any, replica: int, end_offset: Value) -> Value:
+    """The epoch of the record before an end offset."""
+    return at(k, list(s.log_epoch[replica]), end_offset - 1)
+
+
+def is_caught_up_to_epoch(k: Any, s: Any, leader: int, follower: int, end_offset: Value) -> Value:
+    """Whether a follower has the leader's records up to an end offset, by the epoch of the last of them."""
+    matches = k.all_of(
+        s.log_end_offset[leader] >= end_offset,
+        s.log_end_offset[follower] >= end_offset,
+        epoch_before(k, s, leader, end_offset) == epoch_before(k, s, follower, end_offset),
+    )
+    return k.all_of(presumes_leadership(s, leader), is_following(s, follower, leader), k.any_of(end_offset == 0, matches))
+
+
+@action(
+    replica="replica",
+    leader="replica",
+    epoch="epoch",
+    where=lambda replica, leader, epoch: replica != leader,
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, without truncating",
+)
+def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+    yield from request_to_follow(k, s, replica, leader, epoch)
+    follow(k, s, replica, leader, epoch)
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
+def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    end = s.log_end_offset[follower]
+    yield "log matches the leader's", is_caught_up_to_epoch(k, s, leader, follower, end)
+    yield "leader has more", has_offset(s, leader, end)
+    replicate(k, s, follower, leader)
+
+
+@action(
+    follower="replica",
+    leader="replica",
+    where=different,
+    says="broker {follower} is told by {leader} that its log diverges, and truncates",
+)
+def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    end = s.log_end_offset[follower]
+    yield "presumes leadership", presumes_leadership(s, leader)
+    yield "follows the leader", is_following(s, follower, leader)
+    other_epoch = epoch_before(k, s, leader, end) != latest_epoch(k, s, follower)
+    diverges = k.all_of(end > 0, s.log_end_offset[leader] >= end, other_epoch)
+    yield "needs truncation", k.any_of(end > s.log_end_offset[leader], diverges)
+    new_end = first_non_matching_offset(k, s, leader, follower)
+    truncate(k, s, follower, new_end)
+    s.high_watermark[follower] = smaller(k, new_end, s.high_watermark[follower])
+
+
+@action(leader="replica", says="leader {leader} advances its high watermark")
+def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
+    watermark = s.high_watermark[leader]
+    yield "presumes leadership", presumes_leadership(s, leader)
+    yield "leader has the record", has_offset(s, leader, watermark)
+    for replica in replicas(s):
+        reached = is_caught_up_to_epoch(k, s, leader, replica, watermark + 1)
+        yield "ISR has the record", k.any_of(k.not_(s.isr[leader][replica]), reached)
+    s.high_watermark[leader] = watermark + 1
+
+
+@action(leader="replica", replica="replica", where=different, says="leader {leader} drops broker {replica} from the ISR")
+def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+    yield from true_leader(k, s, leader)
+    yield "in the leader's ISR", s.isr[leader][replica]
+    yield "not caught up", k.not_(is_caught_up_to_epoch(k, s, leader, replica, s.log_end_offset[leader]))
+    set_isr_member(s, leader, replica, False)
+
+
+@action(leader="replica", replica="replica", where=different, says="leader {leader} admits broker {replica} to the ISR")
+def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+    yield from true_leader(k, s, leader)
+    yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
+    yield "reached the high watermark", is_caught_up_to_epoch(k, s, leader, replica, s.high_watermark[leader])
+    yield "high watermark in the current epoch", has_high_watermark_reached_epoch(k, s, leader)
+    set_isr_member(s, leader, replica, True)
+
+
+_CHANGED = KIP_279.differing(
+    "kip-320-first-try",
+    "followers truncate on a mismatch instead of on becoming followers (a rejected design)",
+    replacing={
+        each.name: each
+        for each in (become_follower, follower_fetch, leader_advance_high_watermark, leader_shrink_isr, leader_expand_isr)
+    },
+    source="Kip320FirstTry.tla",
+)
+MODEL = _CHANGED.differing(_CHANGED.name, _CHANGED.summary, actions=(*_CHANGED.actions, follower_truncate))

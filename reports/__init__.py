@@ -1,0 +1,1 @@
+"""How we tell: the command line, text, pictures, citations."""

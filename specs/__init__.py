@@ -1,0 +1,1 @@
+"""What must hold, and at which sizes."""

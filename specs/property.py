@@ -1,0 +1,44 @@
+"""A property as a value, and the catalogue of all of them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from model.kernel import Model, Value
+
+
+@dataclass(frozen=True)
+class Property:
+    """A named condition that must hold in every reachable state.
+
+    `needs` are the fields it reads: a model without them does not define the property.  `violated_by`
+    names a model (or mutant, as `model-clause`) that breaks it; a property that nothing breaks is no check.
+    """
+
+    name: str
+    says: str
+    condition: Callable[[Any, Any], Value]
+    needs: tuple[str, ...]
+    violated_by: str
+    source: str = ""
+
+
+@cache
+def properties() -> dict[str, Property]:
+    """Every property by name, from the files in `specs/properties/`."""
+    import specs.properties as folder
+
+    found = [
+        importlib.import_module(f"specs.properties.{each.name}").PROPERTY for each in pkgutil.iter_modules(folder.__path__)
+    ]
+    return {each.name: each for each in sorted(found, key=lambda each: each.name)}
+
+
+def guarantees(model: Model) -> list[Property]:
+    """The properties that a model's protocol is expected to keep."""
+    return [properties()[name] for name in model.guarantees]
