@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 
 from model import ints
 from model.system import State, System
@@ -47,7 +48,7 @@ def replayed(system: System, trace: Trace, broken: Property | None = None) -> Tr
     """
     if trace.states[0] not in {state for _, state in system.initial_states()}:
         raise EngineError("a trace does not start in an initial state")
-    for number, before, after in zip(trace.steps, trace.states, trace.states[1:], strict=True):
+    for number, (before, after) in zip(trace.steps, pairwise(trace.states), strict=True):
         step = system.steps[number]
         if ints.take(system, before, step) != after:
             raise EngineError(f"{step.label} does not lead from a state of the trace to its next one")
@@ -79,7 +80,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found.  `reason` says why it was cut short; None means it ran to the end."""
+    """What a search found.
+
+    `reason` says why it was cut short; None means it ran to the end (or to the first violation).  `fired`
+    counts successors by action.  With symmetry, `orbit_states` is the number of states that the orbits hold.
+    """
 
     system: System
     findings: tuple[Finding, ...]
@@ -90,6 +95,8 @@ class Outcome:
     symmetry: bool = False
     engine: str = "memory"
     fired: Mapping[str, int] = field(default_factory=dict)
+    orbit_states: int | None = None
+    distinct_by_configuration: tuple[int, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

@@ -45,12 +45,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Options:
-    """How to search.  `keep_going` asks for every verdict instead of stopping at the first violation."""
+    """How to search.
+
+    A search stops after the level of the first violation.  `every_configuration` goes on until each
+    configuration has a verdict on each property, and no longer expands those that have; `keep_going` explores everything.
+    """
 
     limits: Limits = field(default_factory=Limits)
     workers: int | None = None
     symmetry: bool = False
     keep_going: bool = False
+    every_configuration: bool = False
     state_dir: Path | str | None = None
     resume: bool = False
     spark_master: str | None = None

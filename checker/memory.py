@@ -1,0 +1,206 @@
+"""The memory engine: level-synchronous exploration in this process, or over all cores once it pays.
+
+A level's set of states does not depend on the number of workers, and everything reported is a function of
+those sets: counts, depth, the counterexample (the smallest violating state of the first level that has one,
+and the smallest predecessor at every step back).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
+from checker.partition import LevelReport, Partition, Violations
+from checker.resources import peak_memory, used_memory
+from checker.search import Options, Progress, Reporter
+from checker.symmetry import Symmetry
+from checker.team import Local, Processes
+from model import ints
+from model.catalogue import models
+from model.columns import pack_rows
+from model.system import State, System, Words
+from specs.property import Property
+
+WORTH_SHARING = 60_000
+"""States waiting from which several processes beat one."""
+
+
+def explore(
+    system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
+) -> Outcome:
+    """Every reachable state of the system; see `checker.search.explore`."""
+    return _Search(system, tuple(properties), options or Options(), reporter).run()
+
+
+class _Search:
+    def __init__(self, system: System, properties: tuple[Property, ...], options: Options, reporter: Reporter | None) -> None:
+        self.system, self.properties, self.options, self.reporter = system, properties, options, reporter
+        self.started = time.monotonic()
+        self.workers = options.workers or os.cpu_count() or 1
+        self.team: Local | Processes = Local(Partition(system, properties, options.symmetry))
+        self.found: dict[tuple[int, int], tuple[int, Words]] = {}
+        self.levels = 0
+        self.orbits = 0
+        self.by_cell = np.zeros(len(system.configurations), np.int64)
+        self.reason: str | None = None
+
+    def run(self) -> Outcome:
+        try:
+            self._seed()
+            while self._level():
+                pass
+            return self._outcome()
+        except KeyboardInterrupt:
+            self.reason = "interrupted"
+            return self._outcome()
+        finally:
+            self.team.close()
+
+    def _seed(self) -> None:
+        states = sorted({state for _, state in self.system.initial_states()})
+        packed = pack_rows(self.system, states)
+        partition = self.team.partition if isinstance(self.team, Local) else None
+        if partition is None:
+            raise EngineError("a search starts in one process")
+        partition.absorb(partition.symmetry.canonical(packed) if partition.symmetry else packed)
+        partition.generated = len(states)
+        self._close()
+
+    def _close(self) -> LevelReport:
+        report = self.team.close_level()
+        if report.new:
+            self.levels += 1
+        self.orbits += report.orbits
+        if report.by_cell is not None:
+            self.by_cell += report.by_cell
+        self._note(report.violations)
+        self._tell()
+        return report
+
+    def _note(self, violations: Violations) -> None:
+        for key, words in violations.items():
+            self.found.setdefault(key, (self.levels - 1, words))
+        if violations and self.options.every_configuration and not self.options.keep_going:
+            counts = np.bincount([cell for _, cell in self.found], minlength=len(self.system.configurations))
+            self.team.forget(counts == len(self.properties))
+
+    def _level(self) -> bool:
+        """Expand the frontier; whether there is another one."""
+        if self._is_decided():
+            return False
+        if not self._waiting():
+            return False
+        self._share()
+        while True:
+            self.reason = self._limit()
+            if self.reason:
+                return False
+            if not self.team.round():
+                return self._close().new > 0
+            self._tell()
+
+    def _waiting(self) -> int:
+        return self.team.counts()[2]
+
+    def _is_decided(self) -> bool:
+        if not self.found or self.options.keep_going:
+            return False
+        wanted = len(self.properties) * len(self.system.configurations)
+        return not self.options.every_configuration or len(self.found) == wanted
+
+    def _share(self) -> None:
+        """Move to several processes when the frontier is worth it and the model can be named to them."""
+        if not isinstance(self.team, Local) or self.workers == 1 or self._waiting() < WORTH_SHARING:
+            return
+        if models().get(self.system.model.name) is not self.system.model:
+            return
+        decided = self.team.partition.decided
+        self.team = Processes(self.team.partition, self.workers)
+        if decided is not None:
+            self.team.forget(decided)
+
+    def _limit(self) -> str | None:
+        limits = self.options.limits
+        if limits.seconds is not None and time.monotonic() - self.started > limits.seconds:
+            return f"the time limit of {limits.seconds:g} s was reached"
+        if limits.depth is not None and self.levels > limits.depth:
+            return f"the depth limit of {limits.depth} levels was reached"
+        if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
+            return f"the memory limit of {limits.memory_bytes} bytes was reached"
+        return None
+
+    def _tell(self) -> None:
+        if self.reporter is None:
+            return
+        generated, distinct, waiting, _ = self.team.counts()
+        seconds = time.monotonic() - self.started
+        self.reporter(Progress(self.levels, waiting, generated, distinct, seconds, used_memory()))
+
+    def _outcome(self) -> Outcome:
+        generated, distinct, waiting, fired = self.team.counts()
+        seconds = time.monotonic() - self.started
+        memory = peak_memory()
+        left = 0 if self.reason is None and not self._is_decided() else waiting
+        return Outcome(
+            system=self.system,
+            findings=tuple(
+                self._finding(number, cell)
+                for cell in range(len(self.system.configurations))
+                for number in range(len(self.properties))
+            ),
+            counts=Counts(generated, distinct, self.levels, left),
+            seconds=seconds,
+            reason=self.reason,
+            peak_memory_bytes=memory,
+            symmetry=self.options.symmetry,
+            fired=dict(sorted(fired.items())),
+            orbit_states=self.orbits if self.options.symmetry else None,
+            distinct_by_configuration=tuple(int(each) for each in self.by_cell),
+        )
+
+    def _finding(self, number: int, cell: int) -> Finding:
+        broken = self.properties[number]
+        where = self.found.get((number, cell))
+        if where is None:
+            stopped = self.reason is not None or self._is_decided()
+            return Finding(broken, cell, Verdict.INCONCLUSIVE if stopped else Verdict.HOLDS)
+        return Finding(broken, cell, Verdict.VIOLATED, replayed(self.system, self._trace(*where), broken))
+
+    def _trace(self, depth: int, target: Words) -> Trace:
+        """A shortest way to the target, from the levels, backwards."""
+        words = [target]
+        steps: list[int] = []
+        for level in range(depth - 1, -1, -1):
+            before, step = self.team.parent(words[0], level)
+            words.insert(0, before)
+            steps.insert(0, step)
+        states = tuple(self.system.unpack(each) for each in words)
+        trace = Trace(states, tuple(steps))
+        return _renamed(self.system, trace) if self.options.symmetry else trace
+
+
+def _renamed(system: System, trace: Trace) -> Trace:
+    """A behaviour whose states have the canonical forms that the trace has: names of replicas made consistent."""
+    symmetry = Symmetry(system)
+    starts = sorted({state for _, state in system.initial_states()})
+    states: list[State] = [next(state for state in starts if _canonical(symmetry, state) == trace.states[0])]
+    steps: list[int] = []
+    for wanted in trace.states[1:]:
+        for number, step in enumerate(system.steps):
+            after = ints.take(system, states[-1], step)
+            if after is not None and _canonical(symmetry, after) == wanted:
+                states.append(after)
+                steps.append(number)
+                break
+        else:
+            raise EngineError("a symmetric trace cannot be made concrete")
+    return Trace(tuple(states), tuple(steps))
+
+
+def _canonical(symmetry: Symmetry, state: State) -> State:
+    packed = symmetry.canonical(pack_rows(symmetry.system, [state]))
+    return symmetry.system.unpack([int(word[0]) for word in packed])

@@ -1,0 +1,98 @@
+"""Symmetry over replicas: one packed state stands for all that differ only by their names.
+
+A permutation of replicas moves the elements of every array over replicas and renames replica-valued
+ones.  The canonical state of an orbit is the smallest, comparing packed words in order.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.columns import Packed
+from model.system import Slot, System
+
+
+class Symmetry:
+    """The permutations of a system's replicas, as moves of bits."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        replicas = system.sizes.get("replica", 1)
+        self._moves = [_moves(system, order) for order in permutations(range(replicas))][1:]
+
+    def images(self, states: Packed) -> list[Packed]:
+        """The states under every permutation but the identity."""
+        return [_moved(states, moves) for moves in self._moves]
+
+    def canonical(self, states: Packed) -> Packed:
+        """The smallest image of each state."""
+        best = states.copy()
+        for image in self.images(states):
+            less = _is_less(image, best)
+            best = np.where(less, image, best)
+        return best
+
+    def orbit_total(self, states: Packed) -> int:
+        """How many states the orbits of canonical states hold together."""
+        fixed = np.ones(states.shape[1], np.int64)
+        for image in self.images(states):
+            fixed += (image == states).all(axis=0)
+        return int(((len(self._moves) + 1) // fixed).sum())
+
+
+Move = tuple[int, int, int, int, int, NDArray[np.uint64] | None]
+"""From word, shift, mask; to word, shift; and a table of new values for replica-valued elements."""
+
+
+def _moves(system: System, order: tuple[int, ...]) -> list[Move]:
+    """Bit moves of one permutation: replica `r` becomes `order[r]`."""
+    places = {(slot.field.name, slot.index): slot for slot in system.slots}
+    found: list[Move] = []
+    for slot in system.slots:
+        if slot.is_constant:
+            continue
+        index = tuple(order[i] if axis == "replica" else i for axis, i in zip(slot.field.axes, slot.index, strict=True))
+        target = places[slot.field.name, index]
+        table = _renaming(slot, order) if slot.field.kind == "replica" else None
+        found.append((slot.word, slot.shift, slot.mask, target.word, target.shift, table))
+    return _joined(found)
+
+
+def _renaming(slot: Slot, order: tuple[int, ...]) -> NDArray[np.uint64]:
+    values = range(slot.low, slot.low + slot.mask + 1)
+    renamed = [order[value] if 0 <= value < len(order) else value for value in values]
+    return np.array([value - slot.low for value in renamed], np.uint64)
+
+
+def _joined(moves: list[Move]) -> list[Move]:
+    """Neighbouring elements that move together as one move."""
+    joined: list[Move] = []
+    for move in sorted(moves, key=lambda each: each[:2]):
+        if joined and move[5] is None and joined[-1][5] is None:
+            word, shift, mask, to_word, to_shift, _ = joined[-1]
+            width = mask.bit_length()
+            if (word, shift + width, to_word, to_shift + width) == (move[0], move[1], move[3], move[4]):
+                joined[-1] = (word, shift, mask | move[2] << width, to_word, to_shift, None)
+                continue
+        joined.append(move)
+    return joined
+
+
+def _moved(states: Packed, moves: list[Move]) -> Packed:
+    image = np.zeros_like(states)
+    for word, shift, mask, to_word, to_shift, table in moves:
+        part = (states[word] >> np.uint64(shift)) & np.uint64(mask)
+        if table is not None:
+            part = table.take(part.astype(np.intp))
+        image[to_word] |= part << np.uint64(to_shift)
+    return image
+
+
+def _is_less(one: Packed, other: Packed) -> NDArray[np.bool_]:
+    less: NDArray[np.bool_] = one[-1] < other[-1]
+    for first, second in zip(one[-2::-1], other[-2::-1], strict=True):
+        less = (first < second) | ((first == second) & less)
+    return less
