@@ -1,0 +1,80 @@
+"""The modern models' logs: which record each replica holds at each offset.
+
+A slot holds a record's number, 1 or more, or `EMPTY`; records are numbered in the order of their append.  The log end
+offset is not stored: it is the number of slots that are not empty.  A leader epoch has one leader and an offset of its
+log is written once, so the number of a record stands for its pair of offset and leader epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, count
+
+EMPTY = 0
+"""The content of a slot beyond the log end offset."""
+
+
+def offsets(s: Any) -> range:
+    """All offsets of a log."""
+    return range(s.sizes["offset"])
+
+
+def log_end(k: Any, s: Any, replica: int) -> Value:
+    """The log end offset: one beyond the last record."""
+    return count(k, [s.log_record[replica][offset] != EMPTY for offset in offsets(s)])
+
+
+def is_prefix(k: Any, s: Any, replica: int, other: int) -> Value:
+    """Whether a replica's whole log is the beginning of another's."""
+    return k.all_of(
+        *[
+            k.any_of(s.log_record[replica][offset] == EMPTY, s.log_record[replica][offset] == s.log_record[other][offset])
+            for offset in offsets(s)
+        ]
+    )
+
+
+def has_beyond(k: Any, s: Any, replica: int, other: int) -> Value:
+    """Whether a log is longer than another."""
+    return k.any_of(
+        *[k.all_of(s.log_record[replica][offset] != EMPTY, s.log_record[other][offset] == EMPTY) for offset in offsets(s)]
+    )
+
+
+def holds_record(k: Any, s: Any, replica: int, record: int) -> Value:
+    """Whether a replica's log has a record; `record` counts from 0, as the ghost fields do."""
+    return k.any_of(*[s.log_record[replica][offset] == record + 1 for offset in offsets(s)])
+
+
+def _put_at_end(k: Any, s: Any, replica: int, contents: list[Value]) -> None:
+    """Effect: the first empty slot takes the content offered for its offset."""
+    for offset in reversed(offsets(s)):
+        here = s.log_record[replica][offset]
+        is_end = here == EMPTY if offset == 0 else k.all_of(here == EMPTY, s.log_record[replica][offset - 1] != EMPTY)
+        s.log_record[replica][offset] = k.ite(is_end, contents[offset], here)
+
+
+def append(k: Any, s: Any, replica: int, content: Value) -> None:
+    """Effect: put a record's number at the log end offset."""
+    _put_at_end(k, s, replica, [content for _ in offsets(s)])
+
+
+def copy_next(k: Any, s: Any, source: int, target: int) -> None:
+    """Effect: append what `source` has at the target's log end offset, if it has anything there."""
+    _put_at_end(k, s, target, list(s.log_record[source]))
+
+
+def truncate_to_common(k: Any, s: Any, replica: int, other: int) -> None:
+    """Effect: drop what follows the last entry that both logs share."""
+    shared: Value = True
+    for offset in offsets(s):
+        here = s.log_record[replica][offset]
+        shared = k.all_of(shared, here == s.log_record[other][offset])
+        s.log_record[replica][offset] = k.ite(shared, here, EMPTY)
+
+
+def truncate_to(k: Any, s: Any, replica: int, end: Value) -> None:
+    """Effect: drop the records at `end` and after."""
+    for offset in offsets(s):
+        s.log_record[replica][offset] = k.ite(end > offset, s.log_record[replica][offset], EMPTY)

@@ -1,0 +1,35 @@
+"""The leader of the newest epoch has every record that the producer was told is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, implies
+from model.modern_log import holds_record
+from model.modern_state import ELECTED, everyone
+from specs.property import Property
+
+
+def acked_never_lost(k: Any, s: Any) -> Value:
+    """Once the elected leader has taken over, its log holds every acknowledged record."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_acked[record]),
+                holds_record(k, s, leader, record),
+            )
+            for leader in everyone(s)
+            for record in range(s.sizes["record"])
+        ]
+    )
+
+
+PROPERTY = Property(
+    name="acked-never-lost",
+    says="the leader of the newest epoch, once it has taken over, has every record that the producer was told is written",
+    condition=acked_never_lost,
+    needs=("ghost_acked", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="kafka-scenarios P-ACK",
+)

@@ -1,0 +1,35 @@
+"""A record that was below a leader's high watermark is in the log of every later leader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, implies
+from model.modern_log import holds_record
+from model.modern_state import ELECTED, everyone
+from specs.property import Property
+
+
+def committed_never_lost(k: Any, s: Any) -> Value:
+    """Once the elected leader has taken over, its log holds every record that a consumer may have read."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_committed[record]),
+                holds_record(k, s, leader, record),
+            )
+            for leader in everyone(s)
+            for record in range(s.sizes["record"])
+        ]
+    )
+
+
+PROPERTY = Property(
+    name="committed-never-lost",
+    says="a record that was below the high watermark of the leader of its time is in the log of every later leader",
+    condition=committed_never_lost,
+    needs=("ghost_committed", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="kafka-scenarios P-VIS",
+)
