@@ -10,7 +10,7 @@ from typing import Any
 from model.kernel import NOBODY, Clauses, action, different
 from model.modern_leader import adopt_isr, forget_leadership, leads
 from model.modern_log import log_end, truncate_to
-from model.modern_state import BEHIND, ELECTED, everyone
+from model.modern_state import BEHIND, ELECTED
 
 
 @action(broker="replica", says="broker {broker} learns that it leads and takes over")
@@ -75,6 +75,3 @@ def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
     s.lossy_crash_left = s.lossy_crash_left - 1
     truncate_to(k, s, broker, kept)
     stop(k, s, broker)
-
-
-__all__ = ["broker_crash", "broker_crash_lossy", "broker_follow", "broker_take_over", "everyone", "leader_learn_isr", "stop"]

@@ -53,7 +53,7 @@ MODEL = Model(
         broker_crash_lossy,
         broker_restart,
     ),
-    guarantees=("acked-never-lost", "committed-never-lost", "log-matching"),
+    guarantees=("acked-never-lost", "committed-never-lost", "log-matching", "single-leader-per-epoch"),
     frozen=FROZEN,
     symmetric=lambda configuration: configuration["election.policy"] != "preferred",
     source="Kafka 3.7 to 4.x with eligible.leader.replicas.version=0",

@@ -1,0 +1,101 @@
+"""The modern model against what is known of Kafka; scenario names are those of the corpus."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from modern import explored, faults, system, verdict
+
+from model import ints, strict
+from model.columns import Successors, pack_rows
+from model.system import System
+
+ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "name", "expected", "given"),
+    [
+        ("acks1-planned-move", ACKED, "violated", {"acks": "1", "leader_move": 1}),
+        ("acks1-planned-move", COMMITTED, "holds", {"acks": "1", "leader_move": 1}),
+        ("acks1-leader-crash", ACKED, "violated", {"acks": "1", "crash": 1}),
+        ("acks1-zombie-leader", ACKED, "violated", {"acks": "1", "fence": 1}),
+        ("acks1-zombie-leader", ACKED, "holds", {"acks": "all", "fence": 1}),
+        ("minisr1-isr-shrunk", ACKED, "violated", {"min_isr": 1, "isr_shrink": 2, "lossy_crash": 1}),
+        ("minisr1-isr-shrunk", ACKED, "violated", {"rf": 2, "min_isr": 1, "isr_shrink": 1, "lossy_crash": 1}),
+        ("minisr1-isr-shrunk", ACKED, "holds", {"min_isr": 1, "isr_shrink": 2, "crash": 1}),
+        ("minisr1-full-isr", ACKED, "holds", {"min_isr": 1, "crash": 2}),
+        ("rf3-minisr2-one-crash", ACKED, "holds", {"lossy_crash": 1}),
+        ("rf3-minisr2-two-clean-crashes", ACKED, "holds", {"crash": 2}),
+        ("last-replica-standing", ACKED, "violated", {"isr_shrink": 2, "lossy_crash": 1}),
+        ("last-replica-standing", COMMITTED, "violated", {"isr_shrink": 2, "lossy_crash": 1}),
+        ("fsync-each-message", ACKED, "holds", {"isr_shrink": 2, "lossy_crash": 1, "flush": "1"}),
+        ("all-replicas-power-loss", ACKED, "violated", {"lossy_crash": 3}),
+        ("unclean-election-loss", ACKED, "violated", {"isr_shrink": 2, "crash": 1, "unclean": True}),
+        ("unclean-disabled-offline", ACKED, "holds", {"isr_shrink": 2, "crash": 1, "unclean": False}),
+    ],
+)
+def test_known_verdicts(scenario: str, name: str, expected: str, given: dict[str, Any]) -> None:
+    assert verdict("kraft", name, **given) == expected, scenario
+
+
+def test_the_planned_move_needs_no_failure() -> None:
+    assert faults("kraft", ACKED, acks="1", leader_move=1) == {"leader_move": 1}
+
+
+@pytest.mark.parametrize("name", ["log-matching", "single-leader-per-epoch"])
+def test_divergent_tails_never_disagree_below_the_high_watermark(name: str) -> None:
+    assert verdict("kraft", name, records=2, leader_move=2, crash=1) == "holds"
+
+
+RICH = {"records": 2, "crash": 1, "lossy_crash": 1, "isr_shrink": 1, "fence": 1, "leader_move": 1}
+
+
+def walk(bound: System, seed: int, length: int) -> list[tuple[int, ...]]:
+    """States of a random walk."""
+    chance = random.Random(seed)
+    state = bound.initial_states()[0][1]
+    states = [state]
+    for _ in range(length):
+        after = [found for _, found in ints.successors(bound, state)]
+        if not after:
+            break
+        state = chance.choice(after)
+        states.append(state)
+    return states
+
+
+@pytest.mark.parametrize("policy", ["any", "preferred"])
+def test_ints_columns_and_strict_agree_on_random_walks(policy: str) -> None:
+    bound = system("kraft", **RICH, policy=policy, unclean=True)
+    states = sorted({state for seed in range(20) for state in walk(bound, seed, 40)})
+    expected = {
+        (row, number, bound.pack(after))
+        for row, state in enumerate(states)
+        for number, step in enumerate(bound.steps)
+        if (after := ints.take(bound, state, step)) is not None
+    }
+    found = {
+        (int(row), number, tuple(int(word) for word in words[:, at]))
+        for number, rows, words in Successors(bound).of(pack_rows(bound, states))
+        for at, row in enumerate(rows)
+    }
+    assert found == expected
+    for state in states[:60]:
+        for step in bound.steps:
+            assert strict.take(bound, state, step) == ints.take(bound, state, step)
+
+
+def test_every_action_fires() -> None:
+    bound = system("kraft", crash=1, lossy_crash=1, isr_shrink=1, fence=1, leader_move=1)
+    outcome = explored(bound)
+    fired = {label.split("(")[0] for label, times in outcome.fired.items() if times}
+    assert fired == {each.name for each in bound.model.actions}
+
+
+def test_a_clause_that_is_switched_off_breaks_the_epochs() -> None:
+    bound = system("kraft", leader_move=1, disabled=(("broker_follow", "has taken over"),))
+    (finding,) = explored(bound, "single-leader-per-epoch").findings
+    assert finding.verdict.value == "violated"
