@@ -9,6 +9,7 @@ Source: hachikuji/kafka-specification, KafkaReplication.tla and FiniteReplicated
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from model.kernel import (
@@ -25,6 +26,7 @@ from model.kernel import (
     replica_id,
     smaller,
 )
+from model.portrait import Lane, Scene, log_of, members, named
 from model.replicated_log import append, copy_next, log_fields, truncate
 
 KEYS = ("replication.factor", "bounds.records", "bounds.log_size", "bounds.max_leader_epoch")
@@ -239,6 +241,28 @@ def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     replicate(k, s, follower, leader)
 
 
+def portrait(values: Mapping[str, Any]) -> Scene:
+    """Brokers with what they believe, and the quorum's state."""
+    lanes = []
+    for replica, leader in enumerate(values["leader"]):
+        leads = leader == replica
+        role = "leader" if leads else ("idle" if leader < 0 else f"follower of {leader + 1}")
+        lanes.append(
+            Lane(
+                broker=replica,
+                role=role,
+                log=log_of(values, replica),
+                high_watermark=values["high_watermark"][replica],
+                epoch=named(values["leader_epoch"][replica]),
+                isr=members(values["isr"][replica]) if leads else None,
+                is_leader=leads,
+            )
+        )
+    shown = frozenset(record for lane in lanes if lane.is_leader for record, _ in lane.log[: lane.high_watermark])
+    epoch = named(values["next_leader_epoch"] - 1)
+    return Scene(named(values["quorum_leader"]), epoch, members(values["quorum_isr"]), tuple(lanes), shown)
+
+
 BASE = Model(
     name="classic",
     summary="what the classic models share",
@@ -258,4 +282,5 @@ BASE = Model(
         follower_fetch,
     ),
     guarantees=("weak-isr", "strong-isr"),
+    portrait=portrait,
 )

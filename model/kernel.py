@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Protocol
 
+from model.portrait import Scene
+
 Value = Any
 """A state value of whatever kind the interpreter reads: int, column, term or strict value."""
 
@@ -132,7 +134,7 @@ class Model:
 
     `initial` gives the assignments of the fields that are not frozen, as `{name: value}` with nested
     lists for arrays; fields that are left out start at zero, False or `NOBODY`.  `frozen` maps each
-    frozen field to its value under a configuration.
+    frozen field to its value under a configuration.  `portrait` draws a state from its nested values.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Model:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     symmetric: Callable[[Configuration], bool] = lambda configuration: True
     normalise: Callable[[Any, Any], None] | None = None
+    portrait: Callable[[Mapping[str, Any]], Scene] | None = None
     source: str = ""
 
     def differing(self, name: str, summary: str, *, replacing: Mapping[str, Action] | None = None, **changes: Any) -> Model:

@@ -1,0 +1,141 @@
+"""`neverlost check`: explore one configuration (or those of a cluster's files) and decide its properties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reports import options
+
+if TYPE_CHECKING:
+    from checker.outcome import Outcome
+    from reports.configuration import Chosen
+    from reports.run import Request
+
+KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check", help="Explore one configuration and decide its properties.")(check)
+
+
+def check(
+    config: options.ConfigFile = None,
+    settings: options.Settings = None,
+    properties: options.Properties = None,
+    engine: options.Engine = "memory",
+    symmetry: options.SymmetryFlag = False,
+    workers: options.Workers = None,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    time_limit: options.TimeLimit = None,
+    memory_limit: options.MemoryLimit = None,
+    state_dir: options.StateDirectory = None,
+    resume: options.Resume = False,
+    keep_going: options.KeepGoing = False,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
+    describe: KafkaFile = None,
+    configs: KafkaFile = None,
+    server_properties: KafkaFile = None,
+    producer_properties: KafkaFile = None,
+    consumer_properties: KafkaFile = None,
+    kafka_version: Annotated[
+        str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")
+    ] = None,
+) -> int:
+    """Run the command; returns the exit status."""
+    from reports import result, run
+
+    request = run.Request(
+        engine,
+        symmetry,
+        workers,
+        out,
+        json,
+        time_limit,
+        memory_limit,
+        state_dir,
+        resume,
+        keep_going,
+        master,
+        tuple(spark_conf or ()),
+    )
+    run.prepare(request)
+    files = {
+        "describe": describe,
+        "configs": configs,
+        "server_properties": server_properties,
+        "producer_properties": producer_properties,
+        "consumer_properties": consumer_properties,
+    }
+    every = _chosen(config, settings or [], files, kafka_version)
+    outcomes = [_decided(chosen, properties, request) for chosen in every]
+    documents = [_saved(outcome, request, number, len(every)) for number, outcome in enumerate(outcomes)]
+    run.deliver(_document(every, outcomes, documents), request)
+    if json != "-":
+        _show(every, outcomes)
+    return result.exit_status([each.verdict for each in outcomes])
+
+
+def _chosen(config: str | None, settings: list[str], files: dict[str, str | None], version: str | None) -> list[Chosen]:
+    """One configuration, or one for each distinct one in Kafka's files; --set wins over files."""
+    from reports import configuration as reading
+
+    given = (reading.read_toml(config) if config else {}) | reading.read_settings(settings)
+    if version is not None:
+        given.setdefault("kafka.version", (version, "--kafka-version"))
+    if not any(files.values()):
+        return [reading.choose(given)]
+    from reports.kafka_files import read_cluster
+
+    found = []
+    for each in read_cluster(**files, kafka_version=given.get("kafka.version", (None,))[0]):
+        merged = reading.for_cluster(each.keys, given)
+        found.append(reading.choose(merged, subjects=tuple(each.topics)))
+    return found
+
+
+def _decided(chosen: Chosen, names: list[str] | None, request: Request) -> Outcome:
+    from model.system import bind
+    from reports import run
+
+    system = bind(chosen.model, chosen.configuration)
+    return run.search(system, run.chosen_properties(chosen.model, names), request)
+
+
+def _saved(outcome: Outcome, request: Request, number: int, total: int) -> dict[str, Any]:
+    from reports import result, run
+
+    document = result.document(outcome)
+    if request.out is None:
+        return document
+    prefix = f"{number + 1:02}-" if total > 1 else ""
+    return run.with_traces(document, run.save_counterexamples(outcome, request.out, prefix))
+
+
+def _document(every: list[Chosen], outcomes: list[Outcome], documents: list[dict[str, Any]]) -> dict[str, Any]:
+    """One document; several configurations stand under `cells`, each with the topics it speaks for."""
+    from reports import result
+
+    if len(every) == 1 and not every[0].subjects:
+        return documents[0]
+    cells = [document | {"topics": list(chosen.subjects)} for document, chosen in zip(documents, every, strict=True)]
+    found = [outcome.verdict for outcome in outcomes]
+    worst = max(found, key=lambda each: ("holds", "inconclusive", "violated").index(each))
+    return {"schema": result.SCHEMA, "verdict": str(worst), "cells": cells}
+
+
+def _show(every: list[Chosen], outcomes: list[Outcome]) -> None:
+    from reports import terminal
+    from reports.timeline import timeline
+
+    out = terminal.console()
+    for chosen, outcome in zip(every, outcomes, strict=True):
+        terminal.show_outcome(out, outcome, subjects=chosen.subjects)
+        shortest = min((each for each in outcome.findings if each.trace), key=lambda each: len(each.trace.steps), default=None)
+        if shortest is not None and shortest.trace is not None and outcome.system.model.portrait is not None:
+            terminal.show_timeline(out, timeline(outcome.system, shortest.property, shortest.trace))
+        terminal.show_counts(out, outcome)

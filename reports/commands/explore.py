@@ -1,0 +1,58 @@
+"""`neverlost explore`: enumerate the reachable states and count them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reports import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explore", help="Enumerate the reachable states of a model; checks nothing, prints counts.")(explore)
+
+
+def explore(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="a model's name: see neverlost models")],
+    settings: options.Settings = None,
+    engine: options.Engine = "memory",
+    symmetry: options.SymmetryFlag = False,
+    workers: options.Workers = None,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    time_limit: options.TimeLimit = None,
+    memory_limit: options.MemoryLimit = None,
+    state_dir: options.StateDirectory = None,
+    resume: options.Resume = False,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
+) -> int:
+    """Run the command; returns the exit status."""
+    from model.system import bind
+    from reports import configuration, result, run, terminal
+
+    request = run.Request(
+        engine,
+        symmetry,
+        workers,
+        out,
+        json,
+        time_limit,
+        memory_limit,
+        state_dir,
+        resume,
+        False,
+        master,
+        tuple(spark_conf or ()),
+    )
+    run.prepare(request)
+    chosen = configuration.choose(configuration.read_settings(settings or ()), model)
+    outcome = run.search(bind(chosen.model, chosen.configuration), (), request)
+    run.deliver(result.document(outcome), request)
+    if json != "-":
+        out_console = terminal.console()
+        terminal.show_outcome(out_console, outcome)
+        terminal.show_counts(out_console, outcome)
+    return result.EXIT_INCONCLUSIVE if outcome.reason else result.EXIT_HOLDS

@@ -1,0 +1,39 @@
+"""`neverlost replay`: re-execute a counterexample on the ints interpreter."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reports import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("replay", help="Re-execute a counterexample on the defining interpreter.")(replay)
+
+
+def replay(
+    trace: Annotated[str, typer.Argument(metavar="TRACE.itf.json", help="a saved counterexample")],
+    json: options.JsonTarget = None,
+) -> int:
+    """Run the command; returns 0 when every step and the violation were confirmed."""
+    from reports import itf, run, terminal
+    from reports.result import SCHEMA
+    from reports.timeline import timeline
+
+    request = run.Request(json=json)
+    run.prepare(request)
+    system, broken, found = itf.read_itf(trace)
+    steps = len(found.steps)
+    entry = {"name": broken.name, "verdict": "violated", "steps": steps, "faults": found.faults(system), "trace": trace}
+    run.deliver({"schema": SCHEMA, "model": system.model.name, "replayed": True, "properties": [entry]}, request)
+    if json != "-":
+        out = terminal.console()
+        if system.model.portrait is not None:
+            terminal.show_timeline(out, timeline(system, broken, found))
+        out.print(
+            f"replayed: {steps} steps of {system.model.name}, each confirmed; {broken.name} is violated in the last state"
+        )
+    return 0

@@ -1,0 +1,135 @@
+"""From the user's TOML file and `--set` options to a model and its complete configuration."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.catalogue import models
+from model.kernel import Configuration, Model
+from specs import keys
+from specs.errors import InputError, unknown
+
+Given = dict[str, tuple[Any, str]]
+"""Raw values by key, each with the place that it came from, for messages."""
+
+TABLES = ("topic", "producer", "consumer", "cluster", "faults", "bounds", "mechanism")
+PREFIXED = ("faults", "bounds", "mechanism")
+LARGEST_FILE = 64 * 1024 * 1024
+DEFAULT_MODEL = "kip-320"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A model with one complete configuration, and for whom it speaks (topics, for Kafka's own files)."""
+
+    model: Model
+    configuration: Configuration
+    subjects: tuple[str, ...] = ()
+
+
+def read_text(path: Path | str) -> str:
+    """A user's text file.
+
+    Errors: `InputError` for a file that is missing, unreadable, a directory, too large or not UTF-8.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise InputError(f"{str(path)!r} is a directory; name a file")
+        if path.stat().st_size > LARGEST_FILE:
+            raise InputError(f"{str(path)!r} is larger than 64 MiB; that is no configuration")
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise InputError(f"{str(path)!r} is not UTF-8 text (byte {problem.start}); save it as UTF-8") from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise InputError(f"cannot read {str(path)!r}: {reason}") from None
+
+
+def read_toml(path: Path | str) -> Given:
+    """The keys of a configuration file.
+
+    Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
+    """
+    try:
+        document = tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise InputError(f"malformed TOML in {str(path)!r}: {problem}") from None
+    found: Given = {}
+    for name, value in document.items():
+        if not isinstance(value, dict):
+            found[name] = (value, str(path))
+            continue
+        if name == "kafka":
+            found |= {f"kafka.{key}": (each, str(path)) for key, each in _flat(value)}
+            continue
+        if name not in TABLES:
+            raise unknown("table", name, TABLES, str(path))
+        for key, each in _flat(value):
+            full = f"{name}.{key}" if name in PREFIXED else key
+            found[full] = (each, f"[{name}] of {path}")
+            known = keys.KEYS.get(full)
+            if known is not None and known.table != name:
+                raise InputError(f"{full} in [{name}] of {str(path)!r} belongs in [{known.table}]")
+    return found
+
+
+def _flat(table: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Keys of nested tables joined by dots: TOML reads a bare `min.insync.replicas` as three tables."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{rest}", each) for rest, each in _flat(value))
+        else:
+            yield name, value
+
+
+def read_settings(settings: Iterable[str]) -> Given:
+    """The keys of `--set KEY=VALUE` options."""
+    found: Given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"bad --set {setting!r}: write KEY=VALUE")
+        found[name.strip()] = (value.strip(), "--set")
+    return found
+
+
+def choose(given: Given, model_name: str | None = None, subjects: tuple[str, ...] = ()) -> Chosen:
+    """The model that the keys name, with everything else defaulted.
+
+    Errors: `InputError` for an unknown model, key or value.
+    """
+    given = dict(given)
+    name, where = given.pop("model", (model_name, "the command line"))
+    version, version_where = given.pop("kafka.version", (None, ""))
+    if version is not None:
+        return _of_version(str(version), version_where, name, given, subjects)
+    name = DEFAULT_MODEL if name is None else str(name)
+    if name not in models():
+        raise unknown("model", name, models(), where)
+    model = models()[name]
+    return Chosen(model, keys.configuration(model, given), subjects)
+
+
+def _of_version(version: str, where: str, name: Any, given: Given, subjects: tuple[str, ...]) -> Chosen:
+    """The modern model with the mechanisms of a Kafka version; explicit keys win."""
+    from model.mechanisms import mechanisms_of, model_of
+
+    if name is not None:
+        raise InputError(f"give model or kafka.version, not both ({name!r} and {version!r})")
+    try:
+        settings = mechanisms_of(version)
+    except ValueError as problem:
+        raise InputError(f"bad value {version!r} for kafka.version in {where}: {problem}") from None
+    model = models()[model_of(version, given)]
+    defaults = {key: (value, f"Kafka {version}") for key, value in settings.items() if key in model.keys}
+    return Chosen(model, keys.configuration(model, defaults | given), subjects)
+
+
+def for_cluster(cluster: Given, given: Given) -> Given:
+    """A cluster's configuration with the user's own keys over it; keys that only older or newer models read are left out."""
+    return cluster | given

@@ -1,0 +1,59 @@
+"""Writing results: whole files under their final name, or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from specs.errors import InputError
+
+
+def write_text(path: Path | str, text: str) -> Path:
+    """Write a file under a temporary name and rename it.
+
+    Errors: `InputError` where the place cannot be written.
+    """
+    path = Path(path)
+    temporary: str | None = None
+    try:
+        if path.is_dir():
+            raise InputError(f"{str(path)!r} is a directory; name a file")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as problem:
+        raise InputError(f"cannot write {str(path)!r}: {problem.strerror or problem}") from None
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+    return path
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """The one JSON form of every document."""
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def writable_directory(path: Path | str) -> Path:
+    """A directory for results, made if it is missing.
+
+    Errors: `InputError` where there is a file, or no permission.
+    """
+    path = Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"cannot make directory {str(path)!r}: {problem.strerror or problem}") from None
+    if not os.access(path, os.W_OK):
+        raise InputError(f"cannot write into {str(path)!r}: permission denied")
+    return path

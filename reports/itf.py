@@ -1,0 +1,160 @@
+"""Counterexamples in the Informal Trace Format (ITF JSON), written and read back.
+
+Source: the format of Apalache and Quint; our metadata stand under `#meta`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from checker.outcome import Finding, Trace
+from model import ints
+from model.catalogue import models
+from model.kernel import ModelError
+from model.system import State, Step, System, bind
+from reports.configuration import choose, read_text
+from specs.errors import InputError
+from specs.keys import shown
+from specs.property import Property, properties
+
+FORMAT = "neverlost.trace/1"
+
+
+def to_itf(system: System, finding: Finding) -> dict[str, Any]:
+    """The ITF document of a counterexample."""
+    trace = finding.trace
+    if trace is None:
+        raise ValueError("only a violated property has a trace")
+    names = [each.name for each in system.fields]
+    labels = ["initial state", *(system.steps[number].label for number in trace.steps)]
+    configuration = system.configurations[finding.configuration]
+    return {
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "neverlost": {
+                "schema": FORMAT,
+                "model": system.model.name,
+                "config": {name: shown(value) for name, value in configuration.items()},
+                "disabled": sorted(list(each) for each in system.disabled),
+                "property": finding.property.name,
+                "says": [describe(system, None), *(describe(system, system.steps[n]) for n in trace.steps)],
+            },
+        },
+        "params": [],
+        "vars": [*names, "action"],
+        "states": [
+            {"#meta": {"index": index}, "action": label} | system.nested(state)
+            for index, (label, state) in enumerate(zip(labels, trace.states, strict=True))
+        ],
+    }
+
+
+def describe(system: System, step: Step | None) -> str:
+    """A step in Kafka's words; brokers are numbered from 1."""
+    if step is None:
+        return "the beginning"
+    shown_arguments = {
+        name: value + 1 if step.action.parameters[name] == "replica" else value for name, value in step.arguments.items()
+    }
+    return (step.action.says or step.action.name).format(**shown_arguments)
+
+
+def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
+    """A saved counterexample, re-executed on the ints interpreter.
+
+    Errors: `InputError` with the state and what is wrong with it: another value than the step leads to, a step
+    that is not enabled, a first state that is not initial, a last state in which the property holds.
+    """
+    document = _parsed(path)
+    try:
+        about = document["#meta"]["neverlost"]
+        system = _system(about, str(path))
+        broken = properties()[about["property"]]
+        entries = document["states"]
+        states = [_state(system, entry, number, str(path)) for number, entry in enumerate(entries)]
+        labels = [entry["action"] for entry in entries[1:]]
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ModelError) as problem:
+        raise InputError(f"{str(path)!r} is not a trace of ours: {type(problem).__name__} {problem}") from None
+    if not states:
+        raise InputError(f"{str(path)!r} has no states")
+    steps = _replayed(system, states, labels, str(path))
+    if ints.evaluate(system, states[-1], broken.condition):
+        raise InputError(f"{broken.name} holds in the last state of {str(path)!r}: this is no counterexample to it")
+    return system, broken, Trace(tuple(states), steps)
+
+
+def _parsed(path: Path | str) -> dict[str, Any]:
+    try:
+        document = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as problem:
+        raise InputError(f"{str(path)!r} is not JSON: {problem}") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{str(path)!r} is not a trace: it has no states")
+    return document
+
+
+def _system(about: dict[str, Any], where: str) -> System:
+    if about.get("schema") != FORMAT:
+        raise InputError(f"{where!r} has schema {about.get('schema')!r}; this version reads {FORMAT!r}")
+    given = {str(name): (value, where) for name, value in about["config"].items()}
+    chosen = choose(given, str(about["model"]))
+    disabled = [(str(action), str(clause)) for action, clause in about["disabled"]]
+    return bind(models()[chosen.model.name], chosen.configuration, disabled=disabled)
+
+
+def _state(system: System, entry: dict[str, Any], number: int, where: str) -> State:
+    flat: list[int] = []
+    for declared in system.fields:
+        shape = system.places[declared.name][1]
+        _flatten(entry[declared.name], shape, flat, f"{declared.name} in state {number} of {where!r}")
+    try:
+        return system.checked(tuple(flat))
+    except ModelError as problem:
+        raise InputError(f"state {number} of {where!r}: {problem}") from None
+
+
+def _flatten(value: Any, shape: tuple[int, ...], flat: list[int], where: str) -> None:
+    if not shape:
+        if not isinstance(value, int):
+            raise InputError(f"{where} is {value!r}, not a number or a flag")
+        flat.append(int(value))
+        return
+    if not isinstance(value, list) or len(value) != shape[0]:
+        raise InputError(f"{where} should be a list of {shape[0]}")
+    for each in value:
+        _flatten(each, shape[1:], flat, where)
+
+
+def _replayed(system: System, states: list[State], labels: list[Any], where: str) -> tuple[int, ...]:
+    if states[0] not in {state for _, state in system.initial_states()}:
+        raise InputError(f"state 0 of {where!r} is not an initial state: {_nearest(system, states[0])}")
+    numbers = {step.label: number for number, step in enumerate(system.steps)}
+    steps: list[int] = []
+    for index, label in enumerate(labels, start=1):
+        if label not in numbers:
+            raise InputError(f"state {index} of {where!r} has unknown action {label!r}")
+        step = system.steps[numbers[label]]
+        after = ints.take(system, states[index - 1], step)
+        if after is None:
+            refused = ints.refusals(system, states[index - 1], step)
+            raise InputError(f"state {index} of {where!r}: {label} is refused by its guard ({', '.join(refused)})")
+        if after != states[index]:
+            raise InputError(f"state {index} of {where!r}: {_difference(system, states[index], after, label)}")
+        steps.append(numbers[label])
+    return tuple(steps)
+
+
+def _difference(system: System, found: State, expected: State, label: str) -> str:
+    for slot, value, right in zip(system.slots, found, expected, strict=True):
+        if value != right:
+            return f"{slot.name} is {value}, but {label} leads to {right}"
+    return "no difference"
+
+
+def _nearest(system: System, state: State) -> str:
+    starts = [start for _, start in system.initial_states()]
+    nearest = min(starts, key=lambda start: sum(a != b for a, b in zip(start, state, strict=True)))
+    return _difference(system, state, nearest, "the initial state")

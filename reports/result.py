@@ -1,0 +1,113 @@
+"""The result document of the command line contract, and the identifier that stands for a question."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from checker.digest import model_digest
+from checker.outcome import Finding, Outcome, Verdict
+from model.kernel import Configuration, Model
+from specs.keys import shown
+
+SCHEMA = "neverlost.result/1"
+
+EXIT_HOLDS = 0
+EXIT_VIOLATED = 12
+EXIT_UNAVAILABLE = 13
+EXIT_INCONCLUSIVE = 20
+EXIT_UNEXPECTED = 21
+EXIT_ENGINES_DISAGREE = 22
+EXIT_USAGE = 64
+EXIT_INTERNAL = 70
+
+
+@cache
+def version() -> str:
+    """The installed version."""
+    try:
+        return metadata.version("neverlost")
+    except metadata.PackageNotFoundError:
+        return "0+source"
+
+
+def question_id(model: Model, configuration: Configuration, properties: list[str]) -> str:
+    """A stable name of what was asked: model with its digest, configuration with its bounds, properties."""
+    asked = {
+        "model": model.name,
+        "digest": model_digest(model),
+        "config": {name: shown(value) for name, value in sorted(configuration.items())},
+        "properties": sorted(properties),
+    }
+    return "nl-" + hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def cell(outcome: Outcome, number: int) -> dict[str, Any]:
+    """What is particular to one configuration: keys, verdict, properties."""
+    configuration = outcome.system.configurations[number]
+    findings = [each for each in outcome.findings if each.configuration == number]
+    names = [each.property.name for each in findings]
+    return {
+        "id": question_id(outcome.system.model, configuration, names),
+        "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
+        "bounds": {name: value for name, value in configuration.items() if name.startswith("bounds.")},
+        "verdict": str(verdict_of(findings, outcome.reason)) if findings or outcome.reason else None,
+        "properties": [_property(outcome, each) for each in findings],
+    }
+
+
+def verdict_of(findings: list[Finding], reason: str | None) -> Verdict:
+    """The verdict on one configuration."""
+    found = {each.verdict for each in findings}
+    if Verdict.VIOLATED in found:
+        return Verdict.VIOLATED
+    return Verdict.INCONCLUSIVE if reason or Verdict.INCONCLUSIVE in found else Verdict.HOLDS
+
+
+def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": finding.property.name, "verdict": str(finding.verdict)}
+    if finding.trace is not None:
+        found |= {"steps": len(finding.trace.steps), "faults": finding.trace.faults(outcome.system), "trace": None}
+    return found
+
+
+def shared(outcome: Outcome) -> dict[str, Any]:
+    """What all configurations of one search have in common."""
+    counts = outcome.counts
+    states: dict[str, Any] = {
+        "generated": counts.generated,
+        "distinct": counts.distinct,
+        "depth": counts.depth,
+        "left": counts.left,
+    }
+    if outcome.orbit_states is not None:
+        states["orbit_states"] = outcome.orbit_states
+    return {
+        "schema": SCHEMA,
+        "model": outcome.system.model.name,
+        "engine": outcome.engine,
+        "identity": "exact",
+        "symmetry": outcome.symmetry,
+        "reason": outcome.reason,
+        "states": states,
+        "fired": dict(outcome.fired),
+        "seconds": round(outcome.seconds, 3),
+        "peak_memory_bytes": outcome.peak_memory_bytes,
+        "version": version(),
+        "model_digest": model_digest(outcome.system.model),
+    }
+
+
+def document(outcome: Outcome) -> dict[str, Any]:
+    """The result document of a search of one configuration."""
+    return shared(outcome) | cell(outcome, 0)
+
+
+def exit_status(verdicts: list[Verdict]) -> int:
+    """The exit status of several verdicts: the worst news first."""
+    if Verdict.VIOLATED in verdicts:
+        return EXIT_VIOLATED
+    return EXIT_INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else EXIT_HOLDS

@@ -1,0 +1,158 @@
+"""From parsed options to an outcome, and from an outcome to text, documents and files: what `check` and `explore` share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checker.outcome import Finding, Outcome
+from checker.search import ENGINES, Limits, Options, explore
+from model.kernel import Model
+from model.system import System
+from reports import mermaid, svg, terminal
+from reports.files import as_json, writable_directory, write_text
+from reports.itf import to_itf
+from reports.options import memory_size
+from reports.timeline import timeline
+from specs.errors import InputError, unknown
+from specs.property import Property, guarantees, properties
+
+
+@dataclass(frozen=True)
+class Request:
+    """The common options of a run, as given."""
+
+    engine: str = "memory"
+    symmetry: bool = False
+    workers: int | None = None
+    out: str | None = None
+    json: str | None = None
+    time_limit: float | None = None
+    memory_limit: str | None = None
+    state_dir: str | None = None
+    resume: bool = False
+    keep_going: bool = False
+    master: str | None = None
+    spark_conf: tuple[str, ...] = ()
+
+    def options(self, **changes: Any) -> Options:
+        """The search options.
+
+        Errors: `InputError` for values that make no sense.
+        """
+        if self.engine not in ENGINES:
+            raise unknown("engine", self.engine, ENGINES, "--engine")
+        if self.workers is not None and not 1 <= self.workers <= 256:
+            raise InputError(f"bad value '{self.workers}' for --workers: use a number from 1 to 256")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"bad value '{self.time_limit:g}' for --time-limit: use seconds above 0")
+        if self.resume and self.state_dir is None:
+            raise InputError("--resume needs --state-dir DIR: the levels of the run to go on from")
+        settings = [tuple(each.partition("=")[::2]) for each in self.spark_conf]
+        for (name, value), given in zip(settings, self.spark_conf, strict=True):
+            if not name or not value:
+                raise InputError(f"bad --spark-conf {given!r}: write KEY=VALUE")
+        return Options(
+            limits=Limits(self.time_limit, memory_size(self.memory_limit)),
+            workers=self.workers,
+            symmetry=self.symmetry,
+            keep_going=self.keep_going,
+            state_dir=self.state_dir,
+            resume=self.resume,
+            spark_master=self.master,
+            spark_conf=tuple((name, value) for name, value in settings),
+            **changes,
+        )
+
+
+def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
+    """The properties to check; all of the model's guarantees by default.
+
+    Errors: `InputError` for an unknown property, or one that the model does not define.
+    """
+    if not names:
+        return guarantees(model)
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in properties():
+            raise unknown("property", name, properties(), "--property")
+        found.append(properties()[name])
+    return found
+
+
+def require_fields(system: System, asked: Sequence[Property]) -> None:
+    """Errors: `InputError` for a property that speaks of something the model does not have."""
+    for each in asked:
+        lacking = [name for name in each.needs if name not in system.places]
+        if lacking:
+            defined = [name for name, every in sorted(properties().items()) if set(every.needs) <= set(system.places)]
+            raise InputError(
+                f"property {each.name!r} is not defined for model {system.model.name!r} with this configuration "
+                f"(it needs {', '.join(lacking)}); defined: {', '.join(defined)}"
+            )
+
+
+def search(system: System, asked: Sequence[Property], request: Request, **changes: Any) -> Outcome:
+    """Run the engine with progress on a terminal's stderr."""
+    require_fields(system, asked)
+    if system.model.symmetric(system.configurations[0]) is False and request.symmetry:
+        raise InputError(f"--symmetry cannot be used with {system.model.name} in this configuration: its replicas differ")
+    with terminal.LiveProgress() as progress:
+        return explore(system, asked, request.options(**changes), progress, request.engine)
+
+
+def prepare(request: Request) -> None:
+    """Fail early where results cannot be written.
+
+    Errors: `InputError` for an unusable --out or --json.
+    """
+    if request.out is not None:
+        writable_directory(request.out)
+    if request.json not in (None, "-"):
+        target = Path(str(request.json))
+        if target.is_dir():
+            raise InputError(f"{str(target)!r} is a directory; name a file for --json")
+        if not target.parent.is_dir():
+            raise InputError(f"cannot write {str(target)!r}: directory {str(target.parent)!r} does not exist")
+
+
+def save_counterexamples(outcome: Outcome, directory: str, prefix: str = "", number: int = 0) -> dict[str, str]:
+    """Trace and pictures of every violated property; the trace's file name by property."""
+    saved: dict[str, str] = {}
+    for finding in outcome.findings:
+        if finding.trace is None or finding.configuration != number:
+            continue
+        stem = f"{prefix}{finding.property.name}"
+        folder = Path(directory)
+        write_text(folder / f"{stem}.itf.json", as_json(to_itf(outcome.system, finding)))
+        for picture, extension in pictures(outcome, finding):
+            write_text(folder / f"{stem}.{extension}", picture)
+        saved[finding.property.name] = f"{stem}.itf.json"
+    return saved
+
+
+def pictures(outcome: Outcome, finding: Finding) -> list[tuple[str, str]]:
+    """SVG and Mermaid of a counterexample, for models that have a portrait."""
+    if finding.trace is None or outcome.system.model.portrait is None:
+        return []
+    shown = timeline(outcome.system, finding.property, finding.trace)
+    return [(svg.render(shown), "svg"), (mermaid.render(shown), "mmd")]
+
+
+def deliver(document: dict[str, Any], request: Request) -> None:
+    """Write the result document where it was asked for."""
+    if request.json == "-":
+        sys.stdout.write(as_json(document))
+    elif request.json is not None:
+        write_text(request.json, as_json(document))
+    if request.out is not None:
+        write_text(Path(request.out) / "result.json", as_json(document))
+
+
+def with_traces(document: dict[str, Any], saved: dict[str, str]) -> dict[str, Any]:
+    """The document with the names of the saved traces."""
+    listed = [each | ({"trace": saved[each["name"]]} if each["name"] in saved else {}) for each in document["properties"]]
+    return document | {"properties": listed}

@@ -1,0 +1,162 @@
+"""Results for people at a terminal: verdicts, counts, the counterexample as lanes, and progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from checker.outcome import Outcome, Verdict
+from checker.search import Progress as SearchProgress
+from model.portrait import Lane
+from reports.timeline import Frame, Timeline, isr_text, missing
+from specs.keys import shown
+
+STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCONCLUSIVE: "bold yellow"}
+
+
+def console() -> Console:
+    """Results go to stdout; no colour where there is no terminal or NO_COLOR is set."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
+
+
+def show_outcome(out: Console, outcome: Outcome, number: int = 0, subjects: tuple[str, ...] = ()) -> None:
+    """The verdict on one configuration with its scope."""
+    configuration = outcome.system.configurations[number]
+    if subjects:
+        out.print(Text("topics: " + ", ".join(subjects), style="bold"))
+    keys = " ".join(f"{name}={shown(value)}" for name, value in configuration.items() if shown(value) != "")
+    out.print(Text(f"{outcome.system.model.name}: {keys}", style="dim"))
+    for finding in outcome.findings:
+        if finding.configuration != number:
+            continue
+        line = Text()
+        line.append(f"{finding.verdict.upper():12}", STYLES[finding.verdict])
+        line.append(f" {finding.property.name}: ", "bold")
+        line.append(_says(finding.verdict, finding.property.says))
+        if finding.trace is not None:
+            faults = finding.trace.faults(outcome.system)
+            spent = ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
+            line.append(f" ({len(finding.trace.steps)} steps; {spent})", "dim")
+        out.print(line)
+
+
+def _says(verdict: Verdict, says: str) -> str:
+    return {Verdict.HOLDS: says, Verdict.VIOLATED: f"not always: {says}", Verdict.INCONCLUSIVE: f"undecided: {says}"}[verdict]
+
+
+def show_counts(out: Console, outcome: Outcome) -> None:
+    """What was covered."""
+    counts = outcome.counts
+    rate = counts.generated / max(outcome.seconds, 1e-9)
+    kind = "orbits" if outcome.symmetry else "states"
+    text = (
+        f"{counts.distinct:,} distinct {kind}, {counts.generated:,} generated, depth {counts.depth}"
+        f", {outcome.seconds:.1f} s, {rate:,.0f}/s, exact identity"
+    )
+    if outcome.orbit_states is not None:
+        text += f"; the orbits hold {outcome.orbit_states:,} states"
+    if counts.left:
+        text += f"; {counts.left:,} not expanded"
+    out.print(Text(text, style="dim"))
+    if outcome.reason:
+        out.print(Text(f"inconclusive: {outcome.reason}", style="bold yellow"))
+
+
+def show_timeline(out: Console, shown_timeline: Timeline) -> None:
+    """A counterexample, one line per broker and step; what changed is bold, the lost record red."""
+    lost = shown_timeline.lost
+    for frame in shown_timeline.frames:
+        is_last = frame is shown_timeline.frames[-1]
+        head = Text(f"{frame.number:3}  ", "bold")
+        head.append(frame.says, "bold yellow" if frame.is_fault else "bold")
+        out.print(head)
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 1))
+        for _ in range(7):
+            table.add_column(no_wrap=True)
+        for lane, changed in zip(frame.scene.lanes, frame.changed, strict=True):
+            table.add_row(*_lane(lane, frame, changed, lost, is_last))
+        table.add_row(*_controller(frame))
+        out.print(table)
+    out.print(Text(shown_timeline.verdict_line, "bold red"))
+
+
+def _lane(lane: Lane, frame: Frame, changed: frozenset[str], lost: frozenset[int], is_last: bool) -> list[Text]:
+    def cell(text: str, part: str) -> Text:
+        return Text(text, "bold cyan" if part in changed else "")
+
+    log = Text("[")
+    for offset, (record, epoch) in enumerate(lane.log):
+        log.append(" " if offset else "")
+        style = "bold red" if record in lost else ("bold cyan" if "log" in changed else "")
+        log.append(f"m{record}" + ("" if epoch is None else f"(e{epoch})"), style)
+    log.append("]")
+    if is_last:
+        for record in missing(lane, frame, lost):
+            log.append(f"  lost: m{record}", "bold red reverse")
+    return [
+        Text(f"     broker {lane.broker + 1}"),
+        cell(lane.role, "role"),
+        cell("" if lane.epoch is None else f"e{lane.epoch}", "epoch"),
+        log,
+        cell(f"LEO={lane.log_end_offset}", "log"),
+        cell("" if lane.high_watermark is None else f"HW={lane.high_watermark}", "HW"),
+        cell(" ".join([*([] if lane.isr is None else [f"ISR={isr_text(lane.isr)}"]), *lane.notes]), "ISR"),
+    ]
+
+
+def _controller(frame: Frame) -> list[Text]:
+    scene = frame.scene
+    style = "bold cyan" if frame.controller_changed else ""
+    leader = "no leader" if scene.leader is None else f"leader {scene.leader + 1}"
+    epoch = "" if scene.epoch is None else f"e{scene.epoch}"
+    detail = " ".join([f"ISR={isr_text(scene.isr)}", *scene.notes])
+    return [Text("     controller"), Text(leader, style), Text(epoch, style), Text(detail, style), Text(), Text(), Text()]
+
+
+class LiveProgress:
+    """Progress on stderr while a search runs: level, counts with rates, frontier, memory, an estimate."""
+
+    def __init__(self) -> None:
+        err = Console(stderr=True, highlight=False)
+        self._bar = Progress(TextColumn("{task.description}"), BarColumn(bar_width=20), console=err, transient=True)
+        self._task = self._bar.add_task("starting", total=None)
+        self._is_on = err.is_terminal
+        self._widest = 0
+        self._told = 0.0
+
+    def __enter__(self) -> LiveProgress:
+        if self._is_on:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._is_on:
+            self._bar.stop()
+
+    def __call__(self, progress: SearchProgress) -> None:
+        """Show what is known now, at most ten times a second."""
+        now = time.monotonic()
+        if not self._is_on or now - self._told < 0.1:
+            return
+        self._told = now
+        self._widest = max(self._widest, progress.frontier)
+        seconds = max(progress.seconds, 1e-9)
+        text = (
+            f"level {progress.level}  {progress.distinct:,} distinct ({progress.distinct / seconds:,.0f}/s)  "
+            f"{progress.generated:,} generated ({progress.generated / seconds:,.0f}/s)  frontier {progress.frontier:,}  "
+            f"{progress.memory_bytes / 1e9:.2f} GB  {self._estimate(progress)}"
+        )
+        self._bar.update(self._task, description=text)
+
+    def _estimate(self, progress: SearchProgress) -> str:
+        """Once the frontier shrinks, its mirror image is the rest; before that nothing honest can be said."""
+        if progress.frontier < 0.7 * self._widest and progress.level > 5:
+            left = progress.frontier * 2 / max(progress.distinct / max(progress.seconds, 1e-9), 1)
+            return f"about {left:.0f} s left"
+        return "growing"
