@@ -15,6 +15,7 @@ from model.modern_controller import (
 )
 from model.modern_follower import follower_take_response, follower_truncate
 from model.modern_leader import leader_append, leader_ask_to_expand_isr, leader_ask_to_shrink_isr, leader_note_fetch
+from model.modern_portrait import portrait
 from model.modern_state import BUDGETS, FROZEN, fields, initial, sizes
 
 MODEL = Model(
@@ -55,6 +56,7 @@ MODEL = Model(
     ),
     guarantees=("acked-never-lost", "committed-never-lost", "log-matching", "single-leader-per-epoch"),
     frozen=FROZEN,
+    portrait=portrait,
     symmetric=lambda configuration: configuration["election.policy"] != "preferred",
     source="Kafka 3.7 to 4.x with eligible.leader.replicas.version=0",
 )
