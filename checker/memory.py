@@ -18,7 +18,7 @@ from checker.partition import LevelReport, Partition, Violations
 from checker.resources import peak_memory, used_memory
 from checker.search import Options, Progress, Reporter
 from checker.symmetry import Symmetry
-from checker.team import Local, Processes
+from checker.team import Local, Processes, Team
 from model import ints
 from model.catalogue import models
 from model.columns import pack_rows
@@ -33,15 +33,17 @@ def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
     """Every reachable state of the system; see `checker.search.explore`."""
-    return _Search(system, tuple(properties), options or Options(), reporter).run()
+    return LevelSearch(system, tuple(properties), options or Options(), reporter).run()
 
 
-class _Search:
+class LevelSearch:
+    """The level-synchronous loop, once; an engine is a team of workers that answers it."""
+
     def __init__(self, system: System, properties: tuple[Property, ...], options: Options, reporter: Reporter | None) -> None:
         self.system, self.properties, self.options, self.reporter = system, properties, options, reporter
         self.started = time.monotonic()
         self.workers = options.workers or os.cpu_count() or 1
-        self.team: Local | Processes = Local(Partition(system, properties, options.symmetry))
+        self.team: Team = Local(Partition(system, properties, options.symmetry))
         self.found: dict[tuple[int, int], tuple[int, Words]] = {}
         self.levels = 0
         self.orbits = 0
@@ -72,14 +74,17 @@ class _Search:
 
     def _close(self) -> LevelReport:
         report = self.team.close_level()
+        self._add(report)
+        self._tell()
+        return report
+
+    def _add(self, report: LevelReport) -> None:
         if report.new:
             self.levels += 1
         self.orbits += report.orbits
         if report.by_cell is not None:
             self.by_cell += report.by_cell
         self._note(report.violations)
-        self._tell()
-        return report
 
     def _note(self, violations: Violations) -> None:
         for key, words in violations.items():
@@ -175,12 +180,15 @@ class _Search:
         words = [target]
         steps: list[int] = []
         for level in range(depth - 1, -1, -1):
-            before, step = self.team.parent(words[0], level)
+            before, step = self._step_to(words[0], level)
             words.insert(0, before)
             steps.insert(0, step)
         states = tuple(self.system.unpack(each) for each in words)
         trace = Trace(states, tuple(steps))
         return _renamed(self.system, trace) if self.options.symmetry else trace
+
+    def _step_to(self, target: Words, depth: int) -> tuple[Words, int]:
+        return self.team.parent(target, depth)
 
 
 def _renamed(system: System, trace: Trace) -> Trace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,7 +80,7 @@ class Partition:
         end = min(self._next + BATCH, self.bounds[-1])
         batch = self.states.slice(self._next, end)
         self._next = end
-        found = self._undecided(batch)
+        found = self.successors(batch)
         if found is None:
             return [np.empty((self.system.words, 0), np.uint64)] * self.total
         mixed = mix(found)
@@ -92,7 +92,7 @@ class Partition:
         self.states.add(given[self.number])
         return given
 
-    def _undecided(self, batch: Packed) -> Packed | None:
+    def successors(self, batch: Packed) -> Packed | None:
         """Successors of a batch, without the configurations that have nothing left to decide."""
         if self.decided is not None:
             batch = batch.compress(~self.decided[self.cells.of(batch)], axis=1)
@@ -123,10 +123,11 @@ class Partition:
         if self.cells.count > 1:
             report.by_cell = np.zeros(self.cells.count, np.int64)
         for first in range(start, end, BATCH):
-            self._check(self.states.slice(first, min(first + BATCH, end)), report)
+            self.check(self.states.slice(first, min(first + BATCH, end)), report)
         return report
 
-    def _check(self, states: Packed, report: LevelReport) -> None:
+    def check(self, states: Packed, report: LevelReport) -> None:
+        """Ask the properties about some states of a new level."""
         cells = self.cells.of(states) if self.cells.count > 1 else None
         if cells is not None and report.by_cell is not None:
             report.by_cell += np.bincount(cells, minlength=self.cells.count)
@@ -148,14 +149,18 @@ class Partition:
         """The states of a level.  Units: depth 0 is the initial one."""
         return self.states.slice(self.bounds[depth], self.bounds[depth + 1])
 
+    def steps(self, batch: Packed) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
+        """Step number, parent rows and the states that they lead to, as the search identifies them."""
+        for number, rows, words in self._successors.of(batch):
+            yield number, rows, self.symmetry.canonical(words) if self.symmetry else words
+
     def parent(self, target: Words, depth: int) -> tuple[Words, int] | None:
         """The smallest state of a level with a step to the target, and the lowest such step."""
         wanted = np.array(target, np.uint64).reshape(-1, 1)
         best: tuple[Words, int] | None = None
         for start in range(self.bounds[depth], self.bounds[depth + 1], BATCH):
             batch = self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
-            for number, rows, words in self._successors.of(batch):
-                after = self.symmetry.canonical(words) if self.symmetry else words
+            for number, rows, after in self.steps(batch):
                 for row in rows[np.flatnonzero((after == wanted).all(axis=0))]:
                     found = (tuple(int(word[row]) for word in batch), number)
                     best = found if best is None else min(best, found)

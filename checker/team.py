@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,17 @@ from specs.property import Property, properties
 
 MAILBOX = 1 << 20
 """States that one worker can hand to another in a round; the rest waits for the next one."""
+
+
+class Team(Protocol):
+    """What a search asks of its workers."""
+
+    def round(self) -> bool: ...
+    def close_level(self) -> LevelReport: ...
+    def forget(self, decided: NDArray[np.bool_]) -> None: ...
+    def parent(self, target: Words, depth: int) -> tuple[Words, int]: ...
+    def counts(self) -> tuple[int, int, int, Counter[str]]: ...
+    def close(self) -> None: ...
 
 
 class Local:
