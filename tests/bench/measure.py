@@ -1,0 +1,98 @@
+"""Runs a command and measures it: wall seconds, output, and the peak memory of it with all its children."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+SAMPLING = 0.25
+"""Units: seconds between two looks at the memory of a running command."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A finished command.  Units: seconds, bytes.  `cut` tells that it reached the time limit."""
+
+    status: int
+    output: str
+    seconds: float
+    peak_bytes: int
+    cut: bool
+
+
+def _children(pid: int) -> list[int]:
+    """A process and all its descendants, where the system tells (Linux)."""
+    found = [pid]
+    for each in found:
+        try:
+            for task in Path(f"/proc/{each}/task").iterdir():
+                found.extend(map(int, (task / "children").read_text().split()))
+        except OSError:
+            continue
+    return found
+
+
+def _proportional_bytes(pid: int) -> int:
+    """Memory of a process, each shared page divided among those who share it."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+class _Sampler(threading.Thread):
+    """Looks at a process tree until told to stop."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.pid, self.peak, self.done = pid, 0, threading.Event()
+
+    def run(self) -> None:
+        while not self.done.wait(SAMPLING):
+            self.peak = max(self.peak, sum(map(_proportional_bytes, _children(self.pid))))
+
+
+def measure(command: Sequence[str], folder: Path | str | None = None, time_limit: float | None = None) -> Measured:
+    """Run a command to its end, or to the time limit.
+
+    A short run is over before the first sample: then the largest single process counts, as the kernel kept it.
+    Errors: `OSError` where the command does not exist.
+    """
+    with tempfile.TemporaryFile() as output:
+        started = monotonic()
+        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        sampler = _Sampler(process.pid)
+        sampler.start()
+        timer = threading.Timer(time_limit, _stop, (process.pid,)) if time_limit else None
+        if timer:
+            timer.start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            _stop(process.pid)
+            raise
+        finally:
+            seconds = monotonic() - started
+            sampler.done.set()
+            if timer:
+                timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    cut = time_limit is not None and seconds >= time_limit
+    return Measured(process.returncode, text, seconds, max(sampler.peak, usage.ru_maxrss * 1024), cut)
+
+
+def _stop(pid: int) -> None:
+    """End a command with everything that it started; it leads its own process group."""
+    try:
+        os.killpg(pid, 9)
+    except ProcessLookupError:
+        return
