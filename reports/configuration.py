@@ -98,8 +98,15 @@ def read_settings(settings: Iterable[str]) -> Given:
     return found
 
 
-def choose(given: Given, model_name: str | None = None, subjects: tuple[str, ...] = ()) -> Chosen:
+def choose(
+    given: Given,
+    model_name: str | None = None,
+    subjects: tuple[str, ...] = (),
+    offered: Mapping[str, tuple[Any, str]] | None = None,
+) -> Chosen:
     """The model that the keys name, with everything else defaulted.
+
+    `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
 
     Errors: `InputError` for an unknown model, key or value.
     """
@@ -107,15 +114,35 @@ def choose(given: Given, model_name: str | None = None, subjects: tuple[str, ...
     name, where = given.pop("model", (model_name, "the command line"))
     version, version_where = given.pop("kafka.version", (None, ""))
     if version is not None:
-        return _of_version(str(version), version_where, name, given, subjects)
+        return _of_version(str(version), version_where, name, given, subjects, offered or {})
+    if name is None and offered:
+        name = _modern(dict(offered) | given)
     name = DEFAULT_MODEL if name is None else str(name)
     if name not in models():
         raise unknown("model", name, models(), where)
     model = models()[name]
-    return Chosen(model, keys.configuration(model, given), subjects)
+    return Chosen(model, keys.configuration(model, _read_by(model, offered or {}) | given), subjects)
 
 
-def _of_version(version: str, where: str, name: Any, given: Given, subjects: tuple[str, ...]) -> Chosen:
+def _read_by(model: Model, offered: Mapping[str, tuple[Any, str]]) -> Given:
+    """The offered keys that a model reads."""
+    return {key: each for key, each in offered.items() if key in model.keys}
+
+
+def _modern(given: Given) -> str:
+    """The modern model for a cluster's files where neither a model nor a version is named."""
+    has_elr = str(given.get("eligible.leader.replicas", ("false", ""))[0]).lower() == "true"
+    return "kraft-elr" if has_elr and "kraft-elr" in models() else "kraft"
+
+
+def _of_version(
+    version: str,
+    where: str,
+    name: Any,
+    given: Given,
+    subjects: tuple[str, ...],
+    offered: Mapping[str, tuple[Any, str]],
+) -> Chosen:
     """The modern model with the mechanisms of a Kafka version; explicit keys win."""
     from model.mechanisms import mechanisms_of, model_of
 
@@ -125,11 +152,6 @@ def _of_version(version: str, where: str, name: Any, given: Given, subjects: tup
         settings = mechanisms_of(version)
     except ValueError as problem:
         raise InputError(f"bad value {version!r} for kafka.version in {where}: {problem}") from None
-    model = models()[model_of(version, given)]
+    model = models()[model_of(version, dict(offered) | given)]
     defaults = {key: (value, f"Kafka {version}") for key, value in settings.items() if key in model.keys}
-    return Chosen(model, keys.configuration(model, defaults | given), subjects)
-
-
-def for_cluster(cluster: Given, given: Given) -> Given:
-    """A cluster's configuration with the user's own keys over it; keys that only older or newer models read are left out."""
-    return cluster | given
+    return Chosen(model, keys.configuration(model, defaults | _read_by(model, offered) | given), subjects)

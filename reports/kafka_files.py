@@ -260,7 +260,7 @@ def read_cluster(
 
     Errors: `InputError` for a file that cannot be read, or a relevant setting that Kafka refuses or the model cannot hold.
     """
-    version = parse_version(kafka_version) if kafka_version is not None else None
+    version = parse_version(str(kafka_version)) if kafka_version is not None else None
     default = defaults(version)
     described = read_describe(describe) if describe is not None else []
     entities = read_configs(configs) if configs is not None else Entities()

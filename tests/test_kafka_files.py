@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from reports.configuration import choose, read_toml
 from reports.kafka_files import ClusterConfiguration, read_cluster
 from reports.kafka_printed import parse_configs, parse_describe, ranges, split_configs
 from reports.kafka_properties import SIZE_LIMIT, parse_properties
@@ -552,6 +556,11 @@ PIECES = [
 OPTIONS = ("describe", "configs", "server_properties", "producer_properties", "consumer_properties")
 
 
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
 def mutated(content: bytes, other: bytes, dice: random.Random) -> bytes:
     """A file after one to eight random edits: bytes changed, cut, doubled, swapped in from another file."""
     for _ in range(dice.randint(1, 8)):
@@ -576,7 +585,7 @@ def test_two_thousand_mutated_files_raise_nothing_but_input_errors(tmp_path):
     path = tmp_path / "mutated"
     outcomes = {"read": 0, "refused": 0}
     for number in range(2000):
-        path.write_bytes(mutated(originals[number % len(originals)], dice.choice(originals), dice))
+        write(path, mutated(originals[number % len(originals)], dice.choice(originals), dice))
         for option in OPTIONS:
             try:
                 found = read_cluster(**{option: path}, kafka_version=dice.choice((None, "0.10", "2.8", "4.1")))
@@ -589,3 +598,76 @@ def test_two_thousand_mutated_files_raise_nothing_but_input_errors(tmp_path):
                 for configuration in found:
                     assert all(KEYS[key].parse(*each) is not None for key, each in configuration.keys.items())
     assert min(outcomes.values()) > 1000
+
+
+TOML = b"""model = "kraft"
+[topic]
+replication.factor = 3
+min.insync.replicas = 2
+"unclean.leader.election.enable" = false
+[producer]
+acks = "all"
+[faults]
+crash = 1
+lossy_crash = 1
+[bounds]
+records = 1
+"""
+
+
+def test_two_thousand_mutated_toml_files_raise_nothing_but_input_errors(tmp_path):
+    dice = random.Random(20250303)
+    assert choose(read_toml(write(tmp_path / "whole", TOML))).configuration["min.insync.replicas"] == 2
+    outcomes = {"read": 0, "refused": 0}
+    for _ in range(2000):
+        path = write(tmp_path / "mutated", mutated(TOML, TOML, dice))
+        try:
+            choose(read_toml(path))
+        except InputError as error:
+            outcomes["refused"] += 1
+            assert len(str(error).splitlines()) == 1
+        else:
+            outcomes["read"] += 1
+    assert min(outcomes.values()) > 10
+
+
+# The command line
+
+
+def check(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "import sys; from reports.cli import main; sys.exit(main())", "check"]
+    root = Path(__file__).parent.parent
+    return subprocess.run([*command, *map(str, arguments)], cwd=root, capture_output=True, text=True, check=False)
+
+
+FAULTS = ("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=2", "--set", "bounds.records=1")
+
+
+def test_check_gives_a_verdict_for_each_distinct_configuration():
+    found = check("--describe", DATA / "describe-3.9.txt", "--set", "model=kraft", *FAULTS, "--json", "-")
+    assert found.stderr == ""
+    cells = json.loads(found.stdout)["cells"]
+    assert [each["topics"] for each in cells] == [["orders", "audit"], ["clicks"]]
+    assert [each["config"]["min.insync.replicas"] for each in cells] == [2, 1]
+    assert found.returncode == 12
+
+
+def test_check_lets_set_win_over_files_and_says_what_the_model_does_not_read(given):
+    path = given("p", "acks=1\nenable.idempotence=false\n")
+    quiet = ("--set", "model=kraft", "--set", "faults.crash=0", "--set", "bounds.records=1", "--set", "replication.factor=1")
+    found = check("--producer-properties", Path(path).resolve(), *quiet, "--set", "acks=all", "--json", "-")
+    assert found.returncode == 0
+    (cell,) = json.loads(found.stdout).get("cells", [json.loads(found.stdout)])
+    assert (cell["config"]["acks"], cell["config"]["replication.factor"]) == ("all", 1)
+    assert found.stderr == (
+        f"neverlost: warning: enable.idempotence=false ({Path(path).resolve()} line 2) is not read by model kraft\n"
+    )
+
+
+def test_check_shows_one_line_for_a_bad_file(given):
+    path = Path(given("s", "min.insync.replicas=0\n")).resolve()
+    found = check("--server-properties", path, "--set", "model=kraft")
+    assert (found.returncode, found.stdout) == (64, "")
+    assert found.stderr == (
+        f"neverlost: bad value '0' for min.insync.replicas in {path} line 1: use a whole number from 1 to 7\n"
+    )

@@ -91,10 +91,16 @@ def _chosen(config: str | None, settings: list[str], files: dict[str, str | None
         return [reading.choose(given)]
     from reports.kafka_files import read_cluster
 
-    found = []
+    found: list[Chosen] = []
+    warnings: list[str] = []
     for each in read_cluster(**files, kafka_version=given.get("kafka.version", (None,))[0]):
-        merged = reading.for_cluster(each.keys, given)
-        found.append(reading.choose(merged, subjects=tuple(each.topics)))
+        chosen = reading.choose(given, subjects=each.topics, offered=each.keys)
+        found.append(chosen)
+        warnings += each.warnings
+        for key in each.keys.keys() - each.defaulted - given.keys() - set(chosen.model.keys):
+            warnings.append(f"{key}={each.keys[key][0]} ({each.keys[key][1]}) is not read by model {chosen.model.name}")
+    for warning in dict.fromkeys(warnings):
+        typer.echo(f"neverlost: warning: {warning}", err=True)
     return found
 
 
