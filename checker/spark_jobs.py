@@ -1,0 +1,117 @@
+"""A search's jobs on Spark: the DataFrame plans, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from checker import spark_session
+from checker.spark_tasks import Counted, LevelTask, Search, Settled, described, expand, results, search_back, settle, settled
+from model.system import Words
+
+_BLOCKS = "owner int, block binary"
+_RESULTS = "result binary"
+
+
+class Jobs:
+    """Runs level tasks on a session, which is started when the first one comes."""
+
+    def __init__(self, search: Search, master: str, conf: Mapping[str, str]) -> None:
+        spark_session.check_requirements(master)
+        self.search, self.master, self.conf = search, master, conf
+        self._session: Any = None
+
+    @property
+    def session(self) -> Any:
+        """The session, started when it is first needed."""
+        if self._session is None:
+            self._session = spark_session.start(self.master, self.conf, f"neverlost {self.search.model}")
+        return self._session
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at a time."""
+        if spark_session.is_connect(self.master):
+            return int(self.session.range(1 << 16).mapInArrow(_one_per_task, "n int").count())
+        return int(self.session.sparkContext.defaultParallelism)
+
+    def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
+        """Expand and settle a level; one result per owner."""
+        text = described(self.search, task)
+        frame = (
+            self._numbers(len(task.slices))
+            .mapInArrow(partial(_expand, text), _BLOCKS)
+            .repartitionById(task.parts, "owner")
+            .mapInArrow(partial(_settle, text), _RESULTS)
+        )
+        found, counted = results(_collected(frame))
+        return [settled(body) for body in found], counted
+
+    def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
+        """The smallest predecessor of each target in a level, and the lowest step from it."""
+        text = described(self.search, task, targets=targets)
+        found, _ = results(_collected(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS)))
+        best: dict[Words, tuple[Words, int]] = {}
+        for target, words, step in (each for body in found for each in body):
+            before = (tuple(words), step)
+            best[tuple(target)] = min(before, best.get(tuple(target), before))
+        return best
+
+    def _numbers(self, count: int) -> Any:
+        return self.session.range(0, count, 1, count)
+
+    def cancel(self) -> None:
+        """Stop what is running."""
+        if self._session is not None and spark_session.is_connect(self.master):
+            self._session.interruptAll()
+        elif self._session is not None:
+            self._session.sparkContext.cancelAllJobs()
+
+    def close(self) -> None:
+        """End the session."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None
+
+
+def _collected(frame: Any) -> Iterator[bytes]:
+    return (bytes(row[0]) for row in frame.collect())
+
+
+def _expand(text: str, batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for owner, block in expand(text, _column(batches, "id")):
+        yield pa.RecordBatch.from_arrays([pa.array([owner], pa.int32()), pa.array([block], pa.binary())], ["owner", "block"])
+
+
+def _settle(text: str, batches: Iterator[Any]) -> Iterator[Any]:
+    blocks = (
+        (owner.as_py(), memoryview(block.as_buffer()))
+        for batch in batches
+        for owner, block in zip(batch.column("owner"), batch.column("block"), strict=True)
+    )
+    yield from _result_rows(settle(text, blocks))
+
+
+def _search_back(text: str, batches: Iterator[Any]) -> Iterator[Any]:
+    yield from _result_rows(search_back(text, _column(batches, "id")))
+
+
+def _one_per_task(batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if any(batch.num_rows for batch in batches):
+        yield pa.RecordBatch.from_arrays([pa.array([1], pa.int32())], ["n"])
+
+
+def _column(batches: Iterator[Any], name: str) -> Iterator[int]:
+    return (number for batch in batches for number in batch.column(name).to_pylist())
+
+
+def _result_rows(rows: Iterator[bytes]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for row in rows:
+        yield pa.RecordBatch.from_arrays([pa.array([bytes(row)], pa.binary())], ["result"])
