@@ -17,7 +17,7 @@ ENGINES = ("memory", "spark")
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known after a batch.  Units: seconds since the start, bytes."""
+    """What is known after a batch.  Units: seconds since the start, bytes.  `note` tells an event in a sentence."""
 
     level: int
     frontier: int
@@ -26,6 +26,7 @@ class Progress:
     seconds: float
     memory_bytes: int
     expanded: int = 0
+    note: str = ""
 
 
 class Reporter(Protocol):

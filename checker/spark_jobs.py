@@ -7,26 +7,32 @@ from functools import partial
 from typing import Any
 
 from checker import spark_session
-from checker.spark_tasks import Counted, LevelTask, Search, Settled, described, expand, results, search_back, settle, settled
+from checker.stored_tasks import Counted, LevelTask, Search, Settled, described, expand, results, search_back, settle, settled
 from model.system import Words
 
 _BLOCKS = "owner int, block binary"
 _RESULTS = "result binary"
 
 
-class Jobs:
+class SparkJobs:
     """Runs level tasks on a session, which is started when the first one comes."""
 
     def __init__(self, search: Search, master: str, conf: Mapping[str, str]) -> None:
         spark_session.check_requirements(master)
         self.search, self.master, self.conf = search, master, conf
         self._session: Any = None
+        self._is_ours = False
+        self._news: list[str] = []
 
     @property
     def session(self) -> Any:
         """The session, started when it is first needed."""
         if self._session is None:
+            self._is_ours = not spark_session.is_running()
             self._session = spark_session.start(self.master, self.conf, f"neverlost {self.search.model}")
+            address = spark_session.ui_address(self._session)
+            if address:
+                self._news.append(f"Spark UI at {address}")
         return self._session
 
     @property
@@ -46,6 +52,8 @@ class Jobs:
             .mapInArrow(partial(_settle, text), _RESULTS)
         )
         found, counted = results(_collected(frame))
+        if counted.retried:
+            self._news.append(f"level {task.depth + 1}: {counted.retried} failed or lost tasks were run again")
         return [settled(body) for body in found], counted
 
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
@@ -61,6 +69,11 @@ class Jobs:
     def _numbers(self, count: int) -> Any:
         return self.session.range(0, count, 1, count)
 
+    def news(self) -> list[str]:
+        """What happened since the last call."""
+        told, self._news = self._news, []
+        return told
+
     def cancel(self) -> None:
         """Stop what is running."""
         if self._session is not None and spark_session.is_connect(self.master):
@@ -69,10 +82,10 @@ class Jobs:
             self._session.sparkContext.cancelAllJobs()
 
     def close(self) -> None:
-        """End the session."""
-        if self._session is not None:
+        """End the session, if it was started here."""
+        if self._session is not None and self._is_ours:
             self._session.stop()
-            self._session = None
+        self._session = None
 
 
 def _collected(frame: Any) -> Iterator[bytes]:
@@ -82,7 +95,7 @@ def _collected(frame: Any) -> Iterator[bytes]:
 def _expand(text: str, batches: Iterator[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
-    for owner, block in expand(text, _column(batches, "id")):
+    for owner, block in expand(text, _column(batches, "id"), _attempts()):
         yield pa.RecordBatch.from_arrays([pa.array([owner], pa.int32()), pa.array([block], pa.binary())], ["owner", "block"])
 
 
@@ -92,7 +105,15 @@ def _settle(text: str, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches
         for owner, block in zip(batch.column("owner"), batch.column("block"), strict=True)
     )
-    yield from _result_rows(settle(text, blocks))
+    yield from _result_rows(settle(text, blocks, _attempts()))
+
+
+def _attempts() -> int:
+    """How many attempts at this task were made before this one."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else int(context.attemptNumber()) + int(context.stageAttemptNumber())
 
 
 def _search_back(text: str, batches: Iterator[Any]) -> Iterator[Any]:

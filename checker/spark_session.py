@@ -64,6 +64,23 @@ def is_connect(master: str) -> bool:
     return master.startswith("sc://")
 
 
+def is_running() -> bool:
+    """Whether this process has a session already, which then is used and left alone."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession() is not None
+
+
+def ui_address(session: Any) -> str | None:
+    """Where the session can be watched, if it can."""
+    return getattr(getattr(session, "sparkContext", None), "uiWebUrl", None) if not is_remote(session) else None
+
+
+def is_remote(session: Any) -> bool:
+    """Whether a session speaks to a Spark Connect server."""
+    return not hasattr(session, "_jsparkSession")
+
+
 def start(master: str, conf: Mapping[str, str], name: str) -> Any:
     """A session on a master; our defaults yield to `conf`.
 
@@ -143,7 +160,7 @@ def _quiet_start() -> Iterator[Path]:
 def _ship(session: Any) -> None:
     """Send the project's own source to the executors."""
     archive = packed_source(Path(tempfile.mkdtemp(prefix="neverlost-source-")))
-    if hasattr(session, "addArtifacts") and not hasattr(session, "_jsparkSession"):
+    if is_remote(session):
         session.addArtifacts(str(archive), pyfile=True)
     else:
         session.sparkContext.addPyFile(str(archive))

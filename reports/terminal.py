@@ -141,6 +141,8 @@ class LiveProgress:
 
     def __call__(self, progress: SearchProgress) -> None:
         """Show what is known now, at most ten times a second."""
+        if progress.note:
+            self._bar.console.print(progress.note)
         now = time.monotonic()
         if not self._is_on or now - self._told < 0.1:
             return

@@ -1,6 +1,6 @@
-"""What a Spark task does to its share of a level: expand states, settle candidates, look for predecessors.
+"""What a task does to its share of a level: expand states, settle candidates, look for predecessors.
 
-Nothing here knows Spark: tasks are described by JSON (the model by its name), read and write the store's files, and
+Nothing here knows who runs it: tasks are described by JSON (the model by its name), read and write the store's files, and
 hand blocks of states to each other.  A task may run twice, or die half way: what it wrote counts only when the driver
 commits the result that it returned.
 
@@ -94,15 +94,17 @@ class Settled:
 
 @dataclass
 class Counted:
-    """What an expansion counted."""
+    """What tasks counted: successors, by action too, and how often they had to be tried again."""
 
     generated: int = 0
     fired: Counter[str] = field(default_factory=Counter)
+    retried: int = 0
 
     def add(self, other: Counted) -> None:
         """Count another expansion too."""
         self.generated += other.generated
         self.fired.update(other.fired)
+        self.retried += other.retried
 
 
 class Share:
@@ -223,12 +225,12 @@ def _understood(text: str) -> tuple[Share, LevelTask, dict[str, Any]]:
     return _share(json.dumps(given["search"])), LevelTask(**task), given
 
 
-def expand(text: str, numbers: Iterable[int]) -> Iterator[Block]:
+def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
     """Expand the slices with these numbers; blocks of candidates for their owners, then what was counted."""
     try:
         share, task, _ = _understood(text)
         for number in numbers:
-            counted = Counted()
+            counted = Counted(retried=retried)
             for states in share.candidates(task, [task.slices[number]], counted):
                 yield from _blocks(states, task.parts)
             yield 0, COUNTED + json.dumps(vars(counted)).encode()
@@ -246,7 +248,7 @@ def _blocks(states: Keyed, parts: int) -> Iterator[Block]:
             yield owner, STATES + mine[:, start : start + rows].tobytes()
 
 
-def settle(text: str, blocks: Iterable[Block]) -> Iterator[bytes]:
+def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
     """Settle the candidates of the owners whose blocks these are; one result per owner, and what was counted."""
     try:
         share, task, _ = _understood(text)
@@ -257,6 +259,8 @@ def settle(text: str, blocks: Iterable[Block]) -> Iterator[bytes]:
                 candidates.setdefault(owner, []).append(states)
             else:
                 yield block
+        if retried:
+            yield COUNTED + json.dumps(vars(Counted(retried=retried))).encode()
         for owner in sorted(candidates):
             yield STATES + json.dumps(asdict(share.settle(task, owner, candidates.pop(owner)))).encode()
     except tuple(_ERRORS.values()) as problem:
@@ -289,7 +293,7 @@ def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
         if tag == FAILED:
             raise _ERRORS[body[0]](body[1])
         if tag == COUNTED:
-            total.add(Counted(body["generated"], Counter(body["fired"])))
+            total.add(Counted(body["generated"], Counter(body["fired"]), body["retried"]))
         else:
             found.append(body)
     return found, total
