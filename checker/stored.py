@@ -291,8 +291,7 @@ class StoredTeam:
             },
         )
         self.store.commit(level)
-        if self.levels:
-            self._remove_runs(level)
+        self._remove_runs(level, [each.run for each in found if each.run])
         self.generations = generations
         self.levels.append(level)
         self.total.add(counted)
@@ -318,12 +317,12 @@ class StoredTeam:
         by_cell = np.array(level.facts["by_cell"], np.int64) if level.facts.get("by_cell") else None
         return LevelReport(level.rows, violations, by_cell, level.facts.get("orbits", 0))
 
-    def _remove_runs(self, level: Level) -> None:
+    def _remove_runs(self, level: Level, written: Iterable[StateFile]) -> None:
         """Delete runs that neither this level nor the one before it needs: a late task may still read those."""
-        kept = (level, self.levels[-1]) if level.rows else ()
+        kept = (level, *self.levels[-1:]) if level.rows else ()
         needed = {file.name for each in kept for file in each.runs}
-        unneeded = [file.name for each in self.levels[-2:] for file in each.runs if file.name not in needed]
-        self.store.files.remove(name for name in unneeded if name.startswith(f"{RUNS}/"))
+        known = [*written, *(file for each in self.levels[-2:] for file in each.runs)]
+        self.store.files.remove(file.name for file in known if file.name.startswith(f"{RUNS}/") and file.name not in needed)
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
         """Stop expanding these configurations."""

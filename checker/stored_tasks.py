@@ -23,7 +23,7 @@ from checker.keyed import Keyed, key_range, keyed, merged, sorted_distinct, unke
 from checker.outcome import EngineError
 from checker.partition import LevelReport, Partition
 from checker.storage import Bytes
-from checker.store import StateFile, Store
+from checker.store import KEYED, StateFile, Store
 from model.catalogue import models
 from model.columns import Packed
 from model.kernel import ModelError
@@ -137,7 +137,8 @@ class Share:
         for file, start, end in slices:
             states = self.store.read(file)
             for first in range(start, end, BATCH):
-                yield unkeyed(states[:, first : min(first + BATCH, end)])
+                batch = states[:, first : min(first + BATCH, end)]
+                yield unkeyed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
 
     def _expanded(self, batch: Packed, counted: Counted) -> Packed | None:
         self._partition.generated, self._partition.fired = 0, Counter()
