@@ -32,14 +32,7 @@ WORTH_SHARING = 60_000
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `checker.search.explore`.
-
-    With a state directory the levels live there instead of in memory.
-    """
-    if options is not None and options.state_dir is not None:
-        from checker import stored  # it is built on this module
-
-        return stored.explore(system, properties, options, reporter)
+    """Every reachable state of the system; see `checker.search.explore`."""
     return LevelSearch(system, tuple(properties), options or Options(), reporter).run()
 
 

@@ -31,7 +31,7 @@ def in_memory(system: System, **options: Any) -> dict[str, Any]:
 
 
 def on_storage(system: System, place: str | Path, **options: Any) -> Outcome:
-    return explore(system, guarantees(system.model), Options(state_dir=place, **options))
+    return stored.explore(system, guarantees(system.model), Options(state_dir=place, **options))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

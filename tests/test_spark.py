@@ -1,0 +1,236 @@
+"""The Spark engine equals the memory engine, whatever happens to its tasks; see also `test_spark_cluster.py`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from searches import classic, essence, kraft_matrix
+
+from checker import spark_java, spark_session
+from checker.digest import model_digest
+from checker.outcome import Outcome
+from checker.search import Limits, Options, Progress, explore
+from checker.store import Store
+from model.catalogue import models
+from model.system import System
+from specs.errors import InputError
+from specs.property import guarantees
+
+EVERYWHERE = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"))
+"""Even the narrowest level is done by Spark, in several tasks as soon as it has a hundred states."""
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    """One session for all tests of this file; searches use a session that exists and leave it alone."""
+    started = spark_session.start("local[2,4]", {}, "tests")
+    yield started
+    started.stop()
+
+
+def on_spark(system: System, conf: tuple[tuple[str, str], ...] = EVERYWHERE, reporter: Any = None, **options: Any) -> Outcome:
+    return explore(system, guarantees(system.model), Options(spark_conf=conf, **options), reporter, engine="spark")
+
+
+def in_memory(system: System, **options: Any) -> dict[str, Any]:
+    return essence(explore(system, guarantees(system.model), Options(workers=1, **options)))
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (lambda: classic("kip-320", 2, 2, 2, 1), {}),
+        (lambda: classic("kip-101", 3, 1, 1, 1), {"keep_going": True}),
+        (lambda: classic("kip-101", 3, 1, 1, 1), {"symmetry": True}),
+        (kraft_matrix, {"every_configuration": True}),
+    ],
+    ids=["holds", "violated", "symmetry", "matrix"],
+)
+def test_spark_equals_memory(make: Any, options: dict[str, Any]) -> None:
+    system = make()
+    found = on_spark(system, **options)
+    assert found.engine == "spark"
+    assert essence(found) == in_memory(system, **options)
+
+
+@pytest.mark.usefixtures("session")
+def test_levels_may_change_hands(tmp_path: Path) -> None:
+    """Narrow levels on the driver, wide ones on Spark, a cut, and a resumption with another number of partitions."""
+    system = classic("kip-101", 3, 2, 2, 1)
+    mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"))
+    place = tmp_path / "s"
+    cut = on_spark(system, mixed, state_dir=place, keep_going=True, limits=Limits(depth=12))
+    assert cut.counts.left > 0
+    finer = (("neverlost.driver.states", "5000"), ("neverlost.task.candidates", "3000"), ("neverlost.task.states", "2000"))
+    found = on_spark(system, finer, state_dir=place, keep_going=True, resume=True)
+    assert essence(found) == in_memory(system, keep_going=True)
+    assert {len(level.files) for level in Store.attach(place).levels()} >= {1, 2, 8}
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("kind", ["frontier", "run"])
+def test_damage_that_a_task_finds_is_named(tmp_path: Path, kind: str) -> None:
+    system = classic("kip-320", 2, 2, 2, 1)
+    on_spark(system, state_dir=tmp_path / "s", limits=Limits(depth=7))
+    last = Store.attach(tmp_path / "s").levels()[-1]
+    victim = (last.files if kind == "frontier" else last.runs)[0]
+    path = tmp_path / "s" / victim.name
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(InputError, match=f"damaged state file .*{victim.name}"):
+        on_spark(system, state_dir=tmp_path / "s", resume=True)
+
+
+def python_workers(parent: int) -> list[int]:
+    """Processes below this one that run Spark's Python workers."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    below = {parent}
+    for _ in range(6):
+        below |= {int(pid) for pid, ppid, *_ in rows if int(ppid) in below}
+    daemons = {int(pid) for pid, _, args in (row for row in rows if len(row) == 3) if "pyspark.daemon" in args}
+    return [int(pid) for pid, ppid, *_ in rows if int(pid) in below & daemons and int(ppid) in daemons]
+
+
+@pytest.mark.usefixtures("session")
+def test_killed_workers_change_nothing(tmp_path: Path) -> None:
+    """At a third of the levels, whatever Python worker is there is killed; its tasks run again."""
+    system = classic("kip-101", 3, 1, 1, 1)
+    killed: list[int] = []
+    notes: list[str] = []
+
+    def reporter(progress: Progress) -> None:
+        notes.extend([progress.note] if progress.note else [])
+        if progress.level % 3 == 0 and not progress.note:
+            threading.Timer(0.1, kill).start()
+
+    def kill() -> None:
+        for pid in python_workers(os.getpid())[:1]:
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    found = on_spark(system, reporter=reporter, keep_going=True)
+    assert killed
+    assert essence(found) == in_memory(system, keep_going=True)
+
+
+@pytest.mark.usefixtures("session")
+def test_a_model_error_in_a_task_keeps_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An executor with another source of the model is refused, and is not retried into a wrong answer."""
+    monkeypatch.setattr("checker.stored.model_digest", lambda model: "sha256:other")
+    with pytest.raises(Exception, match="an executor has another version of kip-320 than the driver") as caught:
+        on_spark(classic("kip-320", 2, 1, 1, 1))
+    assert type(caught.value).__name__ == "EngineError"
+
+
+def test_a_narrow_search_needs_no_session() -> None:
+    system = classic("kip-320", 2, 2, 2, 2)
+    assert essence(on_spark(system, (), spark_master="spark://nowhere:1")) == in_memory(system)
+
+
+@pytest.mark.parametrize(
+    ("conf", "message"),
+    [
+        (("neverlost.task.stats", "3"), "unknown setting 'neverlost.task.stats' in --spark-conf; available: neverlost.driver"),
+        (("neverlost.task.states", "many"), "bad value 'many' for neverlost.task.states in --spark-conf"),
+    ],
+)
+def test_bad_settings_are_input_errors(conf: tuple[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        on_spark(classic("kip-320", 2, 1, 1, 1), (conf,))
+
+
+def test_the_source_archive_is_enough_for_an_executor(tmp_path: Path) -> None:
+    """Python imports tasks, models and properties from the archive, and finds the same digest."""
+    archive = spark_session.packed_source(tmp_path)
+    program = (
+        "import checker.spark_jobs, checker.stored_tasks, json;"
+        "from checker.digest import model_digest; from model.catalogue import models; from specs.property import properties;"
+        "print(json.dumps([checker.__file__, sorted(properties()), {n: model_digest(m) for n, m in models().items()}]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(archive)}
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    place, names, digests = json.loads(ran.stdout)
+    assert place.startswith(str(archive))
+    assert digests == {name: model_digest(each) for name, each in models().items()}
+    assert len(names) == len([each for each in files("specs.properties").iterdir() if each.name.endswith(".py")]) - 1
+
+
+class TestJava:
+    """Which Java serves, and what is said when none does."""
+
+    def test_the_extra_serves_without_an_installed_java(self) -> None:
+        home = spark_java.java_home({"PATH": ""})
+        launched = [home / "bin" / "java", spark_java.MISSING_MODULE, "-version"]
+        assert subprocess.run(launched, capture_output=True, check=False).returncode == 0
+        version = spark_java.java_version(home)
+        assert version is not None and version >= spark_java.OLDEST
+
+    def test_without_any_java_the_remedy_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(spark_java, "_extra_home", lambda: None)
+        with pytest.raises(
+            InputError, match=r"needs Java 17 or newer, and there is none; install .* pip install 'neverlost\[java\]'"
+        ):
+            spark_java.java_home({"PATH": ""})
+
+    @pytest.mark.parametrize(
+        ("script", "what"),
+        [
+            ("echo 'openjdk version \"11.0.2\"' >&2", "is Java 11"),
+            ("echo 'java version \"1.8.0_1\"' >&2", "is Java 8"),
+            ("exit 1", "is not runnable"),
+        ],
+    )
+    def test_an_old_java_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, what: str) -> None:
+        monkeypatch.setattr(spark_java, "_extra_home", lambda: None)
+        launcher = tmp_path / "bin" / "java"
+        launcher.parent.mkdir()
+        launcher.write_text(f"#!/bin/sh\n{script}\n")
+        launcher.chmod(0o755)
+        with pytest.raises(InputError, match=f"JAVA_HOME {tmp_path} {what}"):
+            spark_java.java_home({"PATH": "", "JAVA_HOME": str(tmp_path)})
+
+    def test_pyspark_missing_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(spark_session.importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(InputError, match=r"needs pyspark, which is not installed; pip install 'neverlost\[spark\]'"):
+            on_spark(classic("kip-320", 2, 1, 1, 1))
+
+
+ORACLES = [
+    row
+    for row in json.loads((Path(__file__).parent / "data" / "classic-states.json").read_text())["rows"]
+    if row.get("distinct", 10**9) < 800_000 or "property" in row
+]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("row", ORACLES, ids=lambda row: "-".join(map(str, row.values())))
+def test_oracle_rows(row: dict[str, Any]) -> None:
+    """Counts, depths and lengths of counterexamples as TLC has them, with every level of 200 states or more on Spark."""
+    system = classic(
+        row["model"],
+        *(row[f] for f in ("replication.factor", "bounds.log_size", "bounds.records", "bounds.max_leader_epoch")),
+    )
+    conf = (("neverlost.driver.states", "200"), ("neverlost.task.least", "2000"))
+    if "property" in row:
+        found = on_spark(system, conf, keep_going=True)
+        (finding,) = (each for each in found.findings if each.property.name == row["property"])
+        assert (len(finding.trace.steps) if finding.trace else None) == row.get("steps")
+    else:
+        found = on_spark(system, conf, keep_going=True)
+        assert (found.counts.distinct, found.counts.depth) == (row["distinct"], row["depth"])
+    assert essence(replace(found, engine="memory")) == in_memory(system, keep_going=True)
