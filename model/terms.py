@@ -11,7 +11,7 @@ from typing import Any
 import z3
 
 from model.kernel import Value
-from model.system import Predicate, State, Step, System, View
+from model.system import Predicate, Slot, State, Step, System, View
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,23 @@ class Terms:
             return z3.IntVal(value) if self.width is None else z3.BitVecVal(value, self.width)
         return value
 
-    def variable(self, name: str, is_flag: bool) -> Any:
-        """A fresh variable of the sort that a slot has."""
-        if is_flag:
+    def variable(self, name: str, slot: Slot) -> Any:
+        """A fresh variable for a slot: as narrow as its bounds allow, and extended to the common width."""
+        if slot.field.kind == "flag":
             return z3.Bool(name)
-        return z3.Int(name) if self.width is None else z3.BitVec(name, self.width)
+        if self.width is None:
+            return z3.Int(name)
+        if slot.low >= 0:
+            bits = slot.high.bit_length()
+            return z3.ZeroExt(self.width - bits, z3.BitVec(name, bits))
+        bits = max(slot.high.bit_length(), (-slot.low - 1).bit_length()) + 1
+        return z3.SignExt(self.width - bits, z3.BitVec(name, bits))
 
 
 def bit_width(system: System) -> int:
-    """The narrowest signed width that holds every declared value and its neighbours."""
+    """A signed width that holds the sum of any two declared values, and a count over any axis."""
     most = max(max(abs(slot.low), abs(slot.high)) for slot in system.slots)
-    return (most + 1).bit_length() + 1
+    return max(2 * most + 1, *system.sizes.values()).bit_length() + 1
 
 
 Symbols = list[Value]
@@ -76,7 +82,7 @@ def variables(system: System, terms: Terms, suffix: str) -> Symbols:
         if slot.is_constant:
             found.append(bool(slot.low) if is_flag else slot.low)
         else:
-            found.append(terms.variable(f"{slot.name}@{suffix}", is_flag))
+            found.append(terms.variable(f"{slot.name}@{suffix}", slot))
     return found
 
 

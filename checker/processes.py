@@ -1,0 +1,131 @@
+"""Work in child processes that can be killed: a time limit, a memory limit and Ctrl-C all leave nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+Send = Callable[[Any], None]
+"""What a child calls to report; the last report of a child that ends well is its result."""
+
+Work = Callable[..., Any]
+"""Runs in a child as `work(send, *arguments)`; what it returns is its result."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A report of the child that runs job `job`; `kind` is `progress`, `result` or `failure`."""
+
+    job: int
+    kind: str
+    value: Any
+
+
+@dataclass
+class _Child:
+    process: Any
+    pipe: Connection
+    deadline: float
+    finished: bool = field(default=False)
+
+
+def _context() -> Any:
+    """Children start as copies where the platform can, so that models with local functions reach them."""
+    return multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))
+
+
+def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None) -> None:
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if memory_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    try:
+        pipe.send(("result", work(lambda value: pipe.send(("progress", value)), *arguments)))
+    except MemoryError:
+        pipe.send(("failure", "out of memory"))
+    except Exception as error:
+        pipe.send(("failure", f"{type(error).__name__}: {error}"))
+    finally:
+        pipe.close()
+
+
+def run(
+    work: Work,
+    jobs: Iterable[tuple[Any, ...]],
+    workers: int,
+    seconds: float | None = None,
+    memory_bytes: int | None = None,
+) -> Iterator[Message]:
+    """Reports of all jobs as they come, `workers` at a time; a job gets `seconds`, then it is killed.
+
+    Every job ends with one `result` or one `failure`.  Closing the iterator kills what still runs.
+    """
+    waiting = list(enumerate(jobs))[::-1]
+    running: dict[int, _Child] = {}
+    context = _context()
+    try:
+        while waiting or running:
+            while waiting and len(running) < max(1, workers):
+                number, arguments = waiting.pop()
+                running[number] = _started(context, work, arguments, seconds, memory_bytes)
+            yield from _collected(running)
+    finally:
+        for child in running.values():
+            _kill(child)
+
+
+def _started(context: Any, work: Work, arguments: tuple[Any, ...], seconds: float | None, memory: int | None) -> _Child:
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_main, args=(theirs, work, arguments, memory), daemon=True)
+    process.start()
+    theirs.close()
+    return _Child(process, ours, time.monotonic() + seconds if seconds is not None else float("inf"))
+
+
+def _collected(running: dict[int, _Child]) -> Iterator[Message]:
+    """Waits for a report or a deadline, and yields what there is."""
+    nearest = min(child.deadline for child in running.values())
+    patience = None if nearest == float("inf") else max(0.0, nearest - time.monotonic())
+    ready = set(wait([child.pipe for child in running.values()], patience))
+    for number, child in list(running.items()):
+        if child.pipe in ready:
+            kind, value = _received(child)
+        elif time.monotonic() >= child.deadline:
+            kind, value = "failure", "timeout"
+        else:
+            continue
+        if kind != "progress":
+            del running[number]
+            _kill(child)
+        yield Message(number, kind, value)
+
+
+def _received(child: _Child) -> tuple[str, Any]:
+    try:
+        kind, value = child.pipe.recv()
+    except (EOFError, OSError):
+        child.process.join(1)
+        return "failure", f"the process ended with code {child.process.exitcode} (killed, or out of memory)"
+    return kind, value
+
+
+def _kill(child: _Child) -> None:
+    child.pipe.close()
+    if child.process.is_alive():
+        child.process.kill()
+    child.process.join()
