@@ -1,0 +1,1 @@
+"""Hand-written lemmas, one file per family of models, each exporting `THEORY`; found by listing this folder."""

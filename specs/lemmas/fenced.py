@@ -1,0 +1,204 @@
+"""Why KIP-320 keeps a committed record: the lemmas of its proof.
+
+The heart is `committed-survives`: behind every offset below anybody's high watermark there is an epoch in which the whole ISR
+had the record, and from then on whoever is in an ISR, and so whoever may lead, has it too and is at least in that epoch.
+The other lemmas say what makes that argument go round: leaders are unique per epoch, logs that share an entry share
+what is before it, a follower's log is a prefix of its leader's, and a leader whose ISR has not moved on still contains every later ISR.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import NOBODY, Value, at, implies
+from model.replicated_log import same_entry
+from specs.lemma import Lemma, Theory
+
+
+def everyone(s: Any) -> range:
+    """All replicas."""
+    return range(s.sizes["replica"])
+
+
+def offsets(s: Any) -> range:
+    """All offsets."""
+    return range(s.sizes["offset"])
+
+
+def epochs(s: Any) -> range:
+    """All leader epochs within the bounds."""
+    return range(s.sizes["epoch"])
+
+
+def leads(s: Any, replica: int) -> Value:
+    """The replica believes itself to be the leader."""
+    return s.leader[replica] == replica
+
+
+def is_sent(s: Any, epoch: Value) -> Value:
+    """A request of this epoch exists."""
+    return epoch < s.next_leader_epoch
+
+
+def log_shape(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        found.append(s.high_watermark[r] <= s.log_end_offset[r])
+        for o in offsets(s):
+            used = s.log_end_offset[r] > o
+            found.append(implies(k, used, k.all_of(s.log_record[r][o] <= s.next_record, s.log_record[r][o] >= 1)))
+            found.append(implies(k, used, s.log_epoch[r][o] <= s.leader_epoch[r]))
+            if o:
+                found.append(implies(k, used, s.log_epoch[r][o - 1] <= s.log_epoch[r][o]))
+    return found
+
+
+def epochs_are_issued(k: Any, s: Any) -> list[Value]:
+    return [s.leader_epoch[r] < s.next_leader_epoch for r in everyone(s)]
+
+
+def one_leader_per_epoch(k: Any, s: Any) -> list[Value]:
+    return [
+        implies(
+            k,
+            s.leader[r] != NOBODY,
+            k.all_of(s.leader_epoch[r] >= 0, at(k, list(s.request_leader), s.leader_epoch[r]) == s.leader[r]),
+        )
+        for r in everyone(s)
+    ] + [implies(k, s.leader_epoch[r] >= 0, s.leader[r] != NOBODY) for r in everyone(s)]
+
+
+def leader_is_first(k: Any, s: Any) -> list[Value]:
+    return [
+        implies(k, s.leader[f] == leader, s.leader_epoch[leader] >= s.leader_epoch[f])
+        for leader in everyone(s)
+        for f in everyone(s)
+        if f != leader
+    ]
+
+
+def leader_is_in_isr(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        found.append(implies(k, s.quorum_leader == r, s.quorum_isr[r]))
+        found.extend(implies(k, s.leader[f] == r, s.isr[f][r]) for f in everyone(s))
+        for e in epochs(s):
+            found.append(implies(k, k.all_of(is_sent(s, e), s.request_leader[e] == r), s.request_isr[e][r]))
+    return found
+
+
+def quorum_is_newest_request(k: Any, s: Any) -> list[Value]:
+    return [implies(k, s.next_leader_epoch == e + 1, s.quorum_leader == s.request_leader[e]) for e in epochs(s)] + [
+        implies(k, s.next_leader_epoch == 0, s.quorum_leader == NOBODY)
+    ]
+
+
+def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        newest = k.all_of(leads(s, r), s.leader_epoch[r] == s.next_leader_epoch - 1)
+        found.append(implies(k, newest, k.all_of(*[s.isr[r][m] == s.quorum_isr[m] for m in everyone(s)])))
+        for e in epochs(s):
+            named = k.all_of(s.next_leader_epoch == e + 1, s.request_leader[e] == r, s.leader_epoch[r] < e)
+            found.append(implies(k, named, k.all_of(*[s.request_isr[e][m] == s.quorum_isr[m] for m in everyone(s)])))
+    return found
+
+
+def _contains_later(k: Any, s: Any, isr: list[Value], epoch: Value) -> Value:
+    """An ISR contains the quorum's, and every request's that is newer than an epoch."""
+    found: list[Value] = []
+    for m in everyone(s):
+        found.append(implies(k, s.quorum_isr[m], isr[m]))
+        for later in epochs(s):
+            found.append(implies(k, k.all_of(is_sent(s, later), epoch < later, s.request_isr[later][m]), isr[m]))
+    return k.all_of(*found)
+
+
+def _none_beyond(k: Any, s: Any, isr: list[Value], epoch: Value) -> Value:
+    """No member of an ISR has left an epoch for a newer one."""
+    return k.all_of(*[implies(k, isr[m], s.leader_epoch[m] <= epoch) for m in everyone(s)])
+
+
+def unmoved_isr_contains_later(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        isr = list(s.isr[r])
+        unmoved = k.all_of(leads(s, r), _none_beyond(k, s, isr, s.leader_epoch[r]))
+        found.append(implies(k, unmoved, _contains_later(k, s, isr, s.leader_epoch[r])))
+        for e in epochs(s):
+            isr = list(s.request_isr[e])
+            named = k.all_of(is_sent(s, e), s.request_leader[e] == r, s.leader_epoch[r] < e)
+            found.append(implies(k, k.all_of(named, _none_beyond(k, s, isr, e)), _contains_later(k, s, isr, e)))
+    return found
+
+
+def follower_is_prefix(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for f in everyone(s):
+            if f == leader:
+                continue
+            follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
+            same = [implies(k, s.log_end_offset[f] > o, same_entry(k, s, f, leader, o)) for o in offsets(s)]
+            found.append(implies(k, follows, k.all_of(s.log_end_offset[f] <= s.log_end_offset[leader], *same)))
+    return found
+
+
+def logs_match(k: Any, s: Any) -> list[Value]:
+    return [
+        implies(k, same_entry(k, s, one, other, o), same_entry(k, s, one, other, o - 1))
+        for o in offsets(s)
+        for one in everyone(s)
+        for other in everyone(s)
+        if o and one < other
+    ]
+
+
+def current_epoch_watermark(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for f in everyone(s):
+            if f == leader:
+                continue
+            follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
+            for o in offsets(s):
+                new = k.all_of(follows, s.high_watermark[f] > o, s.log_epoch[f][o] == s.leader_epoch[f])
+                found.append(implies(k, new, s.high_watermark[leader] > o))
+    return found
+
+
+def committed_survives(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        for o in offsets(s):
+            since = []
+            for c in epochs(s):
+                kept: list[Value] = [s.leader_epoch[r] >= c]
+                for m in everyone(s):
+                    safe = k.all_of(same_entry(k, s, r, m, o), s.leader_epoch[m] >= c)
+                    kept.append(implies(k, s.quorum_isr[m], safe))
+                    for e in epochs(s):
+                        if e > c:
+                            kept.append(implies(k, k.all_of(is_sent(s, e), s.request_isr[e][m]), safe))
+                since.append(k.all_of(*kept))
+            found.append(implies(k, s.high_watermark[r] > o, k.any_of(*since)))
+    return found
+
+
+THEORY = Theory(
+    models=("kip-320",),
+    lemmas=(
+        Lemma("log-shape", "", "", log_shape),
+        Lemma("epochs-are-issued", "", "", epochs_are_issued),
+        Lemma("one-leader-per-epoch", "", "", one_leader_per_epoch),
+        Lemma("leader-is-first", "", "", leader_is_first),
+        Lemma("leader-is-in-isr", "", "", leader_is_in_isr),
+        Lemma("quorum-is-newest-request", "", "", quorum_is_newest_request),
+        Lemma("newest-leader-owns-isr", "", "", newest_leader_owns_isr),
+        Lemma("unmoved-isr-contains-later", "", "", unmoved_isr_contains_later),
+        Lemma("follower-is-prefix", "", "", follower_is_prefix),
+        Lemma("logs-match", "", "", logs_match),
+        Lemma("current-epoch-watermark", "", "", current_epoch_watermark),
+        Lemma("committed-survives", "", "", committed_survives),
+    ),
+)
