@@ -16,7 +16,7 @@ from typing import Any
 import z3
 
 from checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
-from checker.processes import Message, Send, run
+from checker.processes import TIMEOUT, Message, Send, run
 from model.system import State, Step, System
 from model.terms import Symbols, Terms, bit_width, condition, state_of, transition, variables, within_bounds
 from specs.property import Property
@@ -68,8 +68,8 @@ class Unrolling:
         self.solver.set("random_seed", seed)
         self.states: list[Symbols] = [self._initial()]
         self.selectors: list[list[Any]] = []
-        self._symmetric = all(system.model.symmetric(each) for each in system.configurations)
-        self._named: list[Any] = [False] * system.sizes.get("replica", 0)
+        self._alike = interchangeable(system)
+        self._named: list[Any] = [False] * len(self._alike)
 
     def _initial(self) -> Symbols:
         """Constants where all initial states agree; elsewhere variables that together form one of them."""
@@ -98,8 +98,7 @@ class Unrolling:
             effects.append(after)
         self._one_of(selectors)
         self.states.append(self._next(selectors, effects, variables(self.system, self.terms, str(depth + 1))))
-        if self._symmetric:
-            self._name_in_order(selectors, depth)
+        self._name_in_order(selectors, depth)
         self.selectors.append(selectors)
 
     def _one_of(self, selectors: list[Any]) -> None:
@@ -123,12 +122,12 @@ class Unrolling:
         return following
 
     def _name_in_order(self, selectors: list[Any], depth: int) -> None:
-        """A replica may be named by a step only after all lower ones; any trace can be renamed so."""
+        """A replica may be named by a step only after all lower ones of its kind; any trace can be renamed so."""
         naming: list[list[Any]] = [[each] for each in self._named]
         for chosen, step in zip(selectors, self.system.steps, strict=True):
             mentioned = _replicas(step)
             for place, replica in enumerate(mentioned):
-                lower = [each for each in range(replica) if each not in mentioned[:place]]
+                lower = [each for each in self._alike[replica] if each < replica and each not in mentioned[:place]]
                 self.solver.add(*[z3.Implies(chosen, self._named[each]) for each in lower])
             for replica in set(mentioned):
                 naming[replica].append(chosen)
@@ -144,17 +143,10 @@ class Unrolling:
         ]
         return Trace(states, tuple(steps))
 
-    def cell(self, state: State) -> list[int]:
-        """Slots of the state that hold its configuration, where configurations differ."""
-        return [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and not slot.is_constant]
-
     def differs(self, state: State) -> Any:
         """The configuration is another one than this state's."""
-        slots = self.cell(state)
-        return z3.Not(z3.And([_equals(self.terms, self.states[0][i], state[i]) for i in slots if self._varies(i)]))
-
-    def _varies(self, slot: int) -> bool:
-        return z3.is_expr(self.states[0][slot])
+        frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and z3.is_expr(self.states[0][i])]
+        return z3.Not(z3.And([_equals(self.terms, self.states[0][i], state[i]) for i in frozen]))
 
 
 def _equals(terms: Terms, symbol: Any, value: int) -> Any:
@@ -177,6 +169,29 @@ def _by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) -> lis
 def _replicas(step: Step) -> list[int]:
     """Replicas in a step's arguments, in order."""
     return [step.arguments[name] for name, axis in step.action.parameters.items() if axis == "replica"]
+
+
+def interchangeable(system: System) -> list[set[int]]:
+    """For each replica, those that can trade places with it in every initial state and in the protocol."""
+    known = {state for _, state in system.initial_states()}
+    replicas = range(system.sizes.get("replica", 0))
+    symmetric = all(system.model.symmetric(each) for each in system.configurations)
+    return [
+        {other for other in replicas if symmetric and {_swapped(system, state, one, other) for state in known} == known}
+        for one in replicas
+    ]
+
+
+def _swapped(system: System, state: State, one: int, other: int) -> State:
+    """The state with two replicas' names exchanged."""
+    renamed = {one: other, other: one}
+    value_at = {(slot.field.name, slot.index): value for slot, value in zip(system.slots, state, strict=True)}
+    found = []
+    for slot in system.slots:
+        axes = zip(slot.field.axes, slot.index, strict=True)
+        value = value_at[slot.field.name, tuple(renamed.get(i, i) if axis == "replica" else i for axis, i in axes)]
+        found.append(renamed.get(value, value) if slot.field.kind == "replica" else value)
+    return tuple(found)
 
 
 def _configurations(system: System) -> dict[tuple[int, ...], list[int]]:
@@ -288,6 +303,6 @@ def _inconclusive(message: Message) -> str:
     Errors: `EngineError` when it did not give up but failed.
     """
     text = str(message.value)
-    if text.startswith("InterruptedError: ") or text in ("timeout", "out of memory") or text.startswith("the process ended"):
+    if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, "out of memory"):
         return text.removeprefix("InterruptedError: ")
     raise EngineError(f"the solver's process failed: {text}")

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -19,6 +19,9 @@ Send = Callable[[Any], None]
 
 Work = Callable[..., Any]
 """Runs in a child as `work(send, *arguments)`; what it returns is its result."""
+
+
+TIMEOUT = "the time limit was reached"
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,6 @@ class Message:
 class _Child:
     process: Any
     pipe: Connection
-    deadline: float
-    finished: bool = field(default=False)
 
 
 def _context() -> Any:
@@ -71,44 +72,46 @@ def run(
     seconds: float | None = None,
     memory_bytes: int | None = None,
 ) -> Iterator[Message]:
-    """Reports of all jobs as they come, `workers` at a time; a job gets `seconds`, then it is killed.
+    """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
     Every job ends with one `result` or one `failure`.  Closing the iterator kills what still runs.
     """
     waiting = list(enumerate(jobs))[::-1]
     running: dict[int, _Child] = {}
     context = _context()
+    deadline = time.monotonic() + seconds if seconds is not None else float("inf")
     try:
         while waiting or running:
             while waiting and len(running) < max(1, workers):
                 number, arguments = waiting.pop()
-                running[number] = _started(context, work, arguments, seconds, memory_bytes)
-            yield from _collected(running)
+                running[number] = _started(context, work, arguments, memory_bytes)
+            yield from _collected(running, deadline)
+            if time.monotonic() >= deadline:
+                yield from (
+                    Message(number, "failure", TIMEOUT) for number in sorted({*running, *(each[0] for each in waiting)})
+                )
+                return
     finally:
         for child in running.values():
             _kill(child)
 
 
-def _started(context: Any, work: Work, arguments: tuple[Any, ...], seconds: float | None, memory: int | None) -> _Child:
+def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None) -> _Child:
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_main, args=(theirs, work, arguments, memory), daemon=True)
     process.start()
     theirs.close()
-    return _Child(process, ours, time.monotonic() + seconds if seconds is not None else float("inf"))
+    return _Child(process, ours)
 
 
-def _collected(running: dict[int, _Child]) -> Iterator[Message]:
-    """Waits for a report or a deadline, and yields what there is."""
-    nearest = min(child.deadline for child in running.values())
-    patience = None if nearest == float("inf") else max(0.0, nearest - time.monotonic())
+def _collected(running: dict[int, _Child], deadline: float) -> Iterator[Message]:
+    """Waits for a report or the deadline, and yields what there is."""
+    patience = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
     ready = set(wait([child.pipe for child in running.values()], patience))
     for number, child in list(running.items()):
-        if child.pipe in ready:
-            kind, value = _received(child)
-        elif time.monotonic() >= child.deadline:
-            kind, value = "failure", "timeout"
-        else:
+        if child.pipe not in ready:
             continue
+        kind, value = _received(child)
         if kind != "progress":
             del running[number]
             _kill(child)

@@ -3,7 +3,8 @@
 The heart is `committed-survives`: behind every offset below anybody's high watermark there is an epoch in which the whole ISR
 had the record, and from then on whoever is in an ISR, and so whoever may lead, has it too and is at least in that epoch.
 The other lemmas say what makes that argument go round: leaders are unique per epoch, logs that share an entry share
-what is before it, a follower's log is a prefix of its leader's, and a leader whose ISR has not moved on still contains every later ISR.
+what is before it, a follower's log is a prefix of its leader's, and a leader whose ISR has not moved on still contains
+every later ISR.
 """
 
 from __future__ import annotations
@@ -85,12 +86,6 @@ def leader_is_in_isr(k: Any, s: Any) -> list[Value]:
         for e in epochs(s):
             found.append(implies(k, k.all_of(is_sent(s, e), s.request_leader[e] == r), s.request_isr[e][r]))
     return found
-
-
-def quorum_is_newest_request(k: Any, s: Any) -> list[Value]:
-    return [implies(k, s.next_leader_epoch == e + 1, s.quorum_leader == s.request_leader[e]) for e in epochs(s)] + [
-        implies(k, s.next_leader_epoch == 0, s.quorum_leader == NOBODY)
-    ]
 
 
 def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
@@ -193,7 +188,6 @@ THEORY = Theory(
         Lemma("one-leader-per-epoch", "", "", one_leader_per_epoch),
         Lemma("leader-is-first", "", "", leader_is_first),
         Lemma("leader-is-in-isr", "", "", leader_is_in_isr),
-        Lemma("quorum-is-newest-request", "", "", quorum_is_newest_request),
         Lemma("newest-leader-owns-isr", "", "", newest_leader_owns_isr),
         Lemma("unmoved-isr-contains-later", "", "", unmoved_isr_contains_later),
         Lemma("follower-is-prefix", "", "", follower_is_prefix),
