@@ -140,7 +140,8 @@ class StateSet:
         if needed > len(self._rows):
             self._rows = self._enlarged(max(needed, int(len(self._rows) * GROWTH)))
         if self.size + more // 4 > len(self._table) * FULLEST or needed > len(self._table) * OVERFULL:
-            self._rebuild(max(self.size + more // 2, int(len(self._table) * FULLEST * GROWTH)))
+            grown = int(len(self._table) * FULLEST * GROWTH)
+            self._rebuild(max(self.size + more // 2, grown, int(needed * FULLEST / OVERFULL) + 1))
 
     def _enlarged(self, length: int) -> Rows:
         """The rows in a longer array; where the system can move pages, without copying or touching them."""

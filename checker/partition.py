@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from checker.cells import Cells
 from checker.identity import StateSet, mix
+from checker.keyed import Keyed, key_range, keyed, sorted_distinct, unkeyed, within, without
+from checker.outcome import EngineError
+from checker.store import KEYED, PACKED, StateFile, Store
 from checker.symmetry import Symmetry
 from model.columns import Packed, Successors, holds
 from model.system import System, Words
@@ -18,6 +21,9 @@ from specs.property import Property
 
 BATCH = 1 << 17
 """States expanded at once: large enough to hide the interpreter, small enough for the caches."""
+
+RANGES = 16
+"""Visited states that do not fit in memory are sorted range by range, so that sorting needs little of it."""
 
 Violations = dict[tuple[int, int], Words]
 """(property, configuration) to the smallest packed state that breaks it."""
@@ -50,6 +56,10 @@ class Partition:
         self.cells = Cells(system)
         self.states = StateSet(system.words)
         self.bounds: list[int] = [0]
+        self.store: Store | None = None
+        self.runs: list[StateFile] = []
+        self.distinct = 0
+        self._fresh: Packed | None = None
         self.generated = 0
         self.fired: Counter[str] = Counter()
         self._successors = Successors(system)
@@ -59,7 +69,28 @@ class Partition:
     @property
     def waiting(self) -> int:
         """Frontier states that are not expanded yet."""
-        return self.bounds[-1] - self._next
+        return self._width - self._next
+
+    @property
+    def _width(self) -> int:
+        """How many states the frontier has."""
+        if self._fresh is not None:
+            return int(self._fresh.shape[1])
+        return self.bounds[-1] - self.bounds[-2] if len(self.bounds) > 1 else 0
+
+    def _frontier(self, start: int, end: int) -> Packed:
+        if self._fresh is not None:
+            return np.ascontiguousarray(self._fresh[:, start:end])
+        return self.states.slice(self.bounds[-2] + start, self.bounds[-2] + end)
+
+    def _batches(self) -> Iterator[Packed]:
+        for start in range(0, self._width, BATCH):
+            yield self._frontier(start, min(start + BATCH, self._width))
+
+    @property
+    def known(self) -> int:
+        """Distinct states so far; those of an unfinished level count once nothing is on storage."""
+        return self.distinct if self.runs else len(self.states)
 
     def owners(self, mixed: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The worker that owns each state."""
@@ -77,8 +108,8 @@ class Partition:
 
     def expand(self) -> list[Packed]:
         """Expand one batch of the frontier; keep the successors that are ours and hand out the others, by owner."""
-        end = min(self._next + BATCH, self.bounds[-1])
-        batch = self.states.slice(self._next, end)
+        end = min(self._next + BATCH, self._width)
+        batch = self._frontier(self._next, end)
         self._next = end
         found = self.successors(batch)
         if found is None:
@@ -112,19 +143,77 @@ class Partition:
 
     def start_level(self) -> None:
         """Make the newest closed level the frontier."""
-        self._next = self.bounds[-2]
+        self._next = 0
 
     def close_level(self) -> LevelReport:
         """The states inserted since the last level become the frontier, and are checked."""
         start, end = self.bounds[-1], len(self.states)
         self.bounds.append(end)
+        self._fresh = self._unvisited(start, end) if self.runs else None
         self.start_level()
-        report = LevelReport(end - start)
+        report = LevelReport(self._width)
+        self.distinct += report.new
         if self.cells.count > 1:
             report.by_cell = np.zeros(self.cells.count, np.int64)
-        for first in range(start, end, BATCH):
-            self.check(self.states.slice(first, min(first + BATCH, end)), report)
+        for batch in self._batches():
+            self.check(batch, report)
         return report
+
+    def restore_level(self, generated: int, fired: Mapping[str, int]) -> None:
+        """Close a level whose states were adopted from a store, with what an earlier search counted."""
+        self.distinct += len(self.states) - self.bounds[-1]
+        self.bounds.append(len(self.states))
+        self._fresh = None
+        self.generated += generated
+        self.fired.update(fired)
+        self.start_level()
+
+    def keep(self, location: str, depth: int) -> StateFile:
+        """Write the frontier as a level's file."""
+        width = self._width
+        whole = self._frontier(0, width) if width else np.empty((self.system.words, 0), np.uint64)
+        return self._attached(location).write_level(depth, whole, PACKED)
+
+    def _attached(self, location: str) -> Store:
+        if self.store is None:
+            self.store = Store.attach(location)
+        return self.store
+
+    def offload(self, location: str) -> None:
+        """Move the visited states to storage, as sorted runs by range of keys; the frontier stays here.
+
+        The levels themselves must be in the store already.
+        """
+        store = self._attached(location)
+        for part in range(RANGES):
+            low, high = key_range(part, RANGES)
+            pieces = [_keyed_within(self.states.slice(start, end), low, high) for start, end in self._chunks()]
+            run = sorted_distinct(np.concatenate(pieces, axis=1))
+            self.runs.append(store.write(run, "runs", KEYED, low, high))
+        frontier = self._frontier(0, self._width) if self._width else np.empty((self.system.words, 0), np.uint64)
+        self.states = StateSet(self.system.words)
+        self.states.add(frontier)
+        self.bounds, self._fresh = [0, len(self.states)], None
+        self.start_level()
+
+    def _chunks(self) -> Iterator[tuple[int, int]]:
+        for start in range(0, len(self.states), BATCH):
+            yield start, min(start + BATCH, len(self.states))
+
+    def _unvisited(self, start: int, end: int) -> Packed:
+        """Of the states inserted since the last level, those that are in no run."""
+        if self.store is None:
+            raise EngineError("visited states were moved to a store that is not there")
+        candidates = sorted_distinct(keyed(self.states.slice(start, end)))
+        kept = []
+        for part in range(RANGES):
+            low, high = key_range(part, RANGES)
+            left = within(candidates, low, high)
+            for run in self.runs:
+                if run.low == low and left.shape[1]:
+                    left = without(left, self.store.read(run))
+            kept.append(left)
+        return unkeyed(np.concatenate(kept, axis=1))
 
     def check(self, states: Packed, report: LevelReport) -> None:
         """Ask the properties about some states of a new level."""
@@ -146,8 +235,18 @@ class Partition:
                 report.violations[key] = min(smallest, report.violations.get(key, smallest))
 
     def level(self, depth: int) -> Packed:
-        """The states of a level.  Units: depth 0 is the initial one."""
+        """The states of a level, of those still in memory.  Units: depth 0 is the initial one."""
         return self.states.slice(self.bounds[depth], self.bounds[depth + 1])
+
+    def _level_batches(self, depth: int) -> Iterator[Packed]:
+        """A level in batches; once states were moved to storage, this worker's share of its files."""
+        if self.runs and self.store is not None:
+            for file in self.store.levels()[depth].files[self.number :: self.total]:
+                states = self.store.packed(file)
+                yield from (np.array(states[:, start : start + BATCH]) for start in range(0, states.shape[1], BATCH))
+            return
+        for start in range(self.bounds[depth], self.bounds[depth + 1], BATCH):
+            yield self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
 
     def steps(self, batch: Packed) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
         """Step number, parent rows and the states that they lead to, as the search identifies them."""
@@ -158,10 +257,15 @@ class Partition:
         """The smallest state of a level with a step to the target, and the lowest such step."""
         wanted = np.array(target, np.uint64).reshape(-1, 1)
         best: tuple[Words, int] | None = None
-        for start in range(self.bounds[depth], self.bounds[depth + 1], BATCH):
-            batch = self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
+        for batch in self._level_batches(depth):
             for number, rows, after in self.steps(batch):
                 for row in rows[np.flatnonzero((after == wanted).all(axis=0))]:
                     found = (tuple(int(word[row]) for word in batch), number)
                     best = found if best is None else min(best, found)
         return best
+
+
+def _keyed_within(states: Packed, low: int, high: int) -> Keyed:
+    """The keyed form of the states whose keys are in `low..high - 1`."""
+    found = keyed(states)
+    return found.compress((found[0] >= np.uint64(low)) & (found[0] <= np.uint64(high - 1)), axis=1)

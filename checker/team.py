@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from checker.outcome import EngineError
 from checker.partition import LevelReport, Partition
+from checker.store import StateFile
 from model.catalogue import models
 from model.columns import Packed
 from model.kernel import Configuration
@@ -67,7 +68,15 @@ class Local:
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Generated, distinct, waiting, and how often each action fired."""
         part = self.partition
-        return part.generated, len(part.states), part.waiting, part.fired
+        return part.generated, part.known, part.waiting, part.fired
+
+    def keep(self, location: str, depth: int) -> list[StateFile]:
+        """Write the frontier to a store."""
+        return [self.partition.keep(location, depth)]
+
+    def offload(self, location: str) -> None:
+        """Move visited states to a store."""
+        self.partition.offload(location)
 
     def close(self) -> None:
         """Nothing to release."""
@@ -162,6 +171,14 @@ class Processes:
             fired,
         )
 
+    def keep(self, location: str, depth: int) -> list[StateFile]:
+        """Write the frontier to a store, a file per worker."""
+        return self._ask("keep", location, depth)
+
+    def offload(self, location: str) -> None:
+        """Move visited states to a store."""
+        self._ask("offload", location)
+
     def close(self) -> None:
         """End the processes and release the shared memory."""
         for pipe in self._pipes:
@@ -208,6 +225,7 @@ class _Worker:
         for start, end in pairwise(bounds):
             self.partition.adopt(block[:, start:end])
             self.partition.bounds.append(len(self.partition.states))
+        self.partition.distinct = len(self.partition.states)
         self.partition.start_level()
         del block
         memory.close()
@@ -243,7 +261,7 @@ class _Worker:
         busy = part.waiting > 0 or any(self._unsent)
         return {
             "generated": part.generated,
-            "distinct": len(part.states),
+            "distinct": part.known,
             "waiting": part.waiting,
             "fired": part.fired,
             "busy": busy,
