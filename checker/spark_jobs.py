@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from checker import spark_session
+from checker.outcome import EngineError
 from checker.stored_tasks import Counted, LevelTask, Search, Settled, described, expand, results, search_back, settle, settled
 from model.system import Words
 
@@ -51,7 +52,7 @@ class SparkJobs:
             .repartitionById(task.parts, "owner")
             .mapInArrow(partial(_settle, text), _RESULTS)
         )
-        found, counted = results(_collected(frame))
+        found, counted = results(self._collected(frame))
         if counted.retried:
             self._news.append(f"level {task.depth + 1}: {counted.retried} failed or lost tasks were run again")
         return [settled(body) for body in found], counted
@@ -59,12 +60,23 @@ class SparkJobs:
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
         """The smallest predecessor of each target in a level, and the lowest step from it."""
         text = described(self.search, task, targets=targets)
-        found, _ = results(_collected(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS)))
+        frame = self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS)
+        found, _ = results(self._collected(frame))
         best: dict[Words, tuple[Words, int]] = {}
         for target, words, step in (each for body in found for each in body):
             before = (tuple(words), step)
             best[tuple(target)] = min(before, best.get(tuple(target), before))
         return best
+
+    def _collected(self, frame: Any) -> list[bytes]:
+        """The rows of a frame.
+
+        Errors: `EngineError` when Spark has given up on the job.
+        """
+        try:
+            return [bytes(row[0]) for row in frame.collect()]
+        except Exception as problem:
+            raise EngineError(f"Spark gave up on a level: {_reason(problem)}; what was committed can be resumed") from None
 
     def _numbers(self, count: int) -> Any:
         return self.session.range(0, count, 1, count)
@@ -88,8 +100,11 @@ class SparkJobs:
         self._session = None
 
 
-def _collected(frame: Any) -> Iterator[bytes]:
-    return (bytes(row[0]) for row in frame.collect())
+def _reason(problem: Exception) -> str:
+    """The line of a long message that says what happened."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    told = [line for line in lines if "Exception" in line or "Error" in line or "aborted" in line]
+    return (told or lines or [type(problem).__name__])[-1 if "Traceback" in str(problem) else 0][:300]
 
 
 def _expand(text: str, batches: Iterator[Any]) -> Iterator[Any]:
@@ -113,7 +128,7 @@ def _attempts() -> int:
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    return 0 if context is None else int(context.attemptNumber()) + int(context.stageAttemptNumber())
+    return 0 if context is None else int(context.attemptNumber())
 
 
 def _search_back(text: str, batches: Iterator[Any]) -> Iterator[Any]:

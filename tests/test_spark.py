@@ -76,7 +76,8 @@ def test_levels_may_change_hands(tmp_path: Path) -> None:
     finer = (("neverlost.driver.states", "5000"), ("neverlost.task.candidates", "3000"), ("neverlost.task.states", "2000"))
     found = on_spark(system, finer, state_dir=place, keep_going=True, resume=True)
     assert essence(found) == in_memory(system, keep_going=True)
-    assert {len(level.files) for level in Store.attach(place).levels()} >= {1, 2, 8}
+    files = [len(level.files) for level in Store.attach(place).levels()]
+    assert max(files[:13]) == 2 and max(files[13:]) > 2
 
 
 @pytest.mark.usefixtures("session")
@@ -109,11 +110,11 @@ def test_killed_workers_change_nothing(tmp_path: Path) -> None:
     """At a third of the levels, whatever Python worker is there is killed; its tasks run again."""
     system = classic("kip-101", 3, 1, 1, 1)
     killed: list[int] = []
-    notes: list[str] = []
+    levels: set[int] = set()
 
     def reporter(progress: Progress) -> None:
-        notes.extend([progress.note] if progress.note else [])
-        if progress.level % 3 == 0 and not progress.note:
+        if progress.level % 3 == 0 and progress.level not in levels:
+            levels.add(progress.level)
             threading.Timer(0.1, kill).start()
 
     def kill() -> None:
