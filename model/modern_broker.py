@@ -1,6 +1,7 @@
-"""What happens to a broker: it learns of the controller's decisions, and it stops.
+"""What happens to a broker: it learns of the controller's decisions, it stops, and it starts again.
 
-Source: ReplicaManager.applyDelta, Partition.makeLeader, Partition.makeFollower.
+Source: ReplicaManager.applyDelta, Partition.makeLeader, Partition.makeFollower, BrokerLifecycleManager,
+ClusterControlManager.registerBroker.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from model.kernel import NOBODY, Clauses, action, different
+from model.modern_controller import fence, unfence
+from model.modern_follower import truncate_before_fetching
 from model.modern_leader import adopt_isr, forget_leadership, leads
-from model.modern_log import log_end, truncate_to
-from model.modern_state import BEHIND, ELECTED
+from model.modern_log import EMPTY, log_end, truncate_to
+from model.modern_state import BEHIND, ELECTED, UP_TO_DATE, everyone
 
 
 @action(broker="replica", says="broker {broker} learns that it leads and takes over")
@@ -20,7 +23,11 @@ def broker_take_over(k: Any, s: Any, broker: int) -> Clauses:
     yield "broker is running", s.is_running[broker]
     forget_leadership(k, s, broker)
     s.follows[broker] = broker
-    s.leader_epoch_start = log_end(k, s, broker)
+    s.leader_epoch_start = k.ite(s.leader_epoch_start_rule, log_end(k, s, broker), 0)
+    if not s.sizes["fenced_fetch"]:
+        s.is_stale[broker] = False
+    if s.sizes["epochs"]:
+        s.led_epoch[broker] = s.leader_epoch
     adopt_isr(k, s, broker)
 
 
@@ -35,11 +42,19 @@ def leader_learn_isr(k: Any, s: Any, broker: int) -> Clauses:
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of leader {leader} and follows it")
 def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
     yield "elected", s.leader == leader
-    yield "has taken over", s.leader_knows != ELECTED
     yield "broker is running", s.is_running[broker]
-    yield "not yet following", s.follows[broker] != leader
+    if s.sizes["reassignment"]:
+        yield "a replica", s.is_replica[broker]
+    if s.sizes["fenced_fetch"]:
+        yield "has taken over", s.leader_knows != ELECTED
+        yield "not yet following", s.follows[broker] != leader
+    else:
+        yield "leader answers", leads(s, leader)
+        yield "not yet following", s.is_stale[broker]
+        s.is_stale[broker] = False
     forget_leadership(k, s, broker, leads(s, broker))
     s.follows[broker] = leader
+    truncate_before_fetching(k, s, broker, leader)
 
 
 def stop(k: Any, s: Any, broker: int) -> None:
@@ -48,9 +63,21 @@ def stop(k: Any, s: Any, broker: int) -> None:
     forget_leadership(k, s, broker)
     s.follows[broker] = NOBODY
     s.high_watermark[broker] = 0
-    s.leader_knows = k.ite(s.leader == broker, ELECTED, s.leader_knows)
-    s.leader_epoch_start = k.ite(s.leader == broker, 0, s.leader_epoch_start)
-    s.request_outdated = k.all_of(s.leader != broker, s.request_outdated)
+    led = s.leader == broker
+    s.leader_knows = k.ite(led, ELECTED, s.leader_knows)
+    s.leader_epoch_start = k.ite(led, 0, s.leader_epoch_start)
+    s.request_outdated = k.all_of(k.not_(led), s.request_outdated)
+    if not s.sizes["fenced_fetch"]:
+        s.is_stale[broker] = False
+
+
+def start(k: Any, s: Any, broker: int) -> None:
+    """Effect: the broker runs, knows nothing yet, and is a new incarnation to whoever asked to admit the old one."""
+    s.is_running[broker] = True
+    if not s.sizes["fenced_fetch"]:
+        s.is_stale[broker] = True
+    asked = [k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker) for each in everyone(s)]
+    s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, *asked))
 
 
 @action(broker="replica", says="broker {broker} crashes; its log stays intact", fault="crash")
@@ -71,7 +98,85 @@ def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
     yield "bound: a lossy crash is left", s.lossy_crash_left > 0
     yield "broker is running", s.is_running[broker]
     yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-    yield "something is lost", s.log_record[broker][kept] != 0
+    yield "something is lost", s.log_record[broker][kept] != EMPTY
     s.lossy_crash_left = s.lossy_crash_left - 1
     truncate_to(k, s, broker, kept)
+    stop(k, s, broker)
+
+
+@action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
+def broker_lose_disk(k: Any, s: Any, broker: int) -> Clauses:
+    yield "bound: a disk loss is left", s.disk_loss_left > 0
+    yield "broker is running", s.is_running[broker]
+    s.disk_loss_left = s.disk_loss_left - 1
+    truncate_to(k, s, broker, 0)
+    stop(k, s, broker)
+
+
+@action(
+    rack="rack",
+    kept="offset",
+    says="rack {rack} loses power; its brokers lose their unflushed logs from offset {kept} on",
+    fault="rack_loss",
+)
+def rack_lose_power(k: Any, s: Any, rack: int, kept: int) -> Clauses:
+    """One cut for the whole rack: where a broker's log is shorter it keeps all of it."""
+    members = [each for each in everyone(s) if s.sizes[f"rack_of_{each}"] == rack]
+    yield "bound: a rack loss is left", s.rack_loss_left > 0
+    yield "a broker runs there", k.any_of(*[s.is_running[each] for each in members])
+    s.rack_loss_left = s.rack_loss_left - 1
+    for each in members:
+        lost = k.all_of(s.is_running[each], k.not_(s.flushes_each_record))
+        truncate_to(k, s, each, k.ite(lost, kept, s.sizes["offset"]))
+        stop(k, s, each)
+
+
+@action(broker="replica", elected="replica", says="broker {broker} starts and registers; leader {elected} if none led")
+def broker_restart(k: Any, s: Any, broker: int, elected: int) -> Clauses:
+    """A new incarnation: the old one's session must have expired, and a request that names it is outdated."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "old session has expired", s.is_fenced[broker]
+    if s.sizes["elr"]:
+        yield "stopped uncleanly", k.not_(s.stopped_cleanly[broker])
+    yield from unfence(k, s, broker, elected, unclean_restart=broker)
+    start(k, s, broker)
+
+
+@action(
+    broker="clean_stop",
+    elected="replica",
+    says="broker {broker}, which stopped cleanly, starts and registers; leader {elected} if none led",
+)
+def broker_restart_clean(k: Any, s: Any, broker: int, elected: int) -> Clauses:
+    """The clean-shutdown file names the registered broker epoch, so the broker stays in the ELR."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "stopped cleanly", s.stopped_cleanly[broker]
+    yield from unfence(k, s, broker, elected)
+    s.stopped_cleanly[broker] = False
+    start(k, s, broker)
+
+
+@action(broker="bounce", says="broker {broker} restarts within its session and the controller does not notice")
+def broker_bounce(k: Any, s: Any, broker: int) -> Clauses:
+    """Source: KAFKA-7235; only where bounces are not detected."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "session is still valid", k.not_(s.is_fenced[broker])
+    yield "not the leader", s.leader != broker
+    start(k, s, broker)
+
+
+@action(
+    broker="clean_stop",
+    elected="replica",
+    says="broker {broker} shuts down cleanly after the controller moved its work; leader {elected} if it led",
+    fault="crash",
+)
+def broker_stop_cleanly(k: Any, s: Any, broker: int, elected: int) -> Clauses:
+    """Controlled shutdown: the broker leaves ISR and leadership, writes its clean-shutdown file and stops."""
+    yield "bound: a crash is left", s.crash_left > 0
+    yield "broker is running", s.is_running[broker]
+    yield "not fenced", k.not_(s.is_fenced[broker])
+    yield from fence(k, s, broker, elected)
+    s.crash_left = s.crash_left - 1
+    s.stopped_cleanly[broker] = True
     stop(k, s, broker)

@@ -11,30 +11,68 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Clauses, action, different, implies, larger, smaller
-from model.modern_leader import is_waited_for
-from model.modern_log import copy_next, has_beyond, is_prefix, log_end, truncate_to_common
+from model.kernel import Clauses, Value, action, different, implies, larger, smaller
+from model.modern_leader import is_answered, is_waited_for, logs_agree
+from model.modern_log import (
+    copy_next,
+    end_for_last_epoch,
+    has_beyond,
+    has_unknown_epoch,
+    log_end,
+    truncate_to,
+    truncate_to_common,
+)
+from model.modern_state import BY_EPOCH, TO_HIGH_WATERMARK
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} takes a fetch response of {leader}")
 def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clauses:
-    yield "in the leader's epoch", s.follows[follower] == leader
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
     end = log_end(k, s, follower)
     known = larger(k, end, s.high_watermark[leader])
     asked = implies(k, is_waited_for(k, s, leader, follower), s.fetch_offset[leader][follower] == known)
     yield "the request was handled", asked
     behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
     yield "brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
-    yield "logs agree", is_prefix(k, s, follower, leader)
+    if s.sizes["reassignment"]:
+        yield "a replica", s.is_replica[follower]
+    yield "logs agree", logs_agree(k, s, follower, leader)
     copy_next(k, s, leader, follower)
     reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
     s.high_watermark[follower] = larger(k, reached, s.high_watermark[follower])
 
 
-@action(follower="replica", leader="replica", where=different, says="broker {follower} truncates to what {leader} shares")
+@action(follower="replica", leader="replica", where=different, says="broker {follower} truncates to what {leader} has")
 def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
-    """The response says that the logs diverge; it brings no records and tells the leader nothing."""
-    yield "in the leader's epoch", s.follows[follower] == leader
-    yield "logs diverge", k.not_(is_prefix(k, s, follower, leader))
-    truncate_to_common(k, s, follower, leader)
-    s.high_watermark[follower] = smaller(k, s.high_watermark[follower], log_end(k, s, follower))
+    """The response says that the logs diverge, or that the offset is out of range; it tells the leader nothing."""
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
+    yield "logs diverge", k.not_(logs_agree(k, s, follower, leader))
+    if s.sizes["compares_logs"]:
+        truncate_to_common(k, s, follower, leader)
+    else:
+        truncate_to(k, s, follower, log_end(k, s, leader))
+    lower_high_watermark(k, s, follower)
+
+
+def lower_high_watermark(k: Any, s: Any, replica: int) -> None:
+    """Effect: the high watermark does not exceed the log."""
+    s.high_watermark[replica] = smaller(k, s.high_watermark[replica], log_end(k, s, replica))
+
+
+def truncate_before_fetching(k: Any, s: Any, follower: int, leader: int) -> None:
+    """Effect: what a new follower drops before its first fetch, where logs are not compared at the fetch itself."""
+    if s.sizes["compares_logs"]:
+        return
+    if s.sizes["truncation"] == TO_HIGH_WATERMARK:
+        truncate_to(k, s, follower, s.high_watermark[follower])
+    elif s.sizes["truncation"] == BY_EPOCH:
+        truncate_to(k, s, follower, _end_by_epoch(k, s, follower, leader))
+    else:
+        truncate_to_common(k, s, follower, leader)
+    lower_high_watermark(k, s, follower)
+
+
+def _end_by_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
+    """One look-up: the leader's end of the follower's last epoch; the high watermark if the leader does not know it."""
+    unknown = has_unknown_epoch(k, s, follower, leader)
+    return k.ite(unknown, s.high_watermark[follower], end_for_last_epoch(k, s, follower, leader))

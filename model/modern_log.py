@@ -78,3 +78,46 @@ def truncate_to(k: Any, s: Any, replica: int, end: Value) -> None:
     """Effect: drop the records at `end` and after."""
     for offset in offsets(s):
         s.log_record[replica][offset] = k.ite(end > offset, s.log_record[replica][offset], EMPTY)
+
+
+def has_room(k: Any, s: Any, replica: int) -> Value:
+    """Whether a log has a free slot."""
+    return s.log_record[replica][s.sizes["offset"] - 1] == EMPTY
+
+
+def epoch_of(k: Any, s: Any, content: Value) -> Value:
+    """The leader epoch in which a slot's record was appended; -1 for an empty slot."""
+    found: Value = -1
+    for record in range(s.sizes["record"]):
+        found = k.ite(content == record + 1, s.record_epoch[record], found)
+    return found
+
+
+def last_epoch(k: Any, s: Any, replica: int) -> Value:
+    """The epoch of a log's last record; -1 for an empty log."""
+    found: Value = -1
+    for offset in offsets(s):
+        here = s.log_record[replica][offset]
+        found = k.ite(here != EMPTY, epoch_of(k, s, here), found)
+    return found
+
+
+def is_longer_log(k: Any, s: Any, one: int, other: int) -> Value:
+    """Whether a log is ahead of another: by the epoch of its last record, then by its length."""
+    first, second = last_epoch(k, s, one), last_epoch(k, s, other)
+    return k.any_of(first > second, k.all_of(first == second, has_beyond(k, s, one, other)))
+
+
+def end_for_last_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
+    """Where the leader's log ends for the follower's last epoch: at its end if that is the leader's own epoch."""
+    epoch = last_epoch(k, s, follower)
+    older = [
+        k.all_of(s.log_record[leader][offset] != EMPTY, epoch_of(k, s, s.log_record[leader][offset]) <= epoch)
+        for offset in offsets(s)
+    ]
+    return k.ite(epoch == s.led_epoch[leader], log_end(k, s, leader), count(k, older))
+
+
+def has_unknown_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
+    """Whether the follower's last record is of an epoch after the leader's own."""
+    return last_epoch(k, s, follower) > s.led_epoch[leader]

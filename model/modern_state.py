@@ -3,17 +3,23 @@
 Epochs are kept as relations, not as numbers.  `leader_knows` says how far the elected leader has followed the
 controller: `ELECTED` (not yet taken over), `BEHIND` (leads, but the partition epoch has moved on) or `UP_TO_DATE`.  A
 broker that takes itself for the leader (`follows[b] == b`) and is not the elected one that has taken over is a zombie of
-an older leader epoch.  `follows[b] == l` says that `b` is in the same leader epoch as `l`; `NOBODY` that it has no leader
-that would answer it.
+an older leader epoch.  With fenced fetches `follows[b] == l` says that `b` is in the same leader epoch as `l`, and
+`NOBODY` that it has no leader that would answer it.
+
+Fields and axes exist only where the configuration needs them: a part of the protocol that cannot happen takes no bits.
+Sizes also hold the structural choices (`elr`, `truncation`, ...): they are fixed for a search, so Python may decide on
+them.
 
 Source: KIP-497, KIP-841, KIP-903, KIP-966; Partition.scala, ReplicationControlManager.java.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from model.kernel import Configuration, Field, flag, number, replica_id
+from model.kernel import Configuration, Field, Value, count, flag, number, replica_id, smaller
+from model.mechanisms import is_on
 
 ELECTED, BEHIND, UP_TO_DATE = 0, 1, 2
 """Values of `leader_knows`."""
@@ -24,60 +30,120 @@ ACKS = {"0": 0, "1": 1, "all": 2, "min.insync.replicas": 3}
 POLICIES = {"any": 0, "preferred": 1, "longest-log": 2}
 """Numbers of the values of `election.policy`."""
 
-BUDGETS = ("crash", "lossy_crash", "isr_shrink", "fence", "leader_move")
-"""The faults that `kraft` bounds: each has a field `NAME_left`."""
+TO_HIGH_WATERMARK, BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)
+"""Kinds of truncation, values of the size `truncation`."""
+
+BUDGETS = (
+    "crash",
+    "lossy_crash",
+    "disk_loss",
+    "isr_shrink",
+    "fence",
+    "leader_move",
+    "reassign",
+    "producer_retry",
+    "consumer_crash",
+    "rack_loss",
+)
+"""The faults that are bounded: each has a field `NAME_left`."""
+
+SWITCHES = {
+    "partition_epoch_check": "partition-epoch-check",
+    "maximal_isr": "maximal-isr",
+    "pending_isr_kept": "pending-isr-kept",
+    "diverging_fetch_ignored": "diverging-fetch-ignored",
+    "fenced_replicas_kept_out": "fenced-replicas-kept-out",
+    "broker_epoch_in_isr": "broker-epoch-in-isr",
+    "strict_high_watermark": "strict-high-watermark",
+    "leader_epoch_start_rule": "leader-epoch-start",
+    "reassignment_waits": "reassignment-waits-for-targets",
+    "last_known_leader_rule": "last-known-leader-election",
+    "unclean_restart_leaves_elr": "unclean-restart-leaves-elr",
+    "elr_within_replicas": "elr-within-replicas",
+    "reassignment_keeps_min_isr": "reassignment-keeps-min-isr",
+}
+"""Frozen flags and the mechanisms that they stand for."""
 
 
 def everyone(s: Any) -> range:
-    """All replicas."""
+    """All brokers that have, or may get, a replica."""
     return range(s.sizes["replica"])
 
 
 def others(s: Any, replica: int) -> list[int]:
-    """All replicas but one."""
+    """All brokers but one."""
     return [each for each in everyone(s) if each != replica]
 
 
+def minimum_isr(k: Any, s: Any) -> Value:
+    """The ISR size below which acks=all is refused: at most the number of replicas, since 3.7."""
+    if not s.sizes["reassignment"] or not s.sizes["effective_min_isr"]:
+        return s.min_isr
+    return smaller(k, s.min_isr, count(k, list(s.is_replica)))
+
+
+def is_isr_big_enough(k: Any, s: Any, isr: list[Value]) -> Value:
+    """Whether an ISR has min.insync.replicas members."""
+    return count(k, isr) >= minimum_isr(k, s)
+
+
+def truncation(configuration: Configuration) -> int:
+    """The kind of truncation that a configuration's mechanisms amount to."""
+    if not is_on(configuration, "epoch-truncation"):
+        return TO_HIGH_WATERMARK
+    if not is_on(configuration, "iterated-truncation"):
+        return BY_EPOCH
+    return ON_FETCH if is_on(configuration, "truncate-on-fetch") else BY_ITERATED_EPOCHS
+
+
+def racks(configuration: Configuration) -> tuple[int, ...]:
+    """The number of each replica's rack; every replica has its own when none is given."""
+    names = configuration["broker.rack"]
+    order = sorted(set(names))
+    return tuple(order.index(name) for name in names) or tuple(range(configuration["replication.factor"]))
+
+
+def elections(configuration: Configuration) -> int:
+    """How many elections the budgets allow at most: two for each broker that goes away, one for each move."""
+    budget = {each: configuration[f"faults.{each}"] for each in BUDGETS}
+    away = budget["crash"] + budget["lossy_crash"] + budget["disk_loss"] + budget["fence"]
+    away += configuration["replication.factor"] * budget["rack_loss"]
+    return int(3 * away + budget["leader_move"] + 4 * budget["reassign"])
+
+
 def sizes(configuration: Configuration) -> dict[str, int]:
-    """Axes, and the structural choices that decide which fields exist."""
-    return {
-        "replica": configuration["replication.factor"],
-        "offset": configuration["bounds.records"],
-        "record": configuration["bounds.records"],
+    """Axes, and the structural choices that decide which fields and steps exist."""
+    records, growing = configuration["bounds.records"], configuration["faults.reassign"] > 0
+    replicas = configuration["replication.factor"] + growing
+    has_racks = configuration["faults.rack_loss"] > 0
+    kind = truncation(configuration)
+    is_fenced_fetch = is_on(configuration, "fenced-fetch")
+    found = {
+        "replica": replicas,
+        "first_replicas": configuration["replication.factor"],
+        "offset": records + configuration["faults.producer_retry"],
+        "record": records,
+        "elr": int(configuration["eligible.leader.replicas"]),
+        "clean_stop": int(configuration["eligible.leader.replicas"]) * replicas,
+        "truncation": kind,
+        "fenced_fetch": int(is_fenced_fetch),
+        "compares_logs": int(kind == ON_FETCH or (kind == BY_ITERATED_EPOCHS and is_fenced_fetch)),
+        "epochs": int(kind == BY_EPOCH or configuration["election.policy"] == "longest-log"),
+        "asks_controller": int(is_on(configuration, "alter-partition")),
+        "effective_min_isr": int(is_on(configuration, "effective-min-isr")),
+        "bounce": 0 if is_on(configuration, "bounce-detection") else replicas,
+        "reassignment": int(growing),
+        "target": 2**replicas if growing else 0,
+        "choice": replicas if growing else 1,
+        "movable": replicas if growing else 0,
+        "retried": records if configuration["faults.producer_retry"] else 0,
+        "consumer": int(configuration["faults.consumer_crash"] > 0),
+        "rack": max(racks(configuration)) + 1 if has_racks else 0,
     }
+    return found | {f"rack_of_{each}": rack for each, rack in enumerate(racks(configuration) + (-1,) * growing)}
 
 
-def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Every variable, by who knows it."""
-    replicas, records = configuration["replication.factor"], configuration["bounds.records"]
-    return (
-        *frozen_fields(replicas),
-        # the controller's metadata
-        replica_id("leader", replicas),
-        flag("isr", "replica"),
-        flag("is_fenced", "replica"),
-        number("leader_knows", ELECTED, UP_TO_DATE),
-        # what a broker keeps on disk
-        number("log_record", 0, records, "replica", "offset"),
-        # what a running broker keeps in memory
-        flag("is_running", "replica"),
-        replica_id("follows", replicas, "replica"),
-        number("high_watermark", 0, records, "replica"),
-        # what a leader keeps in memory
-        flag("leader_isr", "replica", "replica"),
-        replica_id("pending", replicas, "replica"),
-        number("fetch_offset", 0, records, "replica", "replica"),
-        number("leader_epoch_start", 0, records),
-        flag("request_outdated"),
-        # clients and ghosts
-        number("next_record", 0, records),
-        flag("ghost_acked", "record"),
-        flag("ghost_committed", "record"),
-        *[number(f"{each}_left", 0, configuration[f"faults.{each}"]) for each in BUDGETS],
-    )
-
-
-def frozen_fields(replicas: int) -> tuple[Field, ...]:
+def frozen_fields() -> tuple[Field, ...]:
     """Configuration that actions read."""
     return (
         number("min_isr", 1, 9, frozen=True),
@@ -85,35 +151,118 @@ def frozen_fields(replicas: int) -> tuple[Field, ...]:
         number("election_policy", 0, 2, frozen=True),
         flag("unclean_election", frozen=True),
         flag("flushes_each_record", frozen=True),
+        flag("idempotence", frozen=True),
+        flag("commits_before_processing", frozen=True),
+        *[flag(each, frozen=True) for each in SWITCHES],
     )
 
 
-FROZEN = {
-    "min_isr": lambda c: min(c["min.insync.replicas"], c["replication.factor"]),
+def _min_isr(configuration: Configuration) -> int:
+    given, replicas = configuration["min.insync.replicas"], configuration["replication.factor"]
+    is_capped = is_on(configuration, "effective-min-isr") and not configuration["faults.reassign"]
+    return int(min(given, replicas) if is_capped else given)
+
+
+def _switch(mechanism: str) -> Callable[[Configuration], int]:
+    return lambda configuration: int(is_on(configuration, mechanism))
+
+
+FROZEN: dict[str, Callable[[Configuration], int]] = {
+    "min_isr": _min_isr,
     "acks": lambda c: ACKS[c["acks"]],
     "election_policy": lambda c: POLICIES[c["election.policy"]],
-    "unclean_election": lambda c: c["unclean.leader.election.enable"],
-    "flushes_each_record": lambda c: c["flush.messages"] == "1",
+    "unclean_election": lambda c: int(c["unclean.leader.election.enable"]),
+    "flushes_each_record": lambda c: int(c["flush.messages"] == "1"),
+    "idempotence": lambda c: int(c["enable.idempotence"]),
+    "commits_before_processing": lambda c: int(c["consumer.commit"] == "before-processing"),
+    **{name: _switch(mechanism) for name, mechanism in SWITCHES.items()},
 }
 
 
+def fields(configuration: Configuration) -> tuple[Field, ...]:
+    """Every variable, by who knows it."""
+    size = sizes(configuration)
+    replicas, records, slots = size["replica"], size["record"], size["offset"]
+    return (
+        *frozen_fields(),
+        # the controller's metadata
+        replica_id("leader", replicas),
+        flag("isr", "replica"),
+        flag("is_fenced", "replica"),
+        number("leader_knows", ELECTED, UP_TO_DATE),
+        *([flag("elr", "replica"), replica_id("last_known_leader", replicas)] if size["elr"] else []),
+        *([flag(each, "replica") for each in ("is_replica", "is_adding", "is_removing")] if size["reassignment"] else []),
+        # what a broker keeps on disk
+        number("log_record", 0, records, "replica", "offset"),
+        *([flag("stopped_cleanly", "replica")] if size["elr"] else []),
+        # what a running broker keeps in memory
+        flag("is_running", "replica"),
+        replica_id("follows", replicas, "replica"),
+        number("high_watermark", 0, slots, "replica"),
+        *([flag("is_stale", "replica")] if not size["fenced_fetch"] else []),
+        # what a leader keeps in memory
+        flag("leader_isr", "replica", "replica"),
+        replica_id("pending", replicas, "replica"),
+        number("fetch_offset", 0, slots, "replica", "replica"),
+        number("leader_epoch_start", 0, slots),
+        flag("request_outdated"),
+        *_epoch_fields(size, elections(configuration)),
+        # clients and ghosts
+        number("next_record", 0, records),
+        flag("ghost_acked", "record"),
+        number("ghost_committed", 0, records, "offset"),
+        *_consumer_fields(size),
+        *[number(f"{each}_left", 0, configuration[f"faults.{each}"]) for each in BUDGETS],
+    )
+
+
+def _epoch_fields(size: dict[str, int], highest: int) -> list[Field]:
+    """Leader epochs as numbers, where something compares them."""
+    if not size["epochs"]:
+        return []
+    return [
+        number("leader_epoch", 0, highest),
+        number("led_epoch", 0, highest, "replica"),
+        number("record_epoch", 0, highest, "record"),
+    ]
+
+
+def _consumer_fields(size: dict[str, int]) -> list[Field]:
+    if not size["consumer"]:
+        return []
+    return [
+        number("consumer_position", 0, size["offset"]),
+        number("consumer_committed", 0, size["offset"]),
+        flag("consumer_holds_record"),
+        number("ghost_processed", 0, 2, "offset"),
+    ]
+
+
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """All replicas in sync behind a leader that has taken over; where the order of replicas matters, for every first leader."""
+    """All replicas in sync behind a leader that has taken over; where replicas are not alike, for every first leader."""
     replicas = configuration["replication.factor"]
-    first_leaders = range(replicas) if configuration["election.policy"] == "preferred" else (0,)
-    return [started(configuration, leader) for leader in first_leaders]
+    alike = is_symmetric(configuration)
+    return [started(configuration, leader) for leader in ((0,) if alike else range(replicas))]
+
+
+def is_symmetric(configuration: Configuration) -> bool:
+    """Whether replicas may be exchanged for one another: neither their order nor their rack nor their age matters."""
+    is_ordered = configuration["election.policy"] == "preferred"
+    return not (is_ordered or configuration["faults.rack_loss"] or configuration["faults.reassign"])
 
 
 def started(configuration: Configuration, leader: int) -> dict[str, Any]:
     """The state in which every replica follows the given leader with an empty log."""
-    replicas = configuration["replication.factor"]
+    replicas, spare = configuration["replication.factor"], int(configuration["faults.reassign"] > 0)
+    assigned = [True] * replicas + [False] * spare
     return {
         "leader": leader,
-        "isr": [True] * replicas,
+        "isr": assigned,
+        "is_replica": assigned,
         "leader_knows": UP_TO_DATE,
-        "is_running": [True] * replicas,
-        "follows": [leader] * replicas,
-        "leader_isr": [[each == leader] * replicas for each in range(replicas)],
+        "is_running": True,
+        "follows": [leader] * replicas + [-1] * spare,
+        "leader_isr": [[each == leader and member for member in assigned] for each in range(replicas + spare)],
         "pending": -1,
         **{f"{each}_left": configuration[f"faults.{each}"] for each in BUDGETS},
     }

@@ -1,41 +1,70 @@
-"""kraft: the replication protocol of Kafka 3.x and 4.x without eligible leader replicas."""
+"""kraft: the replication protocol of today's Kafka; older versions are this one with mechanisms switched off.
+
+Without ELR unless `eligible.leader.replicas` says otherwise.
+"""
 
 from __future__ import annotations
 
+from model import mechanisms
 from model.kernel import Model
-from model.modern_broker import broker_crash, broker_crash_lossy, broker_follow, broker_take_over, leader_learn_isr
-from model.modern_controller import (
+from model.modern_broker import (
+    broker_bounce,
+    broker_crash,
+    broker_crash_lossy,
+    broker_follow,
+    broker_lose_disk,
     broker_restart,
-    controller_alter_isr,
+    broker_restart_clean,
+    broker_stop_cleanly,
+    broker_take_over,
+    leader_learn_isr,
+    rack_lose_power,
+)
+from model.modern_consumer import CONSUMER_ACTIONS
+from model.modern_controller import (
     controller_fence_dead,
     controller_fence_live,
     controller_move_leader,
-    controller_refuse_isr,
     controller_unfence,
 )
 from model.modern_follower import follower_take_response, follower_truncate
-from model.modern_leader import leader_append, leader_ask_to_expand_isr, leader_ask_to_shrink_isr, leader_note_fetch
+from model.modern_isr import (
+    controller_alter_isr,
+    controller_refuse_isr,
+    leader_ask_to_expand_isr,
+    leader_ask_to_shrink_isr,
+    leader_drop_pending_isr,
+)
+from model.modern_leader import leader_append, leader_append_retry, leader_note_fetch, producer_send_into_the_void
 from model.modern_portrait import portrait
-from model.modern_state import BUDGETS, FROZEN, fields, initial, sizes
+from model.modern_reassignment import broker_delete_replica, controller_cancel_reassignment, controller_reassign
+from model.modern_state import BUDGETS, FROZEN, fields, initial, is_symmetric, sizes
 
 MODEL = Model(
     name="kraft",
-    summary="today's Kafka: late metadata, AlterPartition, fencing, unclean restarts (no ELR)",
+    summary="today's Kafka: late metadata, AlterPartition, fencing, unclean restarts; no ELR",
     keys=(
         "replication.factor",
         "min.insync.replicas",
         "acks",
+        "enable.idempotence",
         "unclean.leader.election.enable",
+        "eligible.leader.replicas",
         "election.policy",
         "flush.messages",
+        "consumer.commit",
+        "broker.rack",
         *[f"faults.{each}" for each in BUDGETS],
         "bounds.records",
+        *mechanisms.KEYS,
     ),
     sizes=sizes,
     fields=fields,
     initial=initial,
     actions=(
         leader_append,
+        leader_append_retry,
+        producer_send_into_the_void,
         leader_note_fetch,
         follower_take_response,
         follower_truncate,
@@ -43,6 +72,7 @@ MODEL = Model(
         leader_ask_to_shrink_isr,
         controller_alter_isr,
         controller_refuse_isr,
+        leader_drop_pending_isr,
         leader_learn_isr,
         broker_take_over,
         broker_follow,
@@ -50,13 +80,23 @@ MODEL = Model(
         controller_fence_live,
         controller_unfence,
         controller_move_leader,
+        controller_reassign,
+        controller_cancel_reassignment,
+        broker_delete_replica,
         broker_crash,
         broker_crash_lossy,
+        broker_lose_disk,
+        rack_lose_power,
+        broker_stop_cleanly,
         broker_restart,
+        broker_restart_clean,
+        broker_bounce,
+        *CONSUMER_ACTIONS,
     ),
     guarantees=("acked-never-lost", "committed-never-lost", "log-matching", "single-leader-per-epoch"),
     frozen=FROZEN,
+    defaults=mechanisms.DEFAULTS,
     portrait=portrait,
-    symmetric=lambda configuration: configuration["election.policy"] != "preferred",
-    source="Kafka 3.7 to 4.x with eligible.leader.replicas.version=0",
+    symmetric=is_symmetric,
+    source="apache/kafka core and metadata, 0.8 to 4.x; see model/mechanisms.py",
 )

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from model.kernel import Value, implies
-from model.modern_log import holds_record
+from model.modern_log import EMPTY, offsets
 from model.modern_state import ELECTED, everyone
 from specs.property import Property
 
 
 def committed_never_lost(k: Any, s: Any) -> Value:
-    """Once the elected leader has taken over, its log holds every record that a consumer may have read."""
+    """Once the elected leader has taken over, its log holds, at their offsets, the records that a consumer may have read."""
     return k.all_of(
         *[
             implies(
                 k,
-                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_committed[record]),
-                holds_record(k, s, leader, record),
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_committed[offset] != EMPTY),
+                s.log_record[leader][offset] == s.ghost_committed[offset],
             )
             for leader in everyone(s)
-            for record in range(s.sizes["record"])
+            for offset in offsets(s)
         ]
     )
 

@@ -1,0 +1,205 @@
+"""What changed between Kafka versions, as named switches of the modern model.
+
+`mechanisms_of("3.9")` is the set that a version has; `mechanism.NAME = on|off` changes one.  A mechanism is on from the
+version that brought it; `until` is the first version without it; `since=None` marks a safer rule that no version has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Version = tuple[int, int]
+
+FIRST, LAST = (0, 8), (4, 99)
+"""The versions that the catalogue speaks about."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One rule of the protocol: the first version that has it, where it is written, and what it does."""
+
+    name: str
+    since: Version | None
+    source: str
+    says: str
+
+    def is_in(self, version: Version) -> bool:
+        """Whether a version has the rule."""
+        return self.since is not None and self.since <= version
+
+    @property
+    def key(self) -> str:
+        """The configuration key that switches it."""
+        return f"mechanism.{self.name}"
+
+
+MECHANISMS: tuple[Mechanism, ...] = (
+    Mechanism(
+        "partition-epoch-check",
+        (0, 8),
+        "Partition.scala zkVersion; ReplicationControlManager.validateAlterPartitionData",
+        "an ISR change is refused when the partition has changed since the leader asked for it",
+    ),
+    Mechanism(
+        "epoch-truncation",
+        (0, 11),
+        "KIP-101, KAFKA-1211",
+        "a follower truncates to where the leader's log ends for the follower's last epoch, not to its high watermark",
+    ),
+    Mechanism(
+        "iterated-truncation",
+        (2, 0),
+        "KIP-279, KAFKA-6361",
+        "the follower asks on, epoch by epoch, until its log ends where the logs agree",
+    ),
+    Mechanism(
+        "fenced-fetch",
+        (2, 1),
+        "KIP-320, KAFKA-6880, KAFKA-7395",
+        "fetches and epoch look-ups carry the leader epoch and are refused in another one",
+    ),
+    Mechanism(
+        "leader-epoch-start",
+        (2, 1),
+        "KAFKA-7128, Partition.isFollowerInSync",
+        "a replica joins the ISR only when it has reached the offset at which the leader's epoch started (2.0.1)",
+    ),
+    Mechanism(
+        "bounce-detection",
+        (2, 2),
+        "KIP-380, KAFKA-7235",
+        "a broker that restarts within its session is fenced before it is registered again",
+    ),
+    Mechanism(
+        "alter-partition",
+        (2, 7),
+        "KIP-497, AlterPartitionManager",
+        "the leader asks the controller to change the ISR and hears of the answer later; before, it wrote the ISR itself",
+    ),
+    Mechanism(
+        "maximal-isr",
+        (2, 7),
+        "KIP-497, PartitionState.maximalIsr",
+        "while an ISR change is in flight the high watermark waits for the old and the new ISR",
+    ),
+    Mechanism(
+        "pending-isr-kept",
+        (2, 7),
+        "Partition.handleAlterPartitionError",
+        "a leader whose request is refused as stale keeps the pending ISR until it learns the committed one",
+    ),
+    Mechanism(
+        "truncate-on-fetch",
+        (2, 7),
+        "KAFKA-8334, FetchResponse.divergingEpoch",
+        "the leader compares the logs at every fetch and the follower truncates when they diverge",
+    ),
+    Mechanism(
+        "diverging-fetch-ignored",
+        (3, 0),
+        "KAFKA-13141 (2.7.2, 2.8.1)",
+        "a fetch that is answered with a diverging epoch tells the leader nothing about the follower",
+    ),
+    Mechanism(
+        "fenced-replicas-kept-out",
+        (3, 3),
+        "KIP-841, KAFKA-13916",
+        "a fenced replica is not admitted to the ISR",
+    ),
+    Mechanism(
+        "broker-epoch-in-isr",
+        (3, 5),
+        "KIP-903, KAFKA-14139",
+        "a replica is admitted to the ISR only in the incarnation whose fetch the leader saw",
+    ),
+    Mechanism(
+        "strict-high-watermark",
+        (3, 7),
+        "KAFKA-15583, Partition.isUnderMinIsr",
+        "the high watermark does not advance while the ISR is smaller than min.insync.replicas",
+    ),
+    Mechanism(
+        "effective-min-isr",
+        (3, 7),
+        "KAFKA-15583, Partition.effectiveMinIsr",
+        "min.insync.replicas counts as at most the replication factor",
+    ),
+    Mechanism(
+        "reassignment-waits-for-targets",
+        (3, 8),
+        "KAFKA-15665, PartitionReassignmentReplicas",
+        "a reassignment completes when all target replicas are in the ISR, not only the added ones",
+    ),
+    Mechanism(
+        "last-known-leader-election",
+        (4, 0),
+        "KIP-966, PartitionChangeBuilder.canElectLastKnownLeader",
+        "with ISR and ELR empty, the last known leader is elected when it returns (only with ELR)",
+    ),
+    Mechanism(
+        "unclean-restart-leaves-elr",
+        (4, 0),
+        "KIP-966, ReplicationControlManager.handleUncleanBrokerShutdown",
+        "a broker that registers after an unclean shutdown leaves the ELR (only with ELR)",
+    ),
+    Mechanism(
+        "elr-within-replicas",
+        None,
+        "Vanlightly's kip-966 specification; not in PartitionChangeBuilder.maybePopulateTargetElr",
+        "the ELR never names a broker outside the replica set (only with ELR)",
+    ),
+    Mechanism(
+        "reassignment-keeps-min-isr",
+        None,
+        "Vanlightly's specifications 4.1 and 4.5; not in Kafka",
+        "a reassignment completes or is cancelled only if the resulting ISR has min.insync.replicas members",
+    ),
+)
+"""Every mechanism, in the order of the versions."""
+
+NEWEST: Version = (4, 1)
+"""The version that the models `kraft` and `kraft-elr` describe when nothing else is said."""
+
+KEYS: tuple[str, ...] = tuple(each.key for each in MECHANISMS)
+"""The keys that switch mechanisms."""
+
+DEFAULTS: dict[str, bool] = {each.key: each.is_in(NEWEST) for each in MECHANISMS}
+"""What the models assume for each key."""
+
+
+def parsed(version: str) -> Version | None:
+    """`3.9`, `3.9.1` or `0.10.2` as a pair; None when it is not a version that the catalogue speaks about."""
+    parts = version.split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts[:2]):
+        return None
+    found = (int(parts[0]), int(parts[1]))
+    return found if FIRST <= found <= LAST else None
+
+
+def mechanisms_of(version: str) -> dict[str, bool]:
+    """Which mechanisms a Kafka version has.
+
+    Errors: `ValueError` for a text that is not a version from 0.8 to 4.x.
+    """
+    found = parsed(version)
+    if found is None:
+        raise ValueError(f"{version!r} is not a Kafka version from 0.8 to 4.x")
+    return {each.name: each.is_in(found) for each in MECHANISMS}
+
+
+def keys_of_version(version: str) -> dict[str, Any]:
+    """The configuration that `kafka.version` stands for, the model's name included; explicit keys override it.
+
+    ELR is on for clusters formatted at 4.1 or later (EligibleLeaderReplicasVersion), unclean elections were the default
+    before 0.11 (KIP-106).
+    """
+    has_elr = (parsed(version) or FIRST) >= (4, 1)
+    keys: dict[str, Any] = {f"mechanism.{name}": value for name, value in mechanisms_of(version).items()}
+    return {"model": "kraft-elr" if has_elr else "kraft", "eligible.leader.replicas": has_elr} | keys
+
+
+def is_on(configuration: Mapping[str, Any], name: str) -> bool:
+    """Whether a configuration has a mechanism."""
+    return bool(configuration.get(f"mechanism.{name}", DEFAULTS[f"mechanism.{name}"]))

@@ -1,0 +1,71 @@
+"""Reassignment: the controller adds and removes replicas, finishes, or takes it back.
+
+Source: ReplicationControlManager.alterPartitionReassignment, PartitionReassignmentReplicas.java,
+PartitionReassignmentRevert.java.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import NOBODY, Clauses, action
+from model.modern_election import Assignment, Flags, change_partition
+from model.modern_leader import forget_leadership, leads
+from model.modern_log import EMPTY, truncate_to
+from model.modern_state import everyone, is_isr_big_enough
+
+
+def members(s: Any, target: int) -> Flags:
+    """The replica set that a step's parameter stands for: bit `r` says whether replica `r` belongs to it."""
+    return [bool(target >> each & 1) for each in everyone(s)]
+
+
+def active_brokers(k: Any, s: Any) -> Flags:
+    """Who is not fenced."""
+    return [k.not_(s.is_fenced[each]) for each in everyone(s)]
+
+
+@action(
+    target="target",
+    elected="movable",
+    where=lambda target, elected: target > 0,
+    says="an operator reassigns the partition to replica set number {target}; leader {elected} if the old one goes",
+    fault="reassign",
+)
+def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:
+    """Replicas are the old and the new ones until the reassignment completes, which may be at once."""
+    yield "bound: a reassignment is left", s.reassign_left > 0
+    yield "none in progress", k.not_(k.any_of(*s.is_adding, *s.is_removing))
+    wanted = members(s, target)
+    yield "changes something", k.any_of(*[s.is_replica[each] != wanted[each] for each in everyone(s)])
+    adding = [k.all_of(k.not_(s.is_replica[each]), wanted[each]) for each in everyone(s)]
+    removing = [k.all_of(s.is_replica[each], not wanted[each]) for each in everyone(s)]
+    replicas = [k.any_of(s.is_replica[each], wanted[each]) for each in everyone(s)]
+    assignment = Assignment(replicas, adding, removing)
+    yield from change_partition(k, s, list(s.isr), active_brokers(k, s), elected, 0, assignment=assignment)
+    s.reassign_left = s.reassign_left - 1
+
+
+@action(elected="movable", says="an operator cancels the reassignment; leader {elected} if an added replica led")
+def controller_cancel_reassignment(k: Any, s: Any, elected: int) -> Clauses:
+    """The added replicas go at once, with no look at min.insync.replicas."""
+    yield "in progress", k.any_of(*s.is_adding, *s.is_removing)
+    isr = [k.all_of(s.isr[each], k.not_(s.is_adding[each])) for each in everyone(s)]
+    yield "an ISR member remains", k.any_of(*isr)
+    safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, isr))
+    yield "enough in-sync replicas remain", safe
+    replicas = [k.all_of(s.is_replica[each], k.not_(s.is_adding[each])) for each in everyone(s)]
+    nothing = [False for _ in everyone(s)]
+    assignment = Assignment(replicas, nothing, nothing)
+    yield from change_partition(k, s, isr, active_brokers(k, s), elected, 0, assignment=assignment)
+
+
+@action(broker="movable", says="broker {broker} learns that it has no replica any more and deletes its log")
+def broker_delete_replica(k: Any, s: Any, broker: int) -> Clauses:
+    yield "broker is running", s.is_running[broker]
+    yield "not a replica", k.not_(s.is_replica[broker])
+    yield "has a replica", k.any_of(s.log_record[broker][0] != EMPTY, s.follows[broker] != NOBODY)
+    truncate_to(k, s, broker, 0)
+    forget_leadership(k, s, broker, leads(s, broker))
+    s.follows[broker] = NOBODY
+    s.high_watermark[broker] = 0
