@@ -7,6 +7,7 @@ from typing import Any
 
 from checker.outcome import Outcome, Verdict
 from checker.search import Options, explore
+from model import mechanisms
 from model.catalogue import models
 from model.system import System, bind
 from specs.keys import configuration
@@ -20,15 +21,33 @@ SHORT = {
     "unclean": "unclean.leader.election.enable",
     "policy": "election.policy",
     "flush": "flush.messages",
+    "idempotence": "enable.idempotence",
+    "commit": "consumer.commit",
+    "racks": "broker.rack",
+    "elr": "eligible.leader.replicas",
 }
 DEFAULTS = {"rf": 3, "min_isr": 2, "records": 1, "acks": "all"}
 
 
+def named(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The model's name and configuration; `model` may be a Kafka version, `on`/`off` name a mechanism."""
+    keys: dict[str, Any] = {}
+    if mechanisms.parsed(model):
+        keys = mechanisms.keys_of_version(model)
+        model = keys.pop("model")
+    for name, value in (DEFAULTS | given).items():
+        if name in ("on", "off"):
+            keys[f"mechanism.{value}"] = name == "on"
+        else:
+            keys[SHORT.get(name, f"faults.{name}")] = value
+    return model, keys
+
+
 def system(model: str, *, disabled: tuple[tuple[str, str], ...] = (), **given: Any) -> System:
     """A bound model; keywords are short names, or names of faults."""
-    found = models()[model]
-    named = {SHORT.get(name, f"faults.{name}"): (value, "test") for name, value in (DEFAULTS | given).items()}
-    return bind(found, configuration(found, named), disabled=disabled)
+    name, keys = named(model, given)
+    found = models()[name]
+    return bind(found, configuration(found, {key: (value, "test") for key, value in keys.items()}), disabled=disabled)
 
 
 def explored(bound: System, *names: str) -> Outcome:
@@ -38,24 +57,20 @@ def explored(bound: System, *names: str) -> Outcome:
 
 
 @cache
-def _verdicts(model: str, given: tuple[tuple[str, Any], ...]) -> dict[str, tuple[Verdict, dict[str, int], int]]:
+def _found(model: str, name: str, given: tuple[tuple[str, Any], ...]) -> tuple[str, dict[str, int], int]:
     bound = system(model, **dict(given))
-    outcome = explored(bound)
-    return {
-        each.property.name: (
-            each.verdict,
-            each.trace.faults(bound) if each.trace else {},
-            len(each.trace.steps) if each.trace else 0,
-        )
-        for each in outcome.findings
-    }
+    (finding,) = explored(bound, name).findings
+    if finding.verdict is Verdict.INCONCLUSIVE:
+        raise AssertionError(f"{model} {given} was not decided")
+    trace = finding.trace
+    return finding.verdict.value, trace.faults(bound) if trace else {}, len(trace.steps) if trace else 0
 
 
 def verdict(model: str, name: str, **given: Any) -> str:
     """`holds` or `violated`, for one property."""
-    return _verdicts(model, tuple(sorted(given.items())))[name][0].value
+    return _found(model, name, tuple(sorted(given.items())))[0]
 
 
 def faults(model: str, name: str, **given: Any) -> dict[str, int]:
     """The faults of the shortest counterexample."""
-    return _verdicts(model, tuple(sorted(given.items())))[name][1]
+    return _found(model, name, tuple(sorted(given.items())))[1]

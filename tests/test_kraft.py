@@ -89,10 +89,21 @@ def test_ints_columns_and_strict_agree_on_random_walks(policy: str) -> None:
 
 
 def test_every_action_fires() -> None:
-    bound = system("kraft", crash=1, lossy_crash=1, isr_shrink=1, fence=1, leader_move=1)
-    outcome = explored(bound)
-    fired = {label.split("(")[0] for label, times in outcome.fired.items() if times}
-    assert fired == {each.name for each in bound.model.actions}
+    fired: set[str] = set()
+    for model, given in (
+        ("kraft", {"crash": 1, "lossy_crash": 1, "isr_shrink": 1, "fence": 1, "leader_move": 1}),
+        (
+            "kraft",
+            {"rf": 2, "disk_loss": 1, "rack_loss": 1, "acks": "0", "off": "pending-isr-kept", "leader_move": 1, "fence": 1},
+        ),
+        ("kraft-elr", {"rf": 2, "crash": 1}),
+        ("kraft", {"rf": 2, "min_isr": 1, "reassign": 2, "leader_move": 1}),
+        ("kraft", {"rf": 2, "consumer_crash": 1, "producer_retry": 1, "commit": "before-processing", "idempotence": False}),
+        ("kraft", {"rf": 2, "consumer_crash": 1, "min_isr": 1, "lossy_crash": 1, "isr_shrink": 1}),
+        ("2.1", {"rf": 2, "crash": 1}),
+    ):
+        fired |= set(explored(system(model, **given), "acked-never-lost").fired)
+    assert fired == {each.name for each in system("kraft").model.actions}
 
 
 def test_a_clause_that_is_switched_off_breaks_the_epochs() -> None:
