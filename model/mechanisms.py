@@ -179,25 +179,25 @@ def parsed(version: str) -> Version | None:
 
 
 def mechanisms_of(version: str) -> dict[str, bool]:
-    """Which mechanisms a Kafka version has.
+    """The keys `mechanism.NAME` with the values that a Kafka version stands for.
 
     Errors: `ValueError` for a text that is not a version from 0.8 to 4.x.
     """
     found = parsed(version)
     if found is None:
-        raise ValueError(f"{version!r} is not a Kafka version from 0.8 to 4.x")
-    return {each.name: each.is_in(found) for each in MECHANISMS}
+        raise ValueError("use a Kafka version from 0.8 to 4.x, such as 3.9")
+    return {each.key: each.is_in(found) for each in MECHANISMS}
 
 
-def keys_of_version(version: str) -> dict[str, Any]:
-    """The configuration that `kafka.version` stands for, the model's name included; explicit keys override it.
+def model_of(version: str, given: Mapping[str, tuple[Any, str]]) -> str:
+    """The modern model that a version means.
 
-    ELR is on for clusters formatted at 4.1 or later (EligibleLeaderReplicasVersion), unclean elections were the default
-    before 0.11 (KIP-106).
+    ELR is on for clusters formatted at 4.1 or later (EligibleLeaderReplicasVersion); the key says otherwise where it is given.
     """
     has_elr = (parsed(version) or FIRST) >= (4, 1)
-    keys: dict[str, Any] = {f"mechanism.{name}": value for name, value in mechanisms_of(version).items()}
-    return {"model": "kraft-elr" if has_elr else "kraft", "eligible.leader.replicas": has_elr} | keys
+    if "eligible.leader.replicas" in given:
+        has_elr = str(given["eligible.leader.replicas"][0]).strip().lower() in ("true", "on")
+    return "kraft-elr" if has_elr else "kraft"
 
 
 def is_on(configuration: Mapping[str, Any], name: str) -> bool:

@@ -33,8 +33,7 @@ def named(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The model's name and configuration; `model` may be a Kafka version, `on`/`off` name a mechanism."""
     keys: dict[str, Any] = {}
     if mechanisms.parsed(model):
-        keys = mechanisms.keys_of_version(model)
-        model = keys.pop("model")
+        keys, model = dict(mechanisms.mechanisms_of(model)), mechanisms.model_of(model, {})
     for name, value in (DEFAULTS | given).items():
         if name in ("on", "off"):
             keys[f"mechanism.{value}"] = name == "on"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from modern import verdict
 
-from model.mechanisms import MECHANISMS, keys_of_version, mechanisms_of
+from model.mechanisms import MECHANISMS, mechanisms_of, model_of
 
 ACKED, COMMITTED, LOGS = "acked-never-lost", "committed-never-lost", "log-matching"
 
@@ -86,13 +86,18 @@ def test_elr_survives_one_lossy_crash_less_than_min_isr(rf: int, min_isr: int) -
 
 
 def test_a_version_has_the_mechanisms_that_came_before_it() -> None:
-    assert not any(mechanisms_of("0.8")[each.name] for each in MECHANISMS if each.since and each.since > (0, 8))
-    assert mechanisms_of("3.6")["strict-high-watermark"] is False
-    assert mechanisms_of("3.7.1")["strict-high-watermark"] is True
-    assert keys_of_version("4.0")["model"] == "kraft" and keys_of_version("4.1")["model"] == "kraft-elr"
+    assert not any(mechanisms_of("0.8")[each.key] for each in MECHANISMS if each.since and each.since > (0, 8))
+    assert mechanisms_of("3.6")["mechanism.strict-high-watermark"] is False
+    assert mechanisms_of("3.7.1")["mechanism.strict-high-watermark"] is True
+
+
+def test_elr_comes_with_4_1_unless_the_key_says_otherwise() -> None:
+    assert [model_of(version, {}) for version in ("3.9", "4.0", "4.1", "4.2")] == ["kraft", "kraft", "kraft-elr", "kraft-elr"]
+    assert model_of("4.0", {"eligible.leader.replicas": ("true", "file")}) == "kraft-elr"
+    assert model_of("4.1", {"eligible.leader.replicas": (False, "file")}) == "kraft"
 
 
 @pytest.mark.parametrize("text", ["", "4", "x.y", "0.7", "5.0", "-1.2", "3.x"])
 def test_a_version_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a Kafka version"):
+    with pytest.raises(ValueError, match="use a Kafka version"):
         mechanisms_of(text)
