@@ -28,10 +28,12 @@ def explore(
     resume: options.Resume = False,
     master: options.Master = None,
     spark_conf: options.SparkConf = None,
+    export: options.ExportDirectory = None,
 ) -> int:
     """Run the command; returns the exit status."""
     from model.system import bind
     from reports import configuration, result, run, terminal
+    from reports.states import kept_levels
 
     request = run.Request(
         engine,
@@ -49,7 +51,9 @@ def explore(
     )
     run.prepare(request)
     chosen = configuration.choose(configuration.read_settings(settings or ()), model)
-    outcome = run.search(bind(chosen.model, chosen.configuration), (), request)
+    with kept_levels(request, export) as (keeping, write):
+        outcome = run.search(bind(chosen.model, chosen.configuration), (), keeping)
+        write(outcome)
     run.deliver(result.document(outcome), request)
     if json != "-":
         out_console = terminal.console()
