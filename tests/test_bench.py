@@ -38,6 +38,14 @@ def test_spin_stores_as_many_states_as_tlc_counts(tmp_path, size, distinct, dept
         assert (found.distinct, found.depth, found.note) == expected
 
 
+@pytest.mark.slow
+def test_stateright_counts_as_many_states(tmp_path):
+    """Fetches and compiles a crate; where cargo is not installed the row says that, and nothing else."""
+    found = PEERS["stateright"](Size(3, 2, 2, 1), LIMITS, tmp_path)
+    expected = (39_619, 22, "") if shutil.which("cargo") else (None, None, "cargo is not installed (see rustup.rs)")
+    assert (found.distinct, found.depth, found.note) == expected
+
+
 def test_ours_is_measured_as_a_user_runs_it(tmp_path):
     found = PEERS["neverlost-1"](SMALLEST, LIMITS, tmp_path)
     assert (found.program, found.distinct, found.depth, found.note) == ("neverlost, 1 worker", 5_973, 18, "")
@@ -45,8 +53,9 @@ def test_ours_is_measured_as_a_user_runs_it(tmp_path):
     assert found.peak_bytes > 20 << 20
 
 
-def test_a_missing_spin_is_one_line(tmp_path, monkeypatch):
+def test_what_is_not_installed_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
+    assert PEERS["stateright"](SMALLEST, LIMITS, tmp_path).note == "cargo is not installed (see rustup.rs)"
     row = PEERS["spin-dfs"](SMALLEST, LIMITS, tmp_path)
     assert bench.shown(row, 5_973).split(maxsplit=3) == ["Spin,", "depth", "first", NO_SPIN]
 

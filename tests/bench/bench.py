@@ -1,4 +1,4 @@
-"""Our memory engine beside Spin and TLC on the same state spaces, in one run: `python -m tests.bench.bench`.
+"""Our memory engine beside Spin, Stateright and TLC on the same state spaces, in one run: `python -m tests.bench.bench`.
 
 Every program must count the same distinct states; where one does not, the run ends with status 1.  Times are of one
 run each: compare on an idle machine.
@@ -105,6 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     here = machine()
     print("machine: {cores} cores, {memory_mib} MiB, {processor}, Python {python}, NumPy {numpy}, {system}".format(**here))
     found = {str(size): run(size, peers, limits) for size in sizes}
+    print("\nneverlost and Spin tell states apart by the whole state; Stateright and TLC by 64-bit fingerprints.")
+    print("Spin and Stateright are compiled beforehand; the wall time of neverlost and TLC includes their start.")
     if given.json:
         document = {"machine": here, "rows": {size: [asdict(row) for row in rows] for size, rows in found.items()}}
         partial = given.json.with_suffix(".partial")

@@ -1,4 +1,4 @@
-"""The programs that count the states of kip-320: ours, Spin, and TLC where one is given.
+"""The programs that count the states of kip-320: ours, Spin, Stateright, and TLC where one is given.
 
 Each is a function from a size and limits to a `Row`; what is missing on a machine is a row that says so.
 """
@@ -62,6 +62,10 @@ def _number(pattern: str, text: str) -> float | None:
     return float(found[-1].replace(",", "")) if found else None
 
 
+def _with_workers(program: str, workers: int) -> str:
+    return f"{program}, {workers} worker{'s' if workers > 1 else ''}"
+
+
 def _row(program: str, run: Measured, distinct: float | None, depth: float | None, search: float | None) -> Row:
     """The row of a run that went to its end, or why it did not."""
     if run.cut:
@@ -88,7 +92,7 @@ def ours(size: Size, limits: Limits, workers: int | None = None) -> Row:
     count = limits.workers if workers is None else workers
     command += ["--workers", str(count)]
     run = measure(command, ROOT, limits.seconds)
-    name = f"neverlost, {count} worker{'s' if count > 1 else ''}"
+    name = _with_workers("neverlost", count)
     start = run.output.find("{")
     try:
         result = json.loads(run.output[start:]) if start >= 0 else {}
@@ -135,6 +139,22 @@ def spin_bfs(size: Size, limits: Limits, folder: Path) -> Row:
     return _spin(size, limits, folder, "Spin, breadth first", "-DBREADTH_FIRST", "-DBFS")
 
 
+def stateright(size: Size, limits: Limits, folder: Path) -> Row:
+    """Stateright breadth first, compiled (not counted in the times) by cargo, which fetches the crate once."""
+    name = _with_workers("Stateright", limits.workers)
+    if not shutil.which("cargo"):
+        return Row(name, note="cargo is not installed (see rustup.rs)")
+    made = measure(["cargo", "build", "--release", "--quiet"], HERE / "stateright")
+    program = HERE / "stateright" / "target" / "release" / "kip320"
+    if made.status != 0 or not program.exists():
+        return _row(name, made, None, None, None)
+    bounds = (size.replicas, size.log_size, size.records, size.max_epoch, limits.workers)
+    run = measure([str(program), *map(str, bounds)], folder, limits.seconds)
+    # With several workers its levels overlap, and the depth that it prints is not that of the graph.
+    depth = _number(r"depth=(\d+)", run.output) if limits.workers == 1 else None
+    return _row(name, run, _number(r"unique=(\d+)", run.output), depth, _number(r"seconds=([\d.]+)", run.output))
+
+
 MODULE = """---- MODULE Bench ----
 EXTENDS Kip320
 ====
@@ -143,7 +163,7 @@ EXTENDS Kip320
 
 def tlc(size: Size, limits: Limits, folder: Path) -> Row:
     """TLC on the public module Kip320, if the environment says how to run it and where the module is."""
-    name = f"TLC, {limits.workers} workers"
+    name = _with_workers("TLC", limits.workers)
     command, modules = os.environ.get("TLC"), os.environ.get("KAFKA_SPECIFICATION")
     if not command or not modules:
         return Row(name, note="set TLC to its command and KAFKA_SPECIFICATION to a copy of hachikuji/kafka-specification")
@@ -175,6 +195,7 @@ PEERS: dict[str, Callable[[Size, Limits, Path], Row]] = {
     "neverlost-1": lambda size, limits, folder: ours(size, limits, workers=1),
     "spin-dfs": spin_dfs,
     "spin-bfs": spin_bfs,
+    "stateright": stateright,
     "tlc": tlc,
 }
 """Every program by the name that `--peers` takes."""
