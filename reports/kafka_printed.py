@@ -29,8 +29,8 @@ _HEADERS = (
     re.compile(r"Default configs? for (?P<kind>broker)s in the cluster are:(?P<rest>\s.*)?$"),
     re.compile(r"Configs for default (?P<kind>topic|broker)s? are(?P<rest>\s.*)?$"),
 )
-_OTHER_HEADER = re.compile(r"[A-Za-z ]*[Cc]onfigs? for .* are\b")
-_ENTRY = re.compile(r"\s*(?P<key>[^\s=]+)=(?P<value>.*?)(?: sensitive=(?:true|false)(?: synonyms=\{.*\})?\s*)?$")
+_OTHER_HEADER = re.compile(r"[A-Z][A-Za-z ]{0,60}? for ")
+"""Of a user, a client, a group: an unindented sentence.  No pattern here backtracks over a whole line."""
 
 
 @dataclass(frozen=True)
@@ -216,9 +216,9 @@ def parse_configs(text: str, name: str) -> Entities:
         elif section is None:
             raise InputError(f"{where} is not what kafka-configs.sh --describe prints: {quoted(line.strip())}; remove the line")
         else:
-            entry = _ENTRY.match(line)
-            if entry:
-                section[entry["key"]] = Setting(entry["value"].strip(), where)
+            key, equals, value = line.strip().partition("=")
+            if equals:
+                section[key] = Setting(value.partition(" sensitive=")[0].strip(), where)
     if section is None:
         raise InputError(f"{name} describes no configuration; give what kafka-configs.sh --describe prints")
     return entities

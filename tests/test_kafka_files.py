@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,41 @@ def test_racks_of_the_replicas_come_from_the_brokers():
     assert [values(each, "broker.rack") for each in found] == [["eu-a,eu-a,eu-b"]] * 3
     assert KEYS["broker.rack"].parse(*found[0].keys["broker.rack"]) == ("eu-a", "eu-a", "eu-b")
     assert "broker.rack" not in one(describe=DATA / "describe-4.1-elr.txt").keys
+
+
+def test_entities_of_other_kinds_are_passed_over():
+    other = (
+        "Quota configs for the default user-principal are min.insync.replicas=5\n"
+        "SCRAM credential configs for user-principal 'bob' are SCRAM-SHA-256=iterations=4096\n"
+        "Default configs for broker-loggers in the cluster are:\n  min.insync.replicas=5 sensitive=false synonyms={}\n"
+        "Dynamic configs for client-metric m are:\n  min.insync.replicas=5 sensitive=false synonyms={}\n"
+    )
+    entities = parse_configs(other, "c")
+    assert (entities.topics, entities.brokers, entities.cluster) == ({}, {}, {})
+    both = parse_configs(other + CLUSTER + other, "c")
+    assert {key: each.value for key, each in both.cluster.items()} == {"min.insync.replicas": "3"}
+
+
+LONG_LINES = [
+    "configs for " * 60_000,
+    "Dynamic configs for topic " + "a are" * 60_000,
+    "All configs for topic t are:\n  min.insync.replicas=" + " sensitive=true synonyms={" * 30_000,
+    "Topic: t\tReplicationFactor: 3\tConfigs: " + "a," * 200_000,
+    "Topic: t ReplicationFactor: 3 Configs: " + " " * 300_000 + "x",
+    "Topic: x" + " Aa" * 100_000,
+    "a\\\n" * 60_000,
+    "\\" * 300_000,
+]
+
+
+@pytest.mark.parametrize("text", LONG_LINES, ids=lambda text: text[:12])
+def test_no_line_is_long_enough_to_stall_a_reader(given, text):
+    path = given("f", text)
+    started = time.process_time()
+    for option in OPTIONS:
+        with contextlib.suppress(InputError):
+            read_cluster(**{option: path})
+    assert time.process_time() - started < 3
 
 
 # Precedence
