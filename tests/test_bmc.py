@@ -139,7 +139,7 @@ INTERRUPTED = """
     from model.catalogue import models
     from model.system import bind
     from specs.keys import configuration
-from specs.property import properties
+    from specs.property import properties
     import multiprocessing, sys, threading, time
     def tell():
         while len(multiprocessing.active_children()) < 2:
