@@ -49,7 +49,8 @@ def _anonymous_pages(size: int) -> mmap.mmap | None:
 
 
 def _prime_from(least: int) -> int:
-    candidate = least | 1
+    """A table length: prime, and longer than any stride."""
+    candidate = max(least, 2 * int(PROBES)) | 1
     while any(candidate % divisor == 0 for divisor in range(3, int(candidate**0.5) + 1, 2)):
         candidate += 2
     return candidate
@@ -80,6 +81,8 @@ class StateSet:
     def add(self, states: Packed, mixed: NDArray[np.uint64] | None = None) -> int:
         """Insert the states that are not there yet, in order; how many there were."""
         count = states.shape[1]
+        if not count:
+            return 0
         self._reserve(count)
         before = self.size
         rows = states.T.copy()

@@ -5,6 +5,7 @@ Source: the format of Apalache and Quint; our metadata stand under `#meta`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from specs.keys import shown
 from specs.property import Property, properties
 
 FORMAT = "neverlost.trace/1"
+INITIAL = "initial state"
 
 
 def to_itf(system: System, finding: Finding) -> dict[str, Any]:
@@ -28,9 +30,9 @@ def to_itf(system: System, finding: Finding) -> dict[str, Any]:
     if trace is None:
         raise ValueError("only a violated property has a trace")
     names = [each.name for each in system.fields]
-    labels = ["initial state", *(system.steps[number].label for number in trace.steps)]
+    labels = [INITIAL, *(system.steps[number].label for number in trace.steps)]
     configuration = system.configurations[finding.configuration]
-    return {
+    document: dict[str, Any] = {
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
@@ -50,6 +52,15 @@ def to_itf(system: System, finding: Finding) -> dict[str, Any]:
             for index, (label, state) in enumerate(zip(labels, trace.states, strict=True))
         ],
     }
+    document["#meta"]["neverlost"]["checksum"] = checksum(document)
+    return document
+
+
+def checksum(document: dict[str, Any]) -> str:
+    """A digest of everything in a trace document but the digest itself."""
+    about = {name: value for name, value in document["#meta"]["neverlost"].items() if name != "checksum"}
+    whole = document | {"#meta": document["#meta"] | {"neverlost": about}}
+    return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
 def describe(system: System, step: Step | None) -> str:
@@ -83,6 +94,8 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
     steps = _replayed(system, states, labels, str(path))
     if ints.evaluate(system, states[-1], broken.condition):
         raise InputError(f"{broken.name} holds in the last state of {str(path)!r}: this is no counterexample to it")
+    if about.get("checksum") != checksum(document):
+        raise InputError(f"{str(path)!r} was changed since it was written: its checksum does not match")
     return system, broken, Trace(tuple(states), steps)
 
 
@@ -109,23 +122,24 @@ def _state(system: System, entry: dict[str, Any], number: int, where: str) -> St
     flat: list[int] = []
     for declared in system.fields:
         shape = system.places[declared.name][1]
-        _flatten(entry[declared.name], shape, flat, f"{declared.name} in state {number} of {where!r}")
+        place = f"{declared.name} in state {number} of {where!r}"
+        _flatten(entry[declared.name], shape, declared.kind == "flag", flat, place)
     try:
         return system.checked(tuple(flat))
     except ModelError as problem:
         raise InputError(f"state {number} of {where!r}: {problem}") from None
 
 
-def _flatten(value: Any, shape: tuple[int, ...], flat: list[int], where: str) -> None:
+def _flatten(value: Any, shape: tuple[int, ...], is_flag: bool, flat: list[int], where: str) -> None:
     if not shape:
-        if not isinstance(value, int):
-            raise InputError(f"{where} is {value!r}, not a number or a flag")
+        if isinstance(value, bool) != is_flag or not isinstance(value, int):
+            raise InputError(f"{where} is {value!r}, not a {'flag' if is_flag else 'number'}")
         flat.append(int(value))
         return
     if not isinstance(value, list) or len(value) != shape[0]:
         raise InputError(f"{where} should be a list of {shape[0]}")
     for each in value:
-        _flatten(each, shape[1:], flat, where)
+        _flatten(each, shape[1:], is_flag, flat, where)
 
 
 def _replayed(system: System, states: list[State], labels: list[Any], where: str) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ PROPERTY = Property(
     name="strong-isr",
     says="every member of the quorum's ISR has any presumed leader's log up to its high watermark",
     condition=strong_isr,
-    needs=("leader", "high_watermark", "quorum_isr", "log_record"),
+    needs=("leader", "high_watermark", "quorum_isr", "log_end_offset", "log_record", "log_epoch"),
     violated_by="truncate-to-hw",
     source="KafkaReplication.tla StrongIsr",
 )

@@ -30,7 +30,7 @@ PROPERTY = Property(
     name="weak-isr",
     says="every member of a presumed leader's ISR has the leader's log up to its high watermark",
     condition=weak_isr,
-    needs=("leader", "high_watermark", "isr", "log_record"),
+    needs=("leader", "high_watermark", "isr", "log_end_offset", "log_record", "log_epoch"),
     violated_by="truncate-to-hw",
     source="KafkaReplication.tla WeakIsr",
 )

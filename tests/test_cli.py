@@ -1,0 +1,217 @@
+"""The program as its users see it: output, exit status, documents, and one clear line for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def neverlost(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "reports.cli", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    done = neverlost(*arguments, "--json", "-")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+TRUNCATING = ["--set", "model=truncate-to-hw", "--set", "replication.factor=2", "--property", "strong-isr"]
+
+
+def test_explore_counts() -> None:
+    found = document("explore", "kip-320", "--set", "replication.factor=2")
+    assert found["states"] == {"generated": 11733, "distinct": 5973, "depth": 18, "left": 0}
+    assert found["schema"] == "neverlost.result/1" and found["identity"] == "exact" and found["symmetry"] is False
+    assert found["id"].startswith("nl-") and found["model_digest"].startswith("sha256:")
+
+
+def test_check_finds_replays_and_refuses_a_changed_trace(tmp_path: Path) -> None:
+    done = neverlost("check", *TRUNCATING, "--out", str(tmp_path / "out"))
+    assert done.returncode == 12
+    assert "VIOLATED" in done.stdout and "(9 steps; no faults)" in done.stdout and "lost: m1" in done.stdout
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert result["properties"] == [
+        {"name": "strong-isr", "verdict": "violated", "steps": 9, "faults": {}, "trace": "strong-isr.itf.json"}
+    ]
+    trace = tmp_path / "out" / "strong-isr.itf.json"
+    again = neverlost("replay", str(trace))
+    assert again.returncode == 0 and "9 steps of truncate-to-hw, each confirmed" in again.stdout
+    changed = json.loads(trace.read_text())
+    changed["states"][5]["high_watermark"][0] ^= 1
+    bad = tmp_path / "bad.itf.json"
+    bad.write_text(json.dumps(changed))
+    refused = neverlost("replay", str(bad))
+    assert refused.returncode == 64
+    assert refused.stderr == (
+        f"neverlost: state 5 of {str(bad)!r}: high_watermark[0] is 1, but leader_write(replica=0) leads to 0\n"
+    )
+
+
+def test_every_single_change_of_a_trace_is_refused(tmp_path: Path) -> None:
+    from reports.itf import read_itf
+    from specs.errors import InputError
+
+    neverlost("check", *TRUNCATING, "--out", str(tmp_path))
+    original = (tmp_path / "strong-isr.itf.json").read_text()
+    changed_file = tmp_path / "changed.json"
+    tried = 0
+    for index, state in enumerate(json.loads(original)["states"]):
+        for name, value in state.items():
+            if name == "#meta":
+                continue
+            document = json.loads(original)
+            document["states"][index][name] = _changed(value)
+            changed_file.write_text(json.dumps(document))
+            with pytest.raises(InputError):
+                read_itf(changed_file)
+            tried += 1
+    assert tried > 100
+
+
+def _changed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_changed(value[0]), *value[1:]]
+    if isinstance(value, bool):
+        return not value
+    return value + "x" if isinstance(value, str) else value + 1
+
+
+def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
+    assert neverlost("check", "--set", "model=kip-320", "--set", "replication.factor=2").returncode == 0
+    assert neverlost("check", *TRUNCATING).returncode == 12
+    assert neverlost("check", "--set", "model=kip-320", "--time-limit", "0.000001").returncode == 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["explore", "kip230"],
+            "unknown model 'kip230' in the command line; did you mean 'kip-320'? available: ",
+        ),
+        (["explore", "kip-320", "--set", "acks=all"], "acks in --set is not read by this model; it reads: replication.factor"),
+        (
+            ["explore", "kip-320", "--set", "bounds.record=1"],
+            "unknown key 'bounds.record' in --set; did you mean 'bounds.records'?",
+        ),
+        (
+            ["explore", "kip-320", "--set", "replication.factor=0"],
+            "bad value '0' for replication.factor in --set: use a whole number from 1 to 7",
+        ),
+        (["check", "--set", "model=kraft", "--set", "min.insync.replicas=0"], "bad value '0' for min.insync.replicas in --set"),
+        (
+            ["check", "--set", "model=kraft", "--set", "acks=7"],
+            "bad value '7' for acks in --set: use 0 or 1 or all or min",
+        ),
+        (["explore", "kip-320", "--set", "nonsense"], "bad --set 'nonsense': write KEY=VALUE"),
+        (["check", "nowhere.toml"], "cannot read 'nowhere.toml': No such file or directory"),
+        (["check", "tests"], "'tests' is a directory; name a file"),
+        (["check", "--property", "isr"], "unknown property 'isr' in --property; did you mean"),
+        (["check", "--engine", "gpu"], "unknown engine 'gpu' in --engine; available: memory, spark"),
+        (["check", "--memory-limit", "much"], "bad value 'much' for --memory-limit: write a size such as 512M or 2G"),
+        (["check", "--time-limit", "0"], "bad value '0' for --time-limit: use seconds above 0"),
+        (["check", "--workers", "0"], "bad value '0' for --workers: use a number from 1 to 256"),
+        (["check", "--resume"], "--resume needs --state-dir DIR"),
+        (["check", "--json", "/nowhere/x.json"], "cannot write '/nowhere/x.json': directory '/nowhere' does not exist"),
+        (["check", "--json", "tests"], "'tests' is a directory; name a file for --json"),
+        (["check", "--out", "README.md"], "cannot make directory 'README.md': File exists"),
+        (["check", "--nonsense"], "No such option: --nonsense"),
+        (["nonsense"], "No such command 'nonsense'"),
+        (["replay", "README.md"], "'README.md' is not JSON"),
+        (["replay", "nowhere"], "cannot read 'nowhere': No such file or directory"),
+    ],
+    ids=lambda value: " ".join(value)[:50] if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line_and_64(arguments: list[str], message: str) -> None:
+    done = neverlost(*arguments)
+    assert done.returncode == 64, done.stderr
+    assert done.stderr.startswith("neverlost: ") and done.stderr.count("\n") == 1
+    assert message in done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("model = ", "malformed TOML in"),
+        ("[topics]\nx = 1\n", "unknown table 'topics' in"),
+        ("[producer]\nmin.insync.replicas = 2\n", "min.insync.replicas in [producer] of"),
+        ("model = 'kip-320'\n[topic]\nreplication.factor = 'x'\n", "bad value 'x' for replication.factor in [topic] of"),
+        ("model = 'kip-320'\nmodell = 1\n", "unknown key 'modell' in"),
+    ],
+)
+def test_bad_configuration_files_name_the_place(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    done = neverlost("check", str(path))
+    assert done.returncode == 64 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_unreadable_bytes_and_a_full_disk_are_one_line(tmp_path: Path) -> None:
+    binary = tmp_path / "b.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert "is not UTF-8 text (byte 0)" in neverlost("check", str(binary)).stderr
+    full = neverlost("check", *TRUNCATING, "--out", "/dev/full")
+    assert full.returncode == 64 and full.stderr.count("\n") == 1
+
+
+def test_json_stdout_is_one_document_and_nothing_else() -> None:
+    done = neverlost("check", *TRUNCATING, "--json", "-")
+    assert done.returncode == 12 and json.loads(done.stdout)["verdict"] == "violated" and done.stderr == ""
+
+
+def test_toml_tables_and_settings_combine(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('model = "kip-320"\n[topic]\nreplication.factor = 3\n[bounds]\nrecords = 1\nmax_leader_epoch = 2\n')
+    found = document("check", str(path), "--set", "replication.factor=2")
+    assert found["config"]["replication.factor"] == 2 and found["bounds"]["bounds.log_size"] == 1
+
+
+def test_help_is_quick_and_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['neverlost', '--help']\n"
+        "import reports.cli\n"
+        "try: reports.cli.main()\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('numpy', 'z3', 'pyspark', 'pyarrow', 'networkx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]" and "explore" in done.stdout
+
+
+def test_lists() -> None:
+    assert {each["name"] for each in document("models")["models"]} >= {"kip-320", "kraft"}
+    assert {each["name"] for each in document("properties")["properties"]} >= {"strong-isr", "acked-never-lost"}
+
+
+def test_a_cluster_described_by_its_own_tools(tmp_path: Path) -> None:
+    describe = tmp_path / "describe.txt"
+    describe.write_text(
+        "Topic: orders\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+        "Topic: clicks\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1\n"
+        "\tTopic: clicks\tPartition: 0\tLeader: 2\tReplicas: 2,3\tIsr: 2,3\n"
+    )
+    producer = tmp_path / "producer.properties"
+    producer.write_text("acks=all\n")
+    done = neverlost(
+        *("check", "--describe", str(describe), "--producer-properties", str(producer), "--kafka-version", "3.9"),
+        *("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=1", "--set", "bounds.records=1"),
+        *("--property", "acked-never-lost", "--out", str(tmp_path / "out"), "--json", str(tmp_path / "r.json")),
+    )
+    assert done.returncode == 12, done.stderr
+    cells = json.loads((tmp_path / "r.json").read_text())["cells"]
+    assert {cell["topics"][0].split()[0]: cell["verdict"] for cell in cells} == {"orders": "holds", "clicks": "violated"}
+    trace = next(cell["properties"][0]["trace"] for cell in cells if cell["verdict"] == "violated")
+    assert neverlost("replay", str(tmp_path / "out" / trace)).returncode == 0
