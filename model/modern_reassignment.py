@@ -41,6 +41,9 @@ def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:
     adding = [k.all_of(k.not_(s.is_replica[each]), wanted[each]) for each in everyone(s)]
     removing = [k.all_of(s.is_replica[each], not wanted[each]) for each in everyone(s)]
     replicas = [k.any_of(s.is_replica[each], wanted[each]) for each in everyone(s)]
+    if s.sizes["elr"]:
+        late = k.any_of(*[k.all_of(adding[each], s.elr[each]) for each in everyone(s)])
+        yield "an election asks only replicas that are assigned", k.any_of(s.leader != NOBODY, k.not_(late))
     assignment = Assignment(replicas, adding, removing)
     yield from change_partition(k, s, list(s.isr), active_brokers(k, s), elected, 0, assignment=assignment)
     s.reassign_left = s.reassign_left - 1

@@ -1,0 +1,24 @@
+"""No record is processed twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value
+from model.modern_log import offsets
+from specs.property import Property
+
+
+def at_most_once(k: Any, s: Any) -> Value:
+    """Two stands for more than once."""
+    return k.all_of(*[s.ghost_processed[offset] <= 1 for offset in offsets(s)])
+
+
+PROPERTY = Property(
+    name="at-most-once",
+    says="no record is processed more than once",
+    condition=at_most_once,
+    needs=("ghost_processed",),
+    violated_by="kraft",
+    source="P-PROC",
+)

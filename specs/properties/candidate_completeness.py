@@ -1,0 +1,52 @@
+"""Every replica that may be elected has every committed record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, implies
+from model.modern_log import EMPTY, offsets
+from model.modern_state import everyone
+from specs.property import Property
+
+
+def candidate_completeness(k: Any, s: Any) -> Value:
+    """Electable: in the ISR, or in the ELR while the ISR is empty."""
+
+    def is_candidate(replica: int) -> Value:
+        in_isr = s.isr[replica]
+        if not s.sizes["elr"]:
+            return in_isr
+        return k.any_of(in_isr, k.all_of(s.elr[replica], k.not_(k.any_of(*s.isr))))
+
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(
+                    is_candidate(replica),
+                    s.is_running[replica],
+                    k.not_(s.is_fenced[replica]),
+                    s.ghost_committed[offset] != EMPTY,
+                ),
+                s.log_record[replica][offset] == s.ghost_committed[offset],
+            )
+            for replica in everyone(s)
+            for offset in offsets(s)
+        ]
+    )
+
+
+PROPERTY = Property(
+    name="candidate-completeness",
+    says="every electable replica that is running and registered has every committed record at its offset",
+    condition=candidate_completeness,
+    needs=(
+        "ghost_committed",
+        "is_fenced",
+        "isr",
+        "log_record",
+    ),
+    violated_by="kraft",
+    source="P-CAND; LeaderCandidateCompleteness of the published specifications",
+)

@@ -1,0 +1,38 @@
+"""No record is in the log twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, count, implies
+from model.modern_log import offsets
+from model.modern_state import ELECTED, everyone
+from specs.property import Property
+
+
+def exactly_once(k: Any, s: Any) -> Value:
+    """A record that the producer sent again is appended once."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED),
+                count(k, [s.log_record[leader][offset] == record + 1 for offset in offsets(s)]) <= 1,
+            )
+            for leader in everyone(s)
+            for record in range(s.sizes["record"])
+        ]
+    )
+
+
+PROPERTY = Property(
+    name="exactly-once",
+    says="the log of the newest leader that has taken over has no record twice",
+    condition=exactly_once,
+    needs=(
+        "leader_knows",
+        "log_record",
+    ),
+    violated_by="kraft",
+    source="P-DUP; KIP-98",
+)

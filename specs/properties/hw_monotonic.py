@@ -1,0 +1,39 @@
+"""The high watermark that clients see never goes backwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, implies
+from model.modern_log import EMPTY, offsets
+from model.modern_state import ELECTED, everyone
+from specs.property import Property
+
+
+def hw_monotonic(k: Any, s: Any) -> Value:
+    """A new leader starts with the high watermark that it had as a follower."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_committed[offset] != EMPTY),
+                s.high_watermark[leader] > offset,
+            )
+            for leader in everyone(s)
+            for offset in offsets(s)
+        ]
+    )
+
+
+PROPERTY = Property(
+    name="hw-monotonic",
+    says="the high watermark of the newest leader that has taken over is not behind what an earlier leader has shown",
+    condition=hw_monotonic,
+    needs=(
+        "ghost_committed",
+        "high_watermark",
+        "leader_knows",
+    ),
+    violated_by="kraft",
+    source="P-LHW, KIP-207: known not to hold at a new leader; ListOffsets waits for it since 2.2",
+)

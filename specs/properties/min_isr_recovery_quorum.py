@@ -1,0 +1,30 @@
+"""Where nobody is electable, enough replicas are remembered to recover from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import NOBODY, Value, count, implies
+from model.modern_state import minimum_isr
+from specs.property import Property
+
+
+def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
+    """Kafka remembers one, the last known leader, so this holds with min.insync.replicas=1 only."""
+    empty = k.not_(k.any_of(*s.isr, *s.elr))
+    remembered = count(k, [s.last_known_leader != NOBODY])
+    return implies(k, empty, remembered >= minimum_isr(k, s))
+
+
+PROPERTY = Property(
+    name="min-isr-recovery-quorum",
+    says="with ISR and ELR empty the controller remembers min.insync.replicas replicas to recover from",
+    condition=min_isr_recovery_quorum,
+    needs=(
+        "elr",
+        "isr",
+        "last_known_leader",
+    ),
+    violated_by="kraft-elr",
+    source="KIP-966; MinIsrRecoveryQuorum of Vanlightly kip-966 specification",
+)

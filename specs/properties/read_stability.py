@@ -1,0 +1,41 @@
+"""A consumer that reads an offset again gets the same record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, implies
+from model.modern_leader import leads
+from model.modern_log import EMPTY, offsets
+from model.modern_state import everyone
+from specs.property import Property
+
+
+def read_stability(k: Any, s: Any) -> Value:
+    """Below the high watermark every leader serves what was served first at that offset."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(leads(s, leader), s.high_watermark[leader] > offset, s.ghost_committed[offset] != EMPTY),
+                s.log_record[leader][offset] == s.ghost_committed[offset],
+            )
+            for leader in everyone(s)
+            for offset in offsets(s)
+        ]
+    )
+
+
+PROPERTY = Property(
+    name="read-stability",
+    says="a consumer that reads an offset again, from any broker that takes itself for the leader, gets the same record",
+    condition=read_stability,
+    needs=(
+        "follows",
+        "ghost_committed",
+        "high_watermark",
+        "log_record",
+    ),
+    violated_by="kraft",
+    source="P-VIS; ConsistentRead of the published specifications",
+)

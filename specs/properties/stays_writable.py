@@ -1,0 +1,28 @@
+"""Acknowledged writes are accepted whenever the cluster has finished reacting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, implies
+from model.modern_availability import is_settled, is_writable
+from specs.property import Property
+
+
+def stays_writable(k: Any, s: Any) -> Value:
+    """While a failure is being detected or a leader is taking over no Kafka accepts writes; that is not counted."""
+    return implies(k, is_settled(k, s), is_writable(k, s))
+
+
+PROPERTY = Property(
+    name="stays-writable",
+    says="in every state in which nothing is left to detect or to learn, the leader accepts the producer writes",
+    condition=stays_writable,
+    needs=(
+        "is_fenced",
+        "leader_isr",
+        "leader_knows",
+    ),
+    violated_by="kraft",
+    source="P-WAV",
+)
