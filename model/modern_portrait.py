@@ -14,7 +14,7 @@ KNOWS = {ELECTED: "has not taken over yet", BEHIND: "knows an older partition ep
 def portrait(values: Mapping[str, Any]) -> Scene:
     """The controller's metadata, and every broker with its log and what it believes."""
     acked = [number + 1 for number, is_acked in enumerate(values.get("ghost_acked", ())) if is_acked]
-    committed = [number + 1 for number, is_committed in enumerate(values.get("ghost_committed", ())) if is_committed]
+    committed = sorted({record for record in values.get("ghost_committed", ()) if record})
     leader = named(values["leader"])
     notes = [f"fenced {_brokers(members(values['is_fenced']))}"] if any(values["is_fenced"]) else []
     notes += [f"ELR {_brokers(members(values['elr']))}"] if any(values.get("elr", ())) else []
