@@ -18,7 +18,7 @@ import z3
 from checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
 from checker.processes import TIMEOUT, Message, Send, run
 from model.system import State, Step, System
-from model.terms import Symbols, Terms, bit_width, condition, state_of, transition, variables, within_bounds
+from model.terms import Symbols, Terms, bit_width, condition, solver_name, state_of, transition, variables, within_bounds
 from specs.property import Property
 
 SEEDS = (0, 3)
@@ -51,11 +51,6 @@ class Bounded:
     seconds_by_depth: tuple[float, ...]
     solver: str
     seed: int
-
-
-def solver_name() -> str:
-    """The solver and its version, for records."""
-    return f"z3 {z3.get_version_string()}"
 
 
 class Unrolling:
@@ -274,7 +269,7 @@ def check(
             else:
                 failures[message.job] = _inconclusive(message)
     finally:
-        messages.close()  # type: ignore[attr-defined]
+        messages.close()
     if winner is None:
         winner = max(reports, key=lambda job: len(reports[job]))
         reason = failures[winner]

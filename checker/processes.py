@@ -9,7 +9,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -71,7 +71,7 @@ def run(
     workers: int,
     seconds: float | None = None,
     memory_bytes: int | None = None,
-) -> Iterator[Message]:
+) -> Generator[Message, None, None]:
     """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
     Every job ends with one `result` or one `failure`.  Closing the iterator kills what still runs.

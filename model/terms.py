@@ -64,6 +64,11 @@ class Terms:
         return z3.SignExt(self.width - bits, z3.BitVec(name, bits))
 
 
+def solver_name() -> str:
+    """The solver and its version, for records."""
+    return f"z3 {z3.get_version_string()}"
+
+
 def bit_width(system: System) -> int:
     """A signed width that holds the sum of any two declared values, and a count over any axis."""
     most = max(max(abs(slot.low), abs(slot.high)) for slot in system.slots)

@@ -183,16 +183,72 @@ def committed_survives(k: Any, s: Any) -> list[Value]:
 THEORY = Theory(
     models=("kip-320",),
     lemmas=(
-        Lemma("log-shape", "", "", log_shape),
-        Lemma("epochs-are-issued", "", "", epochs_are_issued),
-        Lemma("one-leader-per-epoch", "", "", one_leader_per_epoch),
-        Lemma("leader-is-first", "", "", leader_is_first),
-        Lemma("leader-is-in-isr", "", "", leader_is_in_isr),
-        Lemma("newest-leader-owns-isr", "", "", newest_leader_owns_isr),
-        Lemma("unmoved-isr-contains-later", "", "", unmoved_isr_contains_later),
-        Lemma("follower-is-prefix", "", "", follower_is_prefix),
-        Lemma("logs-match", "", "", logs_match),
-        Lemma("current-epoch-watermark", "", "", current_epoch_watermark),
-        Lemma("committed-survives", "", "", committed_survives),
+        Lemma(
+            "log-shape",
+            "a high watermark lies in its log, whose records were produced and whose epochs never fall nor exceed the broker's",
+            "a leader appends new records under its own epoch, and a broker's epoch only grows",
+            log_shape,
+        ),
+        Lemma(
+            "epochs-are-issued",
+            "no broker is in an epoch that the controller has not issued",
+            "a broker adopts the epoch of a request that was sent",
+            epochs_are_issued,
+        ),
+        Lemma(
+            "one-leader-per-epoch",
+            "a broker's leader is the one that its epoch's request names",
+            "a request is written once, and a broker takes leader and epoch from the same request",
+            one_leader_per_epoch,
+        ),
+        Lemma(
+            "leader-is-first",
+            "nobody follows a leader that has not reached the follower's epoch",
+            "a broker becomes a follower only of a leader that is in the request's epoch",
+            leader_is_first,
+        ),
+        Lemma(
+            "leader-is-in-isr",
+            "whoever leads, or is named to lead, is in the ISR that goes with it",
+            "the controller elects from the ISR, and removes a leader only with its leadership; a leader never drops itself",
+            leader_is_in_isr,
+        ),
+        Lemma(
+            "newest-leader-owns-isr",
+            "the newest leader's ISR is the quorum's; before it takes over, its request's ISR is",
+            "within an epoch only that leader changes the quorum's ISR, and writes its own with it",
+            newest_leader_owns_isr,
+        ),
+        Lemma(
+            "unmoved-isr-contains-later",
+            "an ISR of which no member has gone on to a newer epoch contains every newer ISR",
+            "the controller only shrinks an ISR; only an active leader, which comes from that ISR, extends it",
+            unmoved_isr_contains_later,
+        ),
+        Lemma(
+            "follower-is-prefix",
+            "a follower in its leader's epoch has a prefix of the leader's log",
+            "it truncates to the last shared entry when it begins to follow, and then copies in order",
+            follower_is_prefix,
+        ),
+        Lemma(
+            "logs-match",
+            "two logs that share an entry share the one before it",
+            "a record is appended once, and copied only onto a prefix of its source",
+            logs_match,
+        ),
+        Lemma(
+            "current-epoch-watermark",
+            "what a follower knows to be committed of the current epoch's records, its leader knows too",
+            "such records and the watermark above them come from this leader alone",
+            current_epoch_watermark,
+        ),
+        Lemma(
+            "committed-survives",
+            "for every offset below anybody's high watermark there is an epoch, not newer than that broker's, since when "
+            "everyone in the quorum's or a newer request's ISR has its entry and has reached that epoch",
+            "the epoch in which a leader saw its whole ISR, in its own epoch, hold the record",
+            committed_survives,
+        ),
     ),
 )
