@@ -28,13 +28,14 @@ STRENGTH = (OPEN, BOUNDED, EXHAUSTED, PROVED, REFUTED)
 class Line:
     """What is known about one property under one configuration.
 
+    `goal` is the property's name.
     Units: `steps` of the counterexample, or up to which there is none; `unbounded` names what a proof does not bound.
     """
 
     model: str
     model_digest: str
     config: dict[str, Any]
-    property: str
+    goal: str
     status: str
     how: str
     steps: int | None = None
@@ -44,20 +45,20 @@ class Line:
     def says(self) -> str:
         """The line as a sentence."""
         if self.status == REFUTED:
-            return f"{self.property} is refuted in {self.steps} steps ({self.how})"
+            return f"{self.goal} is refuted in {self.steps} steps ({self.how})"
         if self.status == BOUNDED:
-            return f"{self.property} has no counterexample of up to {self.steps} steps ({self.how})"
+            return f"{self.goal} has no counterexample of up to {self.steps} steps ({self.how})"
         if self.status == EXHAUSTED:
-            return f"{self.property} holds in every reachable state within the bounds ({self.how})"
+            return f"{self.goal} holds in every reachable state within the bounds ({self.how})"
         if self.status == PROVED:
             beyond = f", whatever the number of {' and '.join(self.unbounded)}" if self.unbounded else " within the bounds"
-            return f"{self.property} is proved by induction{beyond} ({self.how})"
-        return f"{self.property} is not covered ({self.how})"
+            return f"{self.goal} is proved by induction{beyond} ({self.how})"
+        return f"{self.goal} is not covered ({self.how})"
 
     @property
     def subject(self) -> tuple[str, str, str, str]:
         """What the line is about."""
-        return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.property
+        return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal
 
 
 def lines_of(

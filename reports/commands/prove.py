@@ -1,0 +1,99 @@
+"""`neverlost prove`: decide with Z3, by bounded model checking or by induction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reports import options
+
+if TYPE_CHECKING:
+    from model.system import System
+    from reports.configuration import Given
+    from reports.run import Request
+    from specs.property import Property
+
+Method = Annotated[str, typer.Option("--method", metavar="bmc|induction", help="how to decide")]
+Depth = Annotated[int, typer.Option("--depth", metavar="N", help="bmc: look for counterexamples of up to N steps")]
+Free = Annotated[
+    list[str] | None,
+    typer.Option("--free", metavar="KEY[=A,B]", help="bmc: find all its unsafe values (repeatable)", show_default=False),
+]
+Unbounded = Annotated[bool, typer.Option("--unbounded", help="induction: for any number of epochs and records")]
+Mine = Annotated[bool, typer.Option("--mine", help="induction: find the lemmas in small reachable sets")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("prove", help="Decide with Z3: bounded search, induction, or which configurations are unsafe.")(prove)
+
+
+def prove(
+    config: options.ConfigFile = None,
+    settings: options.Settings = None,
+    method: Method = "bmc",
+    depth: Depth = 12,
+    properties: options.Properties = None,
+    free: Free = None,
+    unbounded: Unbounded = False,
+    mine: Mine = False,
+    workers: options.Workers = None,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    time_limit: options.TimeLimit = None,
+    memory_limit: options.MemoryLimit = None,
+) -> int:
+    """Run the command; returns the exit status."""
+    from reports import configuration as reading
+    from reports import proofs, run
+
+    request = run.Request(workers=workers, out=out, json=json, time_limit=time_limit, memory_limit=memory_limit)
+    request.options()
+    proofs.require_sense(method, depth, bool(free), unbounded, mine)
+    run.prepare(request)
+    given = (reading.read_toml(config) if config else {}) | reading.read_settings(settings or [])
+    if method == "induction":
+        return _induction(given, properties, unbounded, mine, request)
+    return _bounded(given, free or [], properties, depth, request)
+
+
+def _asked(system: System, names: list[str] | None) -> list[Property]:
+    from reports import run
+
+    asked = run.chosen_properties(system.model, names)
+    run.require_fields(system, asked)
+    return asked
+
+
+def _bounded(given: Given, free: list[str], names: list[str] | None, depth: int, request: Request) -> int:
+    from checker import bmc
+    from reports import proofs, result, run
+    from reports.options import memory_size
+
+    system, keys = proofs.free_cells(given, free)
+    memory = memory_size(request.memory_limit)
+    found = bmc.check(system, _asked(system, names), depth, request.time_limit, request.workers or 2, memory)
+    document = proofs.bounded_document(found, keys)
+    if request.out is not None:
+        document = proofs.save(document, [], found, request.out)
+    run.deliver(document, request)
+    if request.json != "-":
+        proofs.show_bounded(found, keys)
+    return result.exit_status([found.outcome.verdict])
+
+
+def _induction(given: Given, names: list[str] | None, unbounded: bool, mine: bool, request: Request) -> int:
+    from model.system import bind
+    from reports import configuration, proofs, result, run
+
+    chosen = configuration.choose(given)
+    system = bind(chosen.model, chosen.configuration)
+    found = [proofs.induction(system, each, unbounded, mine, request) for each in _asked(system, names)]
+    document = proofs.induction_document(found)
+    if request.out is not None:
+        document = proofs.save(document, found, None, request.out)
+    run.deliver(document, request)
+    if request.json != "-":
+        proofs.show_proofs(found)
+    return result.exit_status([each.verdict for each in found])

@@ -1,0 +1,120 @@
+"""`neverlost prove` as a program: output, files, exit status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checker import certificate, ledger
+
+
+def prove(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "reports.cli", "prove", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+CLASSIC = ["--set", "replication.factor=2", "--set", "bounds.max_leader_epoch=2", "--property", "strong-isr"]
+
+
+def test_a_counterexample_is_found_drawn_and_kept(tmp_path: Path) -> None:
+    done = prove("--set", "model=truncate-to-hw", *CLASSIC, "--depth", "9", "--out", str(tmp_path))
+    assert done.returncode == 12, done.stderr
+    assert "VIOLATED" in done.stdout and "(9 steps; no faults)" in done.stdout
+    document = json.loads((tmp_path / "result.json").read_text())
+    assert document["verdict"] == "violated" and document["method"] == "bmc" and document["depth"] == 9
+    assert document["properties"][0]["trace"] == "strong-isr.itf.json"
+    assert document["solver"].startswith("z3 ") and isinstance(document["seed"], int)
+    assert [(each.status, each.steps) for each in ledger.read(tmp_path)] == [("refuted", 9)]
+    again = subprocess.run(
+        [sys.executable, "-m", "reports.cli", "replay", str(tmp_path / "strong-isr.itf.json")], capture_output=True, check=False
+    )
+    assert again.returncode == 12
+
+
+def test_a_bounded_search_without_a_counterexample_is_inconclusive() -> None:
+    done = prove(*CLASSIC, "--depth", "5", "--json", "-")
+    assert done.returncode == 20, done.stderr
+    document = json.loads(done.stdout)
+    assert document["verdict"] == "inconclusive" and document["depth"] == 5
+    assert document["reason"] == "no counterexample of up to 5 steps; nothing is known beyond"
+
+
+def test_a_proof_leaves_a_certificate_and_a_line_in_the_ledger(tmp_path: Path) -> None:
+    done = prove("--method", "induction", *CLASSIC, "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "HOLDS" in done.stdout and "325 of 325 obligations proved" in done.stdout
+    assert certificate.recheck(tmp_path / "certificates" / "strong-isr") == []
+    assert [each.status for each in ledger.read(tmp_path)] == ["proved"]
+    document = json.loads((tmp_path / "result.json").read_text())
+    assert document["proofs"][0]["open"] == [] and document["proofs"][0]["obligations"] == 325
+
+
+def test_a_proof_that_does_not_close_lists_what_is_open(tmp_path: Path) -> None:
+    """kip-279 at two replicas keeps the property, but nobody wrote lemmas for it."""
+    done = prove("--set", "model=kip-279", "--method", "induction", *CLASSIC, "--json", str(tmp_path / "r.json"))
+    assert done.returncode == 20, done.stderr
+    assert "a counterexample to induction" in done.stdout and "a lemma is missing" in done.stdout
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert document["verdict"] == "inconclusive" and "counterexamples to induction" in document["reason"]
+    assert document["proofs"][0]["open"] and document["proofs"][0]["counterexamples"]
+
+
+def test_a_failed_proof_of_a_violated_property_is_a_violation() -> None:
+    done = prove("--set", "model=truncate-to-hw", "--method", "induction", *CLASSIC, "--json", "-")
+    assert done.returncode == 12, done.stderr
+    assert json.loads(done.stdout)["properties"][0]["steps"] == 9
+
+
+FREE = ["--free", "acks", "--free", "unclean.leader.election.enable", "--free", "flush.messages", "--depth", "5"]
+
+
+def test_free_keys_list_their_unsafe_values() -> None:
+    keys = [
+        "--set",
+        "model=kraft",
+        "--set",
+        "faults.lossy_crash=1",
+        "--set",
+        "bounds.records=1",
+        "--property",
+        "acked-never-lost",
+    ]
+    done = prove(*keys, *FREE, "--json", "-")
+    assert done.returncode == 12, done.stderr
+    document = json.loads(done.stdout)
+    assert len(document["cells"]) == 4 * 2 * 2
+    expected = [
+        {"acks": acks, "unclean.leader.election.enable": unclean, "flush.messages": "default"}
+        for acks in ("0", "1")
+        for unclean in (False, True)
+    ]
+    found = document["unsafe"]
+    assert sorted(map(str, found)) == sorted(map(str, expected))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "magic"], "unknown method 'magic' in --method"),
+        (["--free", "ack"], "unknown key 'ack' in --free"),
+        (["--free", "bounds.records"], "bounds.records cannot be left free without its values"),
+        (["--free", "bounds.records=1,2"], "these keys cannot be left free together"),
+        (
+            ["--set", "replication.factor=2", "--free", "replication.factor=1,2"],
+            "replication.factor is free and has a value too",
+        ),
+        (["--unbounded"], "--unbounded needs --method induction"),
+        (["--method", "induction", "--free", "acks"], "--free needs --method bmc"),
+        (["--depth", "-1"], "bad value '-1' for --depth"),
+        (["--property", "strong"], "unknown property 'strong'"),
+    ],
+)
+def test_bad_usage_is_one_line_and_64(arguments: list[str], message: str) -> None:
+    done = prove(*arguments)
+    assert done.returncode == 64
+    assert message in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
