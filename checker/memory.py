@@ -30,7 +30,7 @@ from model.columns import pack_rows
 from model.system import State, System, Words
 from specs.property import Property
 
-WORTH_SHARING = 60_000
+WORTH_SHARING = 120_000
 """States waiting from which several processes beat one."""
 
 

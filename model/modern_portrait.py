@@ -8,7 +8,7 @@ from typing import Any
 from model.modern_state import BEHIND, ELECTED
 from model.portrait import Lane, Scene, members, named
 
-KNOWS = {ELECTED: "has not taken over yet", BEHIND: "knows an older partition epoch"}
+KNOWS = {ELECTED: "has not taken over", BEHIND: "is behind"}
 
 
 def portrait(values: Mapping[str, Any]) -> Scene:

@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element, SubElement
 from model.portrait import Lane
 from reports.timeline import Frame, Timeline, isr_text, missing
 
-MARGIN, COLUMN, CONTROLLER = 16, 236, 190
-STEP_LINE, CELL, GAP = 22, 74, 10
+MARGIN, COLUMN, CONTROLLER = 16, 236, 200
+STEP_LINE, CELL, GAP = 22, 76, 10
 BOX, BOX_HEIGHT = 52, 22
 
 STYLE = """
@@ -64,9 +64,10 @@ def _frame(root: Element, frame: Frame, top: int, column: int, lost: frozenset[i
     y = top + STEP_LINE
     _box(root, MARGIN, y, CONTROLLER - GAP, CELL, "cell changed" if frame.controller_changed else "cell")
     leader = "no leader" if scene.leader is None else f"leader {scene.leader + 1}"
-    _text(root, MARGIN + 8, y + 20, leader + ("" if scene.epoch is None else f", epoch {scene.epoch}"), "")
-    _text(root, MARGIN + 8, y + 40, f"ISR {isr_text(scene.isr)}", "")
-    _text(root, MARGIN + 8, y + 60, " ".join(scene.notes), "dim")
+    _text(root, MARGIN + 8, y + 18, leader + ("" if scene.epoch is None else f", epoch {scene.epoch}"), "")
+    _text(root, MARGIN + 8, y + 35, f"ISR {isr_text(scene.isr)}", "")
+    for line, note in enumerate(scene.notes):
+        _text(root, MARGIN + 8, y + 52 + 16 * line, note, "dim")
     for lane, changed in zip(scene.lanes, frame.changed, strict=True):
         _lane(root, lane, frame, _left(lane.broker, column), y, column, bool(changed), lost, is_last)
 

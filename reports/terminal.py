@@ -13,9 +13,10 @@ from rich.text import Text
 
 from checker.outcome import Outcome, Verdict
 from checker.search import Progress as SearchProgress
+from model.kernel import Configuration
 from model.portrait import Lane
 from reports.timeline import Frame, Timeline, isr_text, missing
-from specs.keys import shown
+from specs.keys import MECHANISM, shown
 
 STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCONCLUSIVE: "bold yellow"}
 
@@ -30,8 +31,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, subjects: tupl
     configuration = outcome.system.configurations[number]
     if subjects:
         out.print(Text("topics: " + ", ".join(subjects), style="bold"))
-    keys = " ".join(f"{name}={shown(value)}" for name, value in configuration.items() if shown(value) != "")
-    out.print(Text(f"{outcome.system.model.name}: {keys}", style="dim"))
+    out.print(Text(f"{outcome.system.model.name}: {summary(configuration)}", style="dim"))
     for finding in outcome.findings:
         if finding.configuration != number:
             continue
@@ -44,6 +44,18 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, subjects: tupl
             spent = ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
             line.append(f" ({len(finding.trace.steps)} steps; {spent})", "dim")
         out.print(line)
+
+
+def summary(configuration: Configuration) -> str:
+    """A configuration in one line: faults that cannot happen and mechanisms that are on go without saying."""
+    told = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
+    parts = [
+        f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"
+        for name, value in told.items()
+        if shown(value) != "" and not (name.startswith("faults.") and value == 0)
+    ]
+    off = [name.removeprefix(MECHANISM) for name, value in configuration.items() if name.startswith(MECHANISM) and not value]
+    return " ".join(parts) + (f" without {', '.join(off)}" if off else "")
 
 
 def _says(verdict: Verdict, says: str) -> str:

@@ -1,0 +1,57 @@
+"""What the documents show is what the program does."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+TIMES = re.compile(r"[\d.]+ s, [\d,]+/s")
+
+
+def console_blocks() -> list[tuple[str, list[str]]]:
+    found = []
+    for block in re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL):
+        command, *lines = block.splitlines()
+        found.append((command.removeprefix("$ "), [line for line in lines if line != "…"]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"), console_blocks(), ids=lambda value: value[-60:] if isinstance(value, str) else ""
+)
+def test_shown_runs_are_real(command: str, shown: list[str]) -> None:
+    program, *arguments = shlex.split(command)
+    assert program == "neverlost"
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    whole = [sys.executable, "-m", "reports.cli", *arguments]
+    done = subprocess.run(whole, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    lines = [TIMES.sub("", " ".join(line.split())) for line in done.stdout.splitlines()]
+    for line in shown:
+        assert TIMES.sub("", " ".join(line.split())) in lines
+
+
+def test_ci_runs_the_readme_s_test_command() -> None:
+    command = re.search(r"<!-- test command -->\n```sh\n(.*?)```", README, flags=re.DOTALL)
+    assert command is not None and "pytest" in command[1]
+    assert "<!-- test command -->" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_every_link_of_the_documents_leads_somewhere() -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text()):
+            assert (ROOT / target).exists(), f"{target} in {name}"
+
+
+def test_every_decision_says_what_was_rejected() -> None:
+    for page in sorted((ROOT / "reports" / "decisions").glob("*.md")):
+        text = page.read_text()
+        assert text.startswith("# "), page.name
+        assert re.search(r"reject|instead of|rather than|not taken", text, flags=re.IGNORECASE), page.name
