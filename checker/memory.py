@@ -59,6 +59,7 @@ class LevelSearch:
         self.orbits = 0
         self.by_cell = np.zeros(len(system.configurations), np.int64)
         self.reason: str | None = None
+        self.peak = 0
 
     def run(self) -> Outcome:
         try:
@@ -141,16 +142,18 @@ class LevelSearch:
         return None
 
     def _tell(self) -> None:
+        used = used_memory()
+        self.peak = max(self.peak, used)
         if self.reporter is None:
             return
         generated, distinct, waiting, _ = self.team.counts()
         seconds = time.monotonic() - self.started
-        self.reporter(Progress(self.levels, waiting, generated, distinct, seconds, used_memory()))
+        self.reporter(Progress(self.levels, waiting, generated, distinct, seconds, used))
 
     def _outcome(self) -> Outcome:
         generated, distinct, waiting, fired = self.team.counts()
         seconds = time.monotonic() - self.started
-        memory = peak_memory()
+        memory = max(self.peak, peak_memory())
         left = 0 if self.reason is None and not self._is_decided() else waiting
         return Outcome(
             system=self.system,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
@@ -112,18 +114,20 @@ class Processes:
             "handover": self._handover.name,
             "bounds": local.bounds,
         }
+        self._calls = 0
         self._pipes: list[Connection] = []
         self._children: list[Any] = []
         try:
             for number in range(total):
                 ours, theirs = context.Pipe()
                 child = context.Process(target=_serve, args=(task | {"number": number}, theirs), daemon=True)
-                child.start()
+                with _interrupts_ignored():
+                    child.start()
                 theirs.close()
                 self._pipes.append(ours)
                 self._children.append(child)
             for pipe in self._pipes:
-                _received(pipe)
+                _received(pipe, 0)
         except BaseException:
             self.close()
             raise
@@ -131,15 +135,19 @@ class Processes:
         self._last: list[dict[str, Any]] = self._ask("counts")
 
     def _ask(self, method: str, *arguments: Any) -> list[Any]:
-        for pipe in self._pipes:
-            pipe.send((method, arguments))
-        return [_received(pipe) for pipe in self._pipes]
+        return self._ask_each(method, [arguments] * len(self._pipes))
+
+    def _ask_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """One call on every worker; answers to a call that was interrupted are passed over."""
+        self._calls += 1
+        for pipe, each in zip(self._pipes, arguments, strict=True):
+            pipe.send((self._calls, method, each))
+        return [_received(pipe, self._calls) for pipe in self._pipes]
 
     def round(self) -> bool:
         """Expand a batch on every worker; whether there is more of this level."""
-        for number, pipe in enumerate(self._pipes):
-            pipe.send(("round", ([each["sent"][number] for each in self._last],)))
-        self._last = [_received(pipe) for pipe in self._pipes]
+        arriving = [([each["sent"][number] for each in self._last],) for number in range(len(self._pipes))]
+        self._last = self._ask_each("round", arriving)
         return any(each["busy"] or any(each["sent"]) for each in self._last)
 
     def close_level(self) -> LevelReport:
@@ -193,11 +201,26 @@ class Processes:
             memory.unlink()
 
 
-def _received(pipe: Connection) -> Any:
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Children inherit that Ctrl-C is not for them: the driver ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        kind, value = pipe.recv()
-    except EOFError:
-        raise EngineError("a worker process died; it may have run out of memory (try --memory-limit)") from None
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _received(pipe: Connection, call: int) -> Any:
+    number = -1
+    while number != call:
+        try:
+            number, kind, value = pipe.recv()
+        except (EOFError, ConnectionResetError):
+            raise EngineError("a worker process died; it may have run out of memory (try --memory-limit)") from None
     if kind == "error":
         raise EngineError(value)
     return value
@@ -272,14 +295,15 @@ class _Worker:
 def _serve(task: dict[str, Any], pipe: Connection) -> None:
     """A worker process: answer calls until the pipe closes.  Interrupts are the driver's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    call = 0
     try:
         worker = _Worker(task)
-        pipe.send(("done", None))
+        pipe.send((0, "done", None))
         while True:
-            method, arguments = pipe.recv()
+            call, method, arguments = pipe.recv()
             target = worker if hasattr(worker, method) else worker.partition
-            pipe.send(("done", getattr(target, method)(*arguments)))
+            pipe.send((call, "done", getattr(target, method)(*arguments)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
     except Exception as problem:
-        pipe.send(("error", f"{type(problem).__name__}: {problem}"))
+        pipe.send((call, "error", f"{type(problem).__name__}: {problem}"))

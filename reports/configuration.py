@@ -19,7 +19,8 @@ Given = dict[str, tuple[Any, str]]
 TABLES = ("topic", "producer", "consumer", "cluster", "faults", "bounds", "mechanism")
 PREFIXED = ("faults", "bounds", "mechanism")
 LARGEST_FILE = 64 * 1024 * 1024
-DEFAULT_MODEL = "kip-320"
+DEFAULT_VERSION = "4.1"
+"""The Kafka version that is meant where neither a model nor a version is named."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +114,11 @@ def choose(
     given = dict(given)
     name, where = given.pop("model", (model_name, "the command line"))
     version, version_where = given.pop("kafka.version", (None, ""))
+    if version is None and name is None and not offered:
+        version, version_where = DEFAULT_VERSION, "the defaults"
     if version is not None:
         return _of_version(str(version), version_where, name, given, subjects, offered or {})
-    if name is None and offered:
-        name = _modern(dict(offered) | given)
-    name = DEFAULT_MODEL if name is None else str(name)
+    name = _modern(dict(offered or {}) | given) if name is None else str(name)
     if name not in models():
         raise unknown("model", name, models(), where)
     model = models()[name]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import typer
 
 from reports import options
+
+if TYPE_CHECKING:
+    from model.mechanisms import Mechanism
 
 
 def register(app: typer.Typer) -> None:
@@ -13,9 +18,15 @@ def register(app: typer.Typer) -> None:
     app.command("properties", help="List the properties and the models that break them.")(properties)
 
 
+def _mechanism(each: Mechanism) -> dict[str, Any]:
+    since = None if each.since is None else ".".join(map(str, each.since))
+    return {"name": each.name, "since": since, "source": each.source, "says": each.says}
+
+
 def models(json: options.JsonTarget = None) -> int:
     """List the models."""
     from model.catalogue import models as catalogue
+    from model.mechanisms import MECHANISMS
     from reports import run, terminal
 
     listed = [
@@ -28,13 +39,17 @@ def models(json: options.JsonTarget = None) -> int:
         }
         for each in catalogue().values()
     ]
-    run.deliver({"schema": "neverlost.models/1", "models": listed}, run.Request(json=json))
+    brought = [_mechanism(each) for each in MECHANISMS]
+    run.deliver({"schema": "neverlost.models/1", "models": listed, "mechanisms": brought}, run.Request(json=json))
     if json != "-":
         out = terminal.console()
         for entry in listed:
             out.print(f"[bold]{entry['name']}[/bold]: {entry['summary']}")
             out.print(f"  keys: {', '.join(entry['keys'])}")
             out.print(f"  guarantees: {', '.join(entry['guarantees'])}")
+        out.print("[bold]mechanisms[/bold] of the modern models, with the Kafka version that brought each:")
+        for each in brought:
+            out.print(f"  {each['name']} ({each['since'] or 'in no version'}; {each['source']}): {each['says']}")
     return 0
 
 
