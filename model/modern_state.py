@@ -176,6 +176,8 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
     "idempotence": lambda c: int(c["enable.idempotence"]),
     "commits_before_processing": lambda c: int(c["consumer.commit"] == "before-processing"),
     **{name: _switch(mechanism) for name, mechanism in SWITCHES.items()},
+    # a follower that truncates before it fetches has no fetch that diverges: KAFKA-13141 came with truncation on fetch
+    "diverging_fetch_ignored": lambda c: int(is_on(c, "diverging-fetch-ignored") or truncation(c) != ON_FETCH),
 }
 
 

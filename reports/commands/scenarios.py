@@ -1,0 +1,166 @@
+"""`neverlost scenarios`: the corpus of known scenarios against the verdicts that are expected of the models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reports import options
+
+if TYPE_CHECKING:
+    from reports.cases import Judged
+    from specs.scenario import Scenario
+
+SCHEMA = "neverlost.scenarios/1"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(scenarios)
+
+
+def scenarios(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
+    slow: Annotated[bool, typer.Option("--slow/--fast", help="with or without the cases that take more than 20 s")] = True,
+    workers: options.Workers = None,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    time_limit: options.TimeLimit = None,
+) -> int:
+    """Run the command; returns the exit status."""
+    from reports import cases, run
+    from specs.scenario import chosen_scenarios
+
+    request = run.Request(workers=workers, out=out, json=json, time_limit=time_limit)
+    request.options()
+    run.prepare(request)
+    asked = chosen_scenarios(ids or [])
+    wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
+    with _Told(len(wanted)) as told:
+        judged = cases.judge(wanted, workers, seconds=time_limit, tell=told)
+    found = list(judged.values())
+    if out is not None:
+        cases.save_traces(found, out)
+    run.deliver(_document(asked, judged), request)
+    if json != "-":
+        _show(asked, judged)
+    is_expected = all(each.is_expected for each in found if each.is_decided)
+    return cases.exit_status(found, is_expected)
+
+
+class _Told:
+    """Progress on a terminal's stderr."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        err = Console(stderr=True, highlight=False)
+        self._bar = Progress(console=err, transient=True, disable=not err.is_terminal)
+        self._task = self._bar.add_task("cases", total=total)
+
+    def __enter__(self) -> _Told:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._bar.stop()
+
+    def __call__(self, judged: Judged) -> None:
+        self._bar.update(self._task, advance=1, description=judged.name)
+
+
+def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any]:
+    from reports.result import version
+
+    found = judged.values()
+    return {
+        "schema": SCHEMA,
+        "version": version(),
+        "counts": _counts(asked, judged),
+        "seconds": round(sum(each.answer.seconds for each in found), 3),
+        "scenarios": [
+            {
+                "id": each.id,
+                "group": each.group,
+                "title": each.title,
+                "source": each.source,
+                "marks": each.marks,
+                "versions": each.versions,
+                "outside": each.outside or None,
+                "correction": each.correction or None,
+                "cases": [
+                    judged[f"{each.id}/{case.name}"].document() for case in each.cases if f"{each.id}/{case.name}" in judged
+                ],
+            }
+            for each in asked
+        ],
+    }
+
+
+def _counts(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, int]:
+    found = list(judged.values())
+    return {
+        "scenarios": len(asked),
+        "with_cases": sum(bool(each.cases) for each in asked),
+        "outside": sum(bool(each.outside) for each in asked),
+        "corrected": sum(bool(each.correction) for each in asked),
+        "cases": len(found),
+        "as_expected": sum(each.is_expected for each in found),
+        "different": sum(each.is_decided and not each.is_expected for each in found),
+        "undecided": sum(not each.is_decided for each in found),
+    }
+
+
+def _show(asked: list[Scenario], judged: dict[str, Judged]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from reports import terminal
+    from specs.scenario import GROUPS
+
+    out = terminal.console()
+    for group, meaning in GROUPS.items():
+        members = [each for each in asked if each.group == group]
+        if not members:
+            continue
+        table = Table(
+            "scenario", "case", "property", "expected", "found", "s", title=f"{group}: {meaning}", title_justify="left"
+        )
+        for scenario in members:
+            if scenario.outside:
+                table.add_row(scenario.id, Text("outside the models", "dim"), "", "", Text(scenario.outside, "dim"), "")
+            for case in scenario.cases:
+                one = judged.get(f"{scenario.id}/{case.name}")
+                if one is not None:
+                    table.add_row(scenario.id, case.name, case.property, expected_text(one), found_cell(one), seconds_text(one))
+        out.print(table)
+    for each in asked:
+        if each.correction:
+            out.print(Text(f"corrected: {each.id}: {each.correction}", "yellow"))
+    counts = _counts(asked, judged)
+    out.print(
+        f"{counts['scenarios']} scenarios, {counts['with_cases']} with cases, {counts['outside']} outside the models; "
+        f"{counts['cases']} cases: {counts['as_expected']} as expected, {counts['different']} different, "
+        f"{counts['undecided']} undecided; {counts['corrected']} expectations corrected"
+    )
+
+
+def expected_text(one: Judged) -> str:
+    """The expected verdict with the expected length."""
+    return one.case.expected + (f" in {one.case.steps}" if one.case.steps else "")
+
+
+def found_cell(one: Judged) -> Any:
+    """What was found, green where it is expected, red where it is not."""
+    from rich.text import Text
+
+    style = "yellow" if not one.is_decided else ("green" if one.is_expected else "bold red")
+    mark = "" if one.is_expected or not one.is_decided else "DIFFERENT: "
+    return Text(mark + one.found_text, style)
+
+
+def seconds_text(one: Judged) -> str:
+    """How long it took."""
+    return f"{one.answer.seconds:.1f}"

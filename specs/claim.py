@@ -1,0 +1,136 @@
+"""Sentences about Kafka from its documentation and books, each with the cases that decide whether it is true.
+
+One TOML file for each source in `specs/claims/`.  A claim is a `guarantee` (something never happens) or a `possibility`
+(something can happen).  Its `tests` are scenario cases within the conditions that its source states; its `limits` are cases
+beyond them, which show what it silently depends on.  The verdict follows from what is found, never from the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from specs.case import Case, Reader, read_document
+from specs.errors import InputError, unknown
+from specs.scenario import scenarios
+
+KINDS = ("guarantee", "possibility")
+HOLDS, ONLY_IF, VIOLATED, OUTSIDE = "holds", "only-if", "violated", "outside"
+VERDICTS = (HOLDS, ONLY_IF, VIOLATED, OUTSIDE)
+
+LONGEST_QUOTE = 140
+"""Characters of a sentence that a claim may quote; the rest is in our own words."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence: where it stands, a short quotation, what is true, and the cases (by `scenario/case`) that decide it."""
+
+    id: str
+    line: str
+    quote: str
+    truth: str
+    kind: str
+    expected: str
+    tests: tuple[str, ...]
+    limits: tuple[str, ...]
+    outside: str = ""
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """Every case that it needs."""
+        return self.tests + self.limits
+
+    def verdict(self, found: Mapping[str, str]) -> str:
+        """What the verdicts of the cases (by `scenario/case`) make of the claim: violated by a test, limited by a limit."""
+        if self.outside:
+            return OUTSIDE
+        claimed = "holds" if self.kind == "guarantee" else "violated"
+        if any(found[each] != claimed for each in self.tests):
+            return VIOLATED
+        return ONLY_IF if any(found[each] != claimed for each in self.limits) else HOLDS
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document and its claims."""
+
+    id: str
+    title: str
+    claims: tuple[Claim, ...]
+
+
+def cases_by_name() -> dict[str, Case]:
+    """Every scenario case, by `scenario/case`."""
+    return {f"{scenario.id}/{case.name}": case for scenario in scenarios().values() for case in scenario.cases}
+
+
+def read_source(path: Path) -> Source:
+    """The claims of one file.
+
+    Errors: `InputError` for anything that is not a list of claims.
+    """
+    document = read_document(path, "claims")
+    title = document.text("title")
+    known = cases_by_name()
+    found: list[Claim] = []
+    for number, table in enumerate(document.tables("claim"), 1):
+        found.append(_claim(Reader(table, f"claim {number} of {document.where}"), path.stem, known))
+        if found[-1].id in {each.id for each in found[:-1]}:
+            raise InputError(f"two claims {found[-1].id!r} in {document.where}: rename one")
+    document.end()
+    return Source(path.stem, title, tuple(found))
+
+
+def _claim(table: Reader, source: str, known: Mapping[str, Case]) -> Claim:
+    name = table.text("id")
+    table.where = f"claim {name!r} of {table.where.partition(' of ')[2]}"
+    found = Claim(
+        id=f"{source}/{name}",
+        line=table.text("line"),
+        quote=table.text("quote"),
+        truth=table.text("truth"),
+        kind=table.choice("kind", KINDS, "guarantee"),
+        expected=table.choice("expected", VERDICTS),
+        tests=table.texts("tests"),
+        limits=table.texts("limits"),
+        outside=table.text("outside", ""),
+    )
+    table.end()
+    for each in found.cases:
+        if each not in known:
+            raise unknown("case", each, known, table.where)
+    if len(found.quote) > LONGEST_QUOTE:
+        raise InputError(f"quote in {table.where} has {len(found.quote)} characters; quote at most {LONGEST_QUOTE}")
+    if bool(found.tests) == bool(found.outside) or bool(found.outside) != (found.expected == OUTSIDE):
+        raise InputError(f"{table.where} needs either tests, or the reason why it is outside the models (expected = 'outside')")
+    return found
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """Every document with claims."""
+    with as_file(files("specs") / "claims") as folder:
+        return {path.stem: read_source(path) for path in sorted(folder.glob("*.toml"))}
+
+
+def chosen_claims(ids: list[str]) -> list[Claim]:
+    """The claims of the named documents, the named claims, or all.
+
+    Errors: `InputError` for a name that does not exist.
+    """
+    every = {claim.id: claim for source in sources().values() for claim in source.claims}
+    if not ids:
+        return list(every.values())
+    found: dict[str, Claim] = {}
+    for name in ids:
+        if name in sources():
+            found |= {claim.id: claim for claim in sources()[name].claims}
+        elif name in every:
+            found[name] = every[name]
+        else:
+            raise unknown("claim", name, [*sources(), *every])
+    return list(found.values())

@@ -1,0 +1,30 @@
+"""Every acknowledged record is on min.insync.replicas disks, as long as no fault destroys a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, count, implies
+from model.modern_log import holds_record
+from model.modern_state import everyone
+from specs.property import Property
+
+
+def acked_on_min_isr(k: Any, s: Any) -> Value:
+    """Disks of dead brokers count.  Ask it with budgets without lossy crashes: those destroy copies by definition."""
+    return k.all_of(
+        *[
+            implies(k, s.ghost_acked[record], count(k, [holds_record(k, s, each, record) for each in everyone(s)]) >= s.min_isr)
+            for record in range(s.sizes["record"])
+        ]
+    )
+
+
+PROPERTY = Property(
+    name="acked-on-min-isr",
+    says="every acknowledged record is in the logs of min.insync.replicas replicas, running or not",
+    condition=acked_on_min_isr,
+    needs=("ghost_acked", "log_record", "min_isr"),
+    violated_by="kraft",
+    source="P-DUR; holds with acks=all until a copy is destroyed or a reassignment drops it",
+)

@@ -1,0 +1,40 @@
+"""What the producer was told is written can be read at the newest leader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import Value, implies
+from model.modern_log import offsets
+from model.modern_state import ELECTED, everyone
+from specs.property import Property
+
+
+def acked_visible(k: Any, s: Any) -> Value:
+    """Read your own write: each acknowledged record is below the newest leader's high watermark."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_acked[record]),
+                k.any_of(
+                    *[
+                        k.all_of(s.log_record[leader][offset] == record + 1, s.high_watermark[leader] > offset)
+                        for offset in offsets(s)
+                    ]
+                ),
+            )
+            for leader in everyone(s)
+            for record in range(s.sizes["record"])
+        ]
+    )
+
+
+PROPERTY = Property(
+    name="acked-visible",
+    says="every record that the producer was told is written is below the newest leader's high watermark",
+    condition=acked_visible,
+    needs=("ghost_acked", "high_watermark", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="read your own write (scenario acks-minisr-acked-invisible); holds with acks=all as long as leadership stays",
+)
