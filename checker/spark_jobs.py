@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from checker import spark_session
@@ -40,8 +40,13 @@ class SparkJobs:
     def parallelism(self) -> int:
         """How many tasks run at a time."""
         if spark_session.is_connect(self.master):
-            return int(self.session.range(1 << 16).mapInArrow(_one_per_task, "n int").count())
+            return self._remote_parallelism
         return int(self.session.sparkContext.defaultParallelism)
+
+    @cached_property
+    def _remote_parallelism(self) -> int:
+        """Asked once: a Spark Connect client sees no cluster, only how many tasks a range is split into."""
+        return int(self.session.range(1 << 16).mapInArrow(_one_per_task, "n int").count())
 
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
         """Expand and settle a level; one result per owner."""

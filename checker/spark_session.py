@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,8 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 """
 
+_LEAN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -39,9 +42,11 @@ DEFAULTS = {
     "spark.python.worker.reuse": "true",
     "spark.sql.codegen.wholeStage": "false",
     "spark.task.maxFailures": "8",
+    "spark.shuffle.io.retryWait": "1s",
     "spark.driver.memory": "1g",
     "spark.log.structuredLogging.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
+    "spark.driver.extraJavaOptions": _LEAN,
+    "spark.executor.extraJavaOptions": _LEAN,
 }
 """Blocks are large and random: few rows to a batch, nothing to compress, no plans worth adapting.  Java only moves them:
 its second compiler would cost more time than it saves (a level of fixed cost 0.23 s instead of 0.40 s, start 6 s instead of
@@ -105,7 +110,7 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with _quiet_start() as said:
+    with _quiet_start(master) as said:
         try:
             session = builder.getOrCreate()
         except Exception as problem:
@@ -127,7 +132,7 @@ def _connected(address: str, settings: Mapping[str, str]) -> Any:
 
 
 @contextmanager
-def _quiet_start() -> Iterator[Path]:
+def _quiet_start(master: str) -> Iterator[Path]:
     """An environment in which Java is found, logs nothing, and its Python workers find this project.
 
     What Java says all the same goes to the file that is yielded.
@@ -135,11 +140,16 @@ def _quiet_start() -> Iterator[Path]:
     root = str(Path(__file__).resolve().parent.parent)
     folder = tempfile.mkdtemp(prefix="neverlost-spark-")
     Path(folder, "log4j2.properties").write_text(_QUIET)
-    changed = environment() | {
-        "JAVA_HOME": str(java_home()),
-        "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
-        "SPARK_SUBMIT_OPTS": f"-Dlog4j2.configurationFile={folder}/log4j2.properties {os.environ.get('SPARK_SUBMIT_OPTS', '')}",
-    }
+    quiet = f"-Dlog4j2.configurationFile={folder}/log4j2.properties"
+    changed = (
+        _workers_python(master)
+        | environment()
+        | {
+            "JAVA_HOME": str(java_home()),
+            "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
+            "SPARK_SUBMIT_OPTS": " ".join([quiet, os.environ.get("SPARK_SUBMIT_OPTS", "")]),
+        }
+    )
     before = {key: os.environ.get(key) for key in changed}
     os.environ.update(changed)
     said, terminal = Path(folder, "java.log"), os.dup(2)
@@ -155,6 +165,11 @@ def _quiet_start() -> Iterator[Path]:
                 del os.environ[key]
             else:
                 os.environ[key] = value
+
+
+def _workers_python(master: str) -> dict[str, str]:
+    """On this machine, workers run the same Python as this process, not whichever is first on the path."""
+    return {"PYSPARK_PYTHON": sys.executable} if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ else {}
 
 
 def _ship(session: Any) -> None:

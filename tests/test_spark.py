@@ -96,7 +96,7 @@ def test_damage_that_a_task_finds_is_named(tmp_path: Path, kind: str) -> None:
 
 def python_workers(parent: int) -> list[int]:
     """Processes below this one that run Spark's Python workers."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-wweo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()]
     below = {parent}
     for _ in range(6):
