@@ -135,6 +135,7 @@ class Model:
     `initial` gives the assignments of the fields that are not frozen, as `{name: value}` with nested
     lists for arrays; fields that are left out start at zero, False or `NOBODY`.  `frozen` maps each
     frozen field to its value under a configuration.  `portrait` draws a state from its nested values.
+    `contradiction` says what is wrong with keys that are right one by one, or None.
     """
 
     name: str
@@ -148,6 +149,7 @@ class Model:
     frozen: Mapping[str, Callable[[Configuration], int]] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     symmetric: Callable[[Configuration], bool] = lambda configuration: True
+    contradiction: Callable[[Configuration], str | None] = lambda configuration: None
     normalise: Callable[[Any, Any], None] | None = None
     portrait: Callable[[Mapping[str, Any]], Scene] | None = None
     source: str = ""

@@ -181,6 +181,14 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 }
 
 
+def contradiction(configuration: Configuration) -> str | None:
+    """What is wrong with the racks, if anything."""
+    racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
+    if racks and len(racks) != replicas:
+        return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"
+    return None
+
+
 def fields(configuration: Configuration) -> tuple[Field, ...]:
     """Every variable, by who knows it."""
     size = sizes(configuration)

@@ -174,7 +174,11 @@ def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configu
         if name not in values:
             default = key_of(name, "defaults").default
             values[name] = model.defaults.get(name, default) if name != "bounds.log_size" else values_log_size(model, values)
-    return {name: values[name] for name in model.keys}
+    complete = {name: values[name] for name in model.keys}
+    wrong = model.contradiction(complete)
+    if wrong is not None:
+        raise InputError(wrong)
+    return complete
 
 
 def values_log_size(model: Model, values: Mapping[str, Any]) -> int:

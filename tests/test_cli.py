@@ -122,6 +122,7 @@ def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
         (["check", "--memory-limit", "much"], "bad value 'much' for --memory-limit: write a size such as 512M or 2G"),
         (["check", "--time-limit", "0"], "bad value '0' for --time-limit: use seconds above 0"),
         (["check", "--workers", "0"], "bad value '0' for --workers: use a number from 1 to 256"),
+        (["check", "--set", "broker.rack=a,b"], "broker.rack names 2 racks, but replication.factor is 3: name one per replica"),
         (["check", "--resume"], "--resume needs --state-dir DIR"),
         (["check", "--json", "/nowhere/x.json"], "cannot write '/nowhere/x.json': directory '/nowhere' does not exist"),
         (["check", "--json", "tests"], "'tests' is a directory; name a file for --json"),

@@ -38,7 +38,7 @@ from model.modern_isr import (
 from model.modern_leader import leader_append, leader_append_retry, leader_note_fetch, producer_send_into_the_void
 from model.modern_portrait import portrait
 from model.modern_reassignment import broker_delete_replica, controller_cancel_reassignment, controller_reassign
-from model.modern_state import BUDGETS, FROZEN, fields, initial, is_symmetric, sizes
+from model.modern_state import BUDGETS, FROZEN, contradiction, fields, initial, is_symmetric, sizes
 
 MODEL = Model(
     name="kraft",
@@ -97,6 +97,7 @@ MODEL = Model(
     frozen=FROZEN,
     defaults=mechanisms.DEFAULTS,
     portrait=portrait,
+    contradiction=contradiction,
     symmetric=is_symmetric,
     source="apache/kafka core and metadata, 0.8 to 4.x; see model/mechanisms.py",
 )
