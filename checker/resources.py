@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from pathlib import Path
@@ -30,3 +31,12 @@ def _resident(process: str) -> int:
 def peak_memory() -> int:
     """The largest resident memory that this process has had, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
+
+
+def free_shared_memory() -> int:
+    """Bytes that shared memory blocks may take; a generous guess where the system does not tell."""
+    try:
+        found = os.statvfs("/dev/shm")
+    except OSError:
+        return 1 << 30
+    return found.f_bavail * found.f_frsize

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from checker.outcome import EngineError
 from checker.partition import LevelReport, Partition
+from checker.resources import free_shared_memory
 from checker.store import StateFile
 from model.catalogue import models
 from model.columns import Packed
@@ -30,7 +31,13 @@ from model.system import System, Words, bind
 from specs.property import Property, properties
 
 MAILBOX = 1 << 20
-"""States that one worker can hand to another in a round; the rest waits for the next one."""
+"""States that one worker can hand to another in a round at most; the rest waits for the next one."""
+
+
+def _mailbox(total: int, words: int) -> int:
+    """States that fit into one mailbox: shared memory may be small (64 MB in a container)."""
+    boxes = total * total * 2
+    return max(1 << 12, min(MAILBOX, (1 << 22) // total, free_shared_memory() // 2 // (boxes * words * 8)))
 
 
 class Team(Protocol):
@@ -96,7 +103,7 @@ class Processes:
 
     def __init__(self, local: Partition, total: int) -> None:
         context = multiprocessing.get_context("spawn")
-        shape = (total, total, 2, local.system.words, MAILBOX)
+        shape = (total, total, 2, local.system.words, _mailbox(total, local.system.words))
         self._mail = SharedMemory(create=True, size=int(np.prod(shape)) * 8)
         count = len(local.states)
         self._handover = SharedMemory(create=True, size=max(count * local.system.words * 8, 8))
@@ -111,6 +118,7 @@ class Processes:
             "symmetry": local.symmetry is not None,
             "total": total,
             "mail": self._mail.name,
+            "shape": shape,
             "handover": self._handover.name,
             "bounds": local.bounds,
         }
@@ -236,8 +244,8 @@ class _Worker:
         self.number, self.total = task["number"], task["total"]
         self.partition = Partition(system, asked, task["symmetry"], self.number, self.total)
         self._memory = SharedMemory(name=task["mail"])
-        shape = (self.total, self.total, 2, system.words, MAILBOX)
-        self._mail = np.ndarray(shape, np.uint64, self._memory.buf)
+        self._mail = np.ndarray(task["shape"], np.uint64, self._memory.buf)
+        self._room = task["shape"][-1]
         self._turn = 0
         self._arriving = [0] * self.total
         self._unsent: list[list[Packed]] = [[] for _ in range(self.total)]
@@ -269,9 +277,9 @@ class _Worker:
     def _send(self, owner: int) -> int:
         box = self._mail[self.number, owner, self._turn]
         used = 0
-        while self._unsent[owner] and used < MAILBOX:
+        while self._unsent[owner] and used < self._room:
             states = self._unsent[owner].pop(0)
-            fits = min(states.shape[1], MAILBOX - used)
+            fits = min(states.shape[1], self._room - used)
             box[:, used : used + fits] = states[:, :fits]
             used += fits
             if fits < states.shape[1]:

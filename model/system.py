@@ -18,6 +18,8 @@ from model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, M
 State = tuple[int, ...]
 Words = tuple[int, ...]
 WORD_BITS = 64
+SMALLEST = LARGEST = 100
+"""Bounds of a value: columns are one byte wide, and a protocol may look one beyond a bound."""
 USABLE_BITS = 63
 """One bit of the first word stays free, so that a word of all ones is never a state."""
 
@@ -173,6 +175,8 @@ class System:
         for position in order:
             declared, index = elements[position]
             low, high = self._domain(declared)
+            if low < -SMALLEST or high > LARGEST:
+                raise ModelError(f"{declared.name} ranges over {low}..{high}; columns hold -{SMALLEST}..{LARGEST}")
             bits = (high - low).bit_length()
             word = next((w for w, taken in enumerate(used) if taken + bits <= USABLE_BITS), len(used))
             if word == len(used):

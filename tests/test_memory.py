@@ -136,3 +136,11 @@ def test_states_with_equal_mixes_are_told_apart(monkeypatch: pytest.MonkeyPatch)
     batch = np.array([[1, 2, 1, 3], [5, 5, 5, 5]], np.uint64)
     assert states.add(batch) == 3
     assert states.add(batch) == 0
+
+
+def test_what_does_not_fit_into_a_mailbox_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("checker.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("checker.team.free_shared_memory", lambda: 0)
+    monkeypatch.setattr("checker.team.MAILBOX", 1 << 12)
+    found = small(workers=2)
+    assert found.counts == small(workers=1).counts
