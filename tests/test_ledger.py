@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,11 @@ def test_a_file_that_is_no_ledger_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / "ledger.json").write_text(json.dumps({"schema": "other"}))
     with pytest.raises(InputError, match="is not a ledger"):
         record(tmp_path, [line(OPEN)])
+
+
+def test_check_and_prove_write_the_same_ledger(tmp_path: Path) -> None:
+    keys = ["--set", "replication.factor=2", "--property", "strong-isr", "--out", str(tmp_path)]
+    runs = [(["prove", "--depth", "3"], BOUNDED), (["check"], EXHAUSTED), (["prove", "--method", "induction"], PROVED)]
+    for command, status in runs:
+        subprocess.run([sys.executable, "-m", "reports.cli", *command, *keys], check=False, capture_output=True)
+        assert [(each.goal, each.status) for each in ledger.read(tmp_path)] == [("strong-isr", status)]
