@@ -18,11 +18,13 @@ from model.kernel import (
     Configuration,
     Field,
     Model,
+    Unbounded,
     Value,
     action,
     different,
     flag,
     number,
+    put,
     replica_id,
     smaller,
 )
@@ -114,11 +116,8 @@ def set_isr_member(s: Any, leader: int, replica: int, member: bool) -> None:
 def send_leader_and_isr(k: Any, s: Any, leader: Value, isr: list[Value]) -> None:
     """Effect: a new epoch, with its LeaderAndIsr request, becomes the quorum's state."""
     epoch = s.next_leader_epoch
-    for each in range(s.sizes["epoch"]):
-        new = epoch == each
-        s.request_leader[each] = k.ite(new, leader, s.request_leader[each])
-        for replica in replicas(s):
-            s.request_isr[each][replica] = k.ite(new, isr[replica], s.request_isr[each][replica])
+    put(k, s.request_leader, epoch, leader)
+    put(k, s.request_isr, epoch, isr)
     s.quorum_leader = leader
     for replica in replicas(s):
         s.quorum_isr[replica] = isr[replica]
@@ -282,5 +281,14 @@ BASE = Model(
         follower_fetch,
     ),
     guarantees=("weak-isr", "strong-isr"),
+    unbounded=(
+        Unbounded(
+            "epoch",
+            "bound: epoch left",
+            ("log_epoch", "leader_epoch", "next_leader_epoch"),
+            ("leader_epoch", "next_leader_epoch"),
+        ),
+        Unbounded("record", "bound: record left", ("log_record", "next_record")),
+    ),
     portrait=portrait,
 )

@@ -129,6 +129,20 @@ Configuration = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class Unbounded:
+    """An axis that a proof may leave without a bound: its elements are all numbers from 0.
+
+    `clause` is the guard clause that bounds it, `fields` the numbers that grow with it, and `indices` those of them
+    that tell the elements in use (none for an axis without arrays).
+    """
+
+    axis: str
+    clause: str
+    fields: tuple[str, ...]
+    indices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Model:
     """A protocol: its state, its initial states, its actions.
 
@@ -153,6 +167,7 @@ class Model:
     normalise: Callable[[Any, Any], None] | None = None
     portrait: Callable[[Mapping[str, Any]], Scene] | None = None
     source: str = ""
+    unbounded: tuple[Unbounded, ...] = ()
 
     def differing(self, name: str, summary: str, *, replacing: Mapping[str, Action] | None = None, **changes: Any) -> Model:
         """This model with some actions replaced by name, or with other attributes changed.
@@ -167,12 +182,45 @@ class Model:
         return replace(self, name=name, summary=summary, **({"actions": actions} | changes))
 
 
-def at(k: Primitives, vector: list[Value], index: Value) -> Value:
+def at(k: Primitives, vector: Any, index: Value) -> Value:
     """The element of `vector` at a state-valued index; the last element where the index is beyond it."""
-    chosen = vector[-1]
-    for position in range(len(vector) - 2, -1, -1):
-        chosen = k.ite(index == position, vector[position], chosen)
+    select = getattr(vector, "select", None)
+    if select is not None:
+        return select(index)
+    elements = list(vector)
+    chosen = elements[-1]
+    for position in range(len(elements) - 2, -1, -1):
+        chosen = k.ite(index == position, elements[position], chosen)
     return chosen
+
+
+def put(k: Primitives, array: Any, index: Value, value: Any) -> None:
+    """Effect: write the element of `array` at a state-valued index; a list of values writes a row."""
+    store = getattr(array, "store", None)
+    if store is not None:
+        store(index, value)
+        return
+    for position in range(len(array)):
+        here = index == position
+        if isinstance(value, list):
+            for inner, each in enumerate(value):
+                array[position][inner] = k.ite(here, each, array[position][inner])
+        else:
+            array[position] = k.ite(here, value, array[position])
+
+
+def for_every(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
+    """Whether a condition holds for every element of an axis.  Not under a negation: proofs without bounds rely on that."""
+    quantified = getattr(k, "for_every", None)
+    found: Value = quantified(axis, body) if quantified else k.all_of(*[body(each) for each in range(s.sizes[axis])])
+    return found
+
+
+def for_some(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
+    """Whether a condition holds for some element of an axis.  Not under a negation, as `for_every`."""
+    quantified = getattr(k, "for_some", None)
+    found: Value = quantified(axis, body) if quantified else k.any_of(*[body(each) for each in range(s.sizes[axis])])
+    return found
 
 
 def count(k: Primitives, conditions: Iterable[Value]) -> Value:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import NOBODY, Value, at, implies
+from model.kernel import NOBODY, Value, at, for_every, for_some, implies
 from model.replicated_log import same_entry
 from specs.lemma import Lemma, Theory
 
@@ -24,11 +24,6 @@ def everyone(s: Any) -> range:
 def offsets(s: Any) -> range:
     """All offsets."""
     return range(s.sizes["offset"])
-
-
-def epochs(s: Any) -> range:
-    """All leader epochs within the bounds."""
-    return range(s.sizes["epoch"])
 
 
 def leads(s: Any, replica: int) -> Value:
@@ -63,7 +58,7 @@ def one_leader_per_epoch(k: Any, s: Any) -> list[Value]:
         implies(
             k,
             s.leader[r] != NOBODY,
-            k.all_of(s.leader_epoch[r] >= 0, at(k, list(s.request_leader), s.leader_epoch[r]) == s.leader[r]),
+            k.all_of(s.leader_epoch[r] >= 0, at(k, s.request_leader, s.leader_epoch[r]) == s.leader[r]),
         )
         for r in everyone(s)
     ] + [implies(k, s.leader_epoch[r] >= 0, s.leader[r] != NOBODY) for r in everyone(s)]
@@ -81,32 +76,39 @@ def leader_is_first(k: Any, s: Any) -> list[Value]:
 def leader_is_in_isr(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
+
+        def named(e: Any, r: int = r) -> Value:
+            return implies(k, k.all_of(is_sent(s, e), s.request_leader[e] == r), s.request_isr[e][r])
+
         found.append(implies(k, s.quorum_leader == r, s.quorum_isr[r]))
         found.extend(implies(k, s.leader[f] == r, s.isr[f][r]) for f in everyone(s))
-        for e in epochs(s):
-            found.append(implies(k, k.all_of(is_sent(s, e), s.request_leader[e] == r), s.request_isr[e][r]))
+        found.append(for_every(k, s, "epoch", named))
     return found
 
 
 def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
+
+        def waits(e: Any, r: int = r) -> Value:
+            named = k.all_of(s.next_leader_epoch == e + 1, s.request_leader[e] == r, s.leader_epoch[r] < e)
+            return implies(k, named, k.all_of(*[s.request_isr[e][m] == s.quorum_isr[m] for m in everyone(s)]))
+
         newest = k.all_of(leads(s, r), s.leader_epoch[r] == s.next_leader_epoch - 1)
         found.append(implies(k, newest, k.all_of(*[s.isr[r][m] == s.quorum_isr[m] for m in everyone(s)])))
-        for e in epochs(s):
-            named = k.all_of(s.next_leader_epoch == e + 1, s.request_leader[e] == r, s.leader_epoch[r] < e)
-            found.append(implies(k, named, k.all_of(*[s.request_isr[e][m] == s.quorum_isr[m] for m in everyone(s)])))
+        found.append(for_every(k, s, "epoch", waits))
     return found
 
 
 def _contains_later(k: Any, s: Any, isr: list[Value], epoch: Value) -> Value:
     """An ISR contains the quorum's, and every request's that is newer than an epoch."""
-    found: list[Value] = []
-    for m in everyone(s):
-        found.append(implies(k, s.quorum_isr[m], isr[m]))
-        for later in epochs(s):
-            found.append(implies(k, k.all_of(is_sent(s, later), epoch < later, s.request_isr[later][m]), isr[m]))
-    return k.all_of(*found)
+
+    def request(later: Any) -> Value:
+        newer = k.all_of(is_sent(s, later), epoch < later)
+        return implies(k, newer, k.all_of(*[implies(k, s.request_isr[later][m], isr[m]) for m in everyone(s)]))
+
+    quorum = [implies(k, s.quorum_isr[m], isr[m]) for m in everyone(s)]
+    return k.all_of(*quorum, for_every(k, s, "epoch", request))
 
 
 def _none_beyond(k: Any, s: Any, isr: list[Value], epoch: Value) -> Value:
@@ -117,13 +119,16 @@ def _none_beyond(k: Any, s: Any, isr: list[Value], epoch: Value) -> Value:
 def unmoved_isr_contains_later(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
+
+        def waits(e: Any, r: int = r) -> Value:
+            isr = [s.request_isr[e][m] for m in everyone(s)]
+            named = k.all_of(is_sent(s, e), s.request_leader[e] == r, s.leader_epoch[r] < e)
+            return implies(k, k.all_of(named, _none_beyond(k, s, isr, e)), _contains_later(k, s, isr, e))
+
         isr = list(s.isr[r])
         unmoved = k.all_of(leads(s, r), _none_beyond(k, s, isr, s.leader_epoch[r]))
         found.append(implies(k, unmoved, _contains_later(k, s, isr, s.leader_epoch[r])))
-        for e in epochs(s):
-            isr = list(s.request_isr[e])
-            named = k.all_of(is_sent(s, e), s.request_leader[e] == r, s.leader_epoch[r] < e)
-            found.append(implies(k, k.all_of(named, _none_beyond(k, s, isr, e)), _contains_later(k, s, isr, e)))
+        found.append(for_every(k, s, "epoch", waits))
     return found
 
 
@@ -162,21 +167,32 @@ def current_epoch_watermark(k: Any, s: Any) -> list[Value]:
     return found
 
 
+def _survives_since(k: Any, s: Any, replica: int, offset: int, since: Value) -> Value:
+    """Everyone in the quorum's ISR or a request's after an epoch has a replica's entry and has reached the epoch."""
+    safe = [
+        k.all_of(same_entry(k, s, replica, m, offset), s.leader_epoch[m] >= since)
+        if m != replica
+        else s.leader_epoch[m] >= since
+        for m in everyone(s)
+    ]
+
+    def request(e: Any) -> Value:
+        newer = k.all_of(since < e, is_sent(s, e))
+        return implies(k, newer, k.all_of(*[implies(k, s.request_isr[e][m], safe[m]) for m in everyone(s)]))
+
+    quorum = [implies(k, s.quorum_isr[m], safe[m]) for m in everyone(s)]
+    return k.all_of(s.leader_epoch[replica] >= since, *quorum, for_every(k, s, "epoch", request))
+
+
 def committed_survives(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
         for o in offsets(s):
-            since = []
-            for c in epochs(s):
-                kept: list[Value] = [s.leader_epoch[r] >= c]
-                for m in everyone(s):
-                    safe = k.all_of(same_entry(k, s, r, m, o), s.leader_epoch[m] >= c)
-                    kept.append(implies(k, s.quorum_isr[m], safe))
-                    for e in epochs(s):
-                        if e > c:
-                            kept.append(implies(k, k.all_of(is_sent(s, e), s.request_isr[e][m]), safe))
-                since.append(k.all_of(*kept))
-            found.append(implies(k, s.high_watermark[r] > o, k.any_of(*since)))
+
+            def since(c: Any, r: int = r, o: int = o) -> Value:
+                return _survives_since(k, s, r, o, c)
+
+            found.append(implies(k, s.high_watermark[r] > o, for_some(k, s, "epoch", since)))
     return found
 
 
