@@ -21,12 +21,26 @@ SCHEMA = "neverlost.certificate/1"
 MANIFEST = "certificate.json"
 
 
-def text_of(reading: Reading, task: Task, about: str) -> str:
+class Shared:
+    """What the files of one proof share: definitions of the assumptions, written once."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.lines: list[str] = []
+        self.symbols: dict[str, str] = {}
+        for name, term, variables in reading.definitions():
+            parameters = " ".join(f"({each.sexpr()} Int)" for each in variables)
+            self.lines.append(f"(define-fun {name} ({parameters}) Bool {term.sexpr()})")
+            bound = {each.decl().name() for each in variables}
+            self.symbols |= {key: text for key, text in _symbols([term]).items() if key not in bound}
+
+
+def text_of(reading: Reading, task: Task, shared: Shared) -> str:
     """A task's obligations as SMT-LIB 2."""
     premises = reading.premises(task)
     goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in reading.goals(task)]
-    lines = [f"; {about}", f"; {task.kind}: {task.label}", f"(set-logic {reading.logic})"]
-    lines += _declarations([*premises, *(each for _, refuted in goals for each in refuted)])
+    symbols = shared.symbols | _symbols([*premises, *(each for _, refuted in goals for each in refuted)])
+    lines = [f"; {task.kind}: {task.label}; every check must answer unsat", f"(set-logic {reading.logic})"]
+    lines += [symbols[name] for name in sorted(symbols)] + shared.lines
     lines += [f"(assert {reading.text(each)})" for each in premises]
     for goal, refuted in goals:
         lines += ["(push 1)", f"; {goal.name}", "(set-info :status unsat)"]
@@ -35,8 +49,8 @@ def text_of(reading: Reading, task: Task, about: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def _declarations(terms: Iterable[Any]) -> list[str]:
-    """Declarations of every symbol, in order of their names."""
+def _symbols(terms: Iterable[Any]) -> dict[str, str]:
+    """Declarations of every symbol, by name."""
     found: dict[str, str] = {}
     seen: set[int] = set()
     stack = list(terms)
@@ -48,7 +62,7 @@ def _declarations(terms: Iterable[Any]) -> list[str]:
         if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             found[term.decl().name()] = term.decl().sexpr()
         stack.extend(term.children())
-    return [found[name] for name in sorted(found)]
+    return found
 
 
 def write(directory: Path, texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> Path:

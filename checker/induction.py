@@ -125,7 +125,7 @@ class Proof:
         }
 
 
-def discharge(send: Send, reading: Reading, task: Task, patience: float, about: str | None) -> str | None:
+def discharge(send: Send, reading: Reading, task: Task, patience: float, shared: certificate.Shared | None) -> str | None:
     """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
     first = _solver(reading.solvers[0], SEED, patience)
     first.add(*reading.premises(task))
@@ -141,7 +141,7 @@ def discharge(send: Send, reading: Reading, task: Task, patience: float, about: 
             fresh.add(*reading.premises(task), *reading.refutation(task, goal))
             answer = _asked(reading, task, goal, fresh, name, answer.seconds)
         send(answer)
-    return None if about is None else certificate.text_of(reading, task, about)
+    return None if shared is None else certificate.text_of(reading, task, shared)
 
 
 def _solver(name: str, seed: int, patience: float) -> z3.Solver:
@@ -186,10 +186,8 @@ def prove(
     started = time.monotonic()
     reading: Reading = given or Closed(system, lemmas, goal)
     tasks = reading.tasks()
-    about = f"{system.model.name}, {goal.name}: every check must answer unsat" if with_texts else None
-    if with_texts:
-        reading.write_assumptions()
-    jobs = [(reading, task, patience, about) for task in tasks]
+    shared = certificate.Shared(reading) if with_texts else None
+    jobs = [(reading, task, patience, shared) for task in tasks]
     answers: list[Answer] = []
     texts: dict[int, str] = {}
     messages = run(discharge, jobs, workers, seconds, memory_bytes)

@@ -51,7 +51,7 @@ class Reading(Protocol):
     def premises(self, task: Task) -> list[Any]: ...
     def refutation(self, task: Task, goal: Goal) -> list[Any]: ...
     def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None: ...
-    def write_assumptions(self) -> None: ...
+    def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]: ...
     def text(self, term: Any) -> str: ...
 
 
@@ -66,8 +66,8 @@ class Closed:
         self.terms = Terms(bit_width(system))
         self.before = variables(system, self.terms, "before")
         self._after: dict[int, tuple[list[Any], Symbols]] = {}
-        self._texts: dict[int, str] = {}
         self._assumed = self._assumptions()
+        self._names = {each.get_id(): name for name, each, _ in self.definitions()}
 
     def tasks(self) -> list[Task]:
         """Every task, the initial states first."""
@@ -103,13 +103,13 @@ class Closed:
             found.append(self._one_of({state for _, state in self.system.initial_states()}, frozen))
         return found + [condition(self.system, self.terms, self.before, each.condition) for each in self.lemmas]
 
-    def write_assumptions(self) -> None:
-        """Their texts, once for all processes."""
-        self._texts = {each.get_id(): each.sexpr() for each in self._assumed}
+    def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
+        """Assumptions by name: what all obligations but the initial ones share."""
+        return [(f"assumption!{number}", each, ()) for number, each in enumerate(self._assumed)]
 
     def text(self, term: Any) -> str:
         """A term in SMT-LIB 2."""
-        known = self._texts.get(term.get_id())
+        known = self._names.get(term.get_id())
         return known if known is not None else str(term.sexpr())
 
     def _one_of(self, states: set[State], slots: Sequence[int]) -> Any:

@@ -48,6 +48,7 @@ class Open:
         self._grown = {name for each in system.model.unbounded for name in each.fields}
         self._indices = {name for each in system.model.unbounded for name in each.indices}
         self._assuming = Assuming(None)
+        self._instantiated: dict[int, tuple[Any, int, tuple[Any, ...]]] = {}
         view = OpenView(system, self.before)
         self._assumed = [self._assuming.lift(self._in_bounds(self._assuming, view))]
         self._assumed += [self._assuming.lift(each.condition(self._assuming, view)) for each in lemmas]
@@ -101,11 +102,14 @@ class Open:
     def _instances(self, elements: Sequence[Any], fresh: Sequence[Any]) -> list[Any]:
         """Every schema at all elements; with fresh ones, only where one of those takes part."""
         found = []
+        schemas = list(enumerate(self._assuming.schemas))
         new = {each.get_id() for each in fresh}
-        for schema in self._assuming.schemas:
+        for number, schema in schemas:
             for chosen in product([*elements, *fresh], repeat=len(schema.variables)):
                 if not fresh or any(each.get_id() in new for each in chosen):
-                    found.append(schema.at(chosen))
+                    instance = schema.at(chosen)
+                    self._instantiated[instance.get_id()] = (instance, number, chosen)
+                    found.append(instance)
         return found
 
     def _refuted(self, state: OpenState, goal: Goal, witnesses: list[Any]) -> tuple[Any, list[Any]]:
@@ -116,9 +120,17 @@ class Open:
         """Nothing: a state without bounds may be none of the system's."""
         return None
 
-    def write_assumptions(self) -> None:
-        """Nothing is shared."""
+    def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
+        """The schemas, as functions that instances call."""
+        return [(_schema(number), each.formula, each.variables) for number, each in enumerate(self._assuming.schemas)]
 
     def text(self, term: Any) -> str:
-        """A term in SMT-LIB 2."""
-        return str(term.sexpr())
+        """A term in SMT-LIB 2; an instance of a schema as a call."""
+        known = self._instantiated.get(term.get_id())
+        if known is None:
+            return str(term.sexpr())
+        return f"({_schema(known[1])} {' '.join(each.sexpr() for each in known[2])})"
+
+
+def _schema(number: int) -> str:
+    return f"assumption!{number}"
