@@ -115,6 +115,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "a replica is admitted to the ISR only in the incarnation whose fetch the leader saw",
     ),
     Mechanism(
+        "truncation-before-high-watermark",
+        (3, 5),
+        "KAFKA-14704 (3.4.1)",
+        "a follower whose log diverges truncates before it takes the leader's high watermark from the response",
+    ),
+    Mechanism(
         "strict-high-watermark",
         (3, 7),
         "KAFKA-15583, Partition.isUnderMinIsr",
@@ -149,6 +155,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         None,
         "Vanlightly's kip-966 specification; not in PartitionChangeBuilder.maybePopulateTargetElr",
         "the ELR never names a broker outside the replica set (only with ELR)",
+    ),
+    Mechanism(
+        "isr-answer-waits-for-config",
+        None,
+        "not in Kafka: Partition.submitAlterPartition applies the answer before the metadata is replayed",
+        "a leader applies the answer to its request only with the topic configuration that the controller used",
     ),
     Mechanism(
         "reassignment-keeps-min-isr",

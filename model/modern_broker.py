@@ -28,6 +28,7 @@ def broker_take_over(k: Any, s: Any, broker: int) -> Clauses:
         s.is_stale[broker] = False
     if s.sizes["epochs"]:
         s.led_epoch[broker] = s.leader_epoch
+    learn_config(s, broker)
     adopt_isr(k, s, broker)
 
 
@@ -36,7 +37,22 @@ def leader_learn_isr(k: Any, s: Any, broker: int) -> Clauses:
     """By metadata or by the answer to its request: both say the same."""
     yield "elected", s.leader == broker
     yield "leads with an old partition epoch", s.leader_knows == BEHIND
+    if s.sizes["config_change"]:
+        s.min_isr_known[broker] = k.ite(s.isr_answer_with_config, s.min_isr_raised, s.min_isr_known[broker])
     adopt_isr(k, s, broker)
+
+
+def learn_config(s: Any, broker: int) -> None:
+    """Effect: the broker has replayed the metadata and with it the topic's configuration."""
+    if s.sizes["config_change"]:
+        s.min_isr_known[broker] = s.min_isr_raised
+
+
+@action(broker="configured", says="broker {broker} learns the new min.insync.replicas")
+def broker_learn_config(k: Any, s: Any, broker: int) -> Clauses:
+    yield "takes itself for the leader", leads(s, broker)
+    yield "something new", s.min_isr_known[broker] != s.min_isr_raised
+    learn_config(s, broker)
 
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of leader {leader} and follows it")
@@ -52,6 +68,8 @@ def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
         yield "leader answers", leads(s, leader)
         yield "not yet following", s.is_stale[broker]
         s.is_stale[broker] = False
+    if s.sizes["config_change"]:
+        s.min_isr_known[broker] = 0
     forget_leadership(k, s, broker, leads(s, broker))
     s.follows[broker] = leader
     truncate_before_fetching(k, s, broker, leader)
@@ -60,6 +78,8 @@ def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
 def stop(k: Any, s: Any, broker: int) -> None:
     """Effect: the broker's process ends, and with it all that it had in memory."""
     s.is_running[broker] = False
+    if s.sizes["config_change"]:
+        s.min_isr_known[broker] = 0
     forget_leadership(k, s, broker)
     s.follows[broker] = NOBODY
     s.high_watermark[broker] = 0

@@ -12,7 +12,7 @@ from typing import Any
 
 from model.kernel import NOBODY, Clauses, Value, action
 from model.modern_election import change_partition, move_leader_epoch
-from model.modern_state import POLICIES, everyone
+from model.modern_state import BEHIND, POLICIES, UP_TO_DATE, everyone
 
 
 def fence(k: Any, s: Any, broker: int, elected: int) -> Clauses:
@@ -73,3 +73,20 @@ def controller_move_leader(k: Any, s: Any, elected: int) -> Clauses:
     s.leader_move_left = s.leader_move_left - 1
     s.leader = elected
     move_leader_epoch(k, s, True)
+
+
+@action(change="config_change", says="an operator raises min.insync.replicas by one", fault="min_isr_change")
+def controller_raise_min_isr(k: Any, s: Any, change: int) -> Clauses:
+    """With ELR the change also clears the ELR and the last known leader (ClearElrRecord), whatever the value.
+
+    Source: ReplicationControlManager / ConfigurationControlManager.maybeGenerateElrSafetyRecords, 4.x.
+    """
+    yield "bound: a change is left", s.min_isr_change_left > 0
+    s.min_isr_change_left = s.min_isr_change_left - 1
+    s.min_isr_raised = s.min_isr_raised + 1
+    if s.sizes["elr"]:
+        had = k.any_of(*s.elr)
+        s.leader_knows = k.ite(k.all_of(had, s.leader_knows == UP_TO_DATE), BEHIND, s.leader_knows)
+        s.last_known_leader = NOBODY
+        for each in everyone(s):
+            s.elr[each] = False

@@ -54,6 +54,22 @@ def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     lower_high_watermark(k, s, follower)
 
 
+@action(
+    follower="diverging_reader",
+    leader="replica",
+    where=different,
+    says="broker {follower} takes the high watermark of {leader} from a diverging response, before it truncates",
+)
+def follower_note_high_watermark(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    """Until KAFKA-14704 was fixed; who reads from followers may then see what is about to be truncated."""
+    yield "high watermark comes first", k.not_(s.truncates_before_high_watermark)
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
+    yield "logs diverge", k.not_(logs_agree(k, s, follower, leader))
+    reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
+    yield "it is higher", reached > s.high_watermark[follower]
+    s.high_watermark[follower] = reached
+
+
 def lower_high_watermark(k: Any, s: Any, replica: int) -> None:
     """Effect: the high watermark does not exceed the log."""
     s.high_watermark[replica] = smaller(k, s.high_watermark[replica], log_end(k, s, replica))

@@ -53,19 +53,22 @@ def raise_high_watermark(k: Any, s: Any, leader: int) -> None:
     for follower, waits in waited.items():
         known = s.fetch_offset[leader][follower]
         new = k.ite(k.all_of(waits, known < new), known, new)
-    enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, list(s.leader_isr[leader])))
+    enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
     s.high_watermark[leader] = new
     for follower, waits in waited.items():
         known = s.fetch_offset[leader][follower]
         s.fetch_offset[leader][follower] = k.ite(k.all_of(waits, known < new), new, known)
-    answered = count(k, [True, *waited.values()]) >= minimum_isr(k, s)
+    least = minimum_isr(k, s, leader)
+    answered = count(k, [True, *waited.values()]) >= least
     for offset in offsets(s):
         passed = new > offset
         here = s.log_record[leader][offset]
         s.ghost_committed[offset] = k.ite(k.all_of(passed, s.ghost_committed[offset] == 0), here, s.ghost_committed[offset])
         acked = k.all_of(s.acks == ACKS["all"], passed, answered)
-        enough_copies = k.all_of(s.acks == ACKS["min.insync.replicas"], _copies(k, s, leader, offset) >= minimum_isr(k, s))
+        enough_copies = k.all_of(
+            s.acks == ACKS["min.insync.replicas"], _copies(k, s, leader, offset) >= minimum_isr(k, s, leader)
+        )
         acknowledge(k, s, here, k.any_of(acked, enough_copies))
 
 
@@ -128,7 +131,7 @@ def put_in_log(k: Any, s: Any, leader: int, record: Value) -> None:
 
 def accepts_writes(k: Any, s: Any, leader: int) -> Value:
     """Whether the leader knows of enough in-sync replicas for this producer; acks 0 and 1 are never refused."""
-    return k.any_of(s.acks <= ACKS["1"], is_isr_big_enough(k, s, list(s.leader_isr[leader])))
+    return k.any_of(s.acks <= ACKS["1"], is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader))
 
 
 @action(leader="replica", says="the producer's next record reaches leader {leader}, which appends it")

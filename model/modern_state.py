@@ -44,6 +44,7 @@ BUDGETS = (
     "producer_retry",
     "consumer_crash",
     "rack_loss",
+    "min_isr_change",
 )
 """The faults that are bounded: each has a field `NAME_left`."""
 
@@ -61,6 +62,8 @@ SWITCHES = {
     "unclean_restart_leaves_elr": "unclean-restart-leaves-elr",
     "elr_within_replicas": "elr-within-replicas",
     "reassignment_keeps_min_isr": "reassignment-keeps-min-isr",
+    "isr_answer_with_config": "isr-answer-waits-for-config",
+    "truncates_before_high_watermark": "truncation-before-high-watermark",
 }
 """Frozen flags and the mechanisms that they stand for."""
 
@@ -75,16 +78,24 @@ def others(s: Any, replica: int) -> list[int]:
     return [each for each in everyone(s) if each != replica]
 
 
-def minimum_isr(k: Any, s: Any) -> Value:
-    """The ISR size below which acks=all is refused: at most the number of replicas, since 3.7."""
-    if not s.sizes["reassignment"] or not s.sizes["effective_min_isr"]:
-        return s.min_isr
-    return smaller(k, s.min_isr, count(k, list(s.is_replica)))
+def minimum_isr(k: Any, s: Any, broker: int | None = None) -> Value:
+    """The ISR size below which acks=all is refused, as a broker knows it (None: as the controller does).
+
+    It is at most the number of replicas, since 3.7.
+    """
+    found = s.min_isr
+    if s.sizes["config_change"]:
+        found = found + (s.min_isr_raised if broker is None else s.min_isr_known[broker])
+    if not s.sizes["effective_min_isr"]:
+        return found
+    if s.sizes["reassignment"]:
+        return smaller(k, found, count(k, list(s.is_replica)))
+    return smaller(k, found, s.sizes["replica"]) if s.sizes["config_change"] else found
 
 
-def is_isr_big_enough(k: Any, s: Any, isr: list[Value]) -> Value:
-    """Whether an ISR has min.insync.replicas members."""
-    return count(k, isr) >= minimum_isr(k, s)
+def is_isr_big_enough(k: Any, s: Any, isr: list[Value], broker: int | None = None) -> Value:
+    """Whether an ISR has min.insync.replicas members, as a broker (None: the controller) knows that setting."""
+    return count(k, isr) >= minimum_isr(k, s, broker)
 
 
 def truncation(configuration: Configuration) -> int:
@@ -136,8 +147,11 @@ def sizes(configuration: Configuration) -> dict[str, int]:
         "target": 2**replicas if growing else 0,
         "choice": replicas if growing else 1,
         "movable": replicas if growing else 0,
+        "diverging_reader": replicas if kind == ON_FETCH else 0,
         "retried": records if configuration["faults.producer_retry"] else 0,
         "consumer": int(configuration["faults.consumer_crash"] > 0),
+        "configured": replicas if configuration["faults.min_isr_change"] else 0,
+        "config_change": int(configuration["faults.min_isr_change"] > 0),
         "rack": max(racks(configuration)) + 1 if has_racks else 0,
     }
     return found | {f"rack_of_{each}": rack for each, rack in enumerate(racks(configuration) + (-1,) * growing)}
@@ -216,6 +230,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("fetch_offset", 0, slots, "replica", "replica"),
         number("leader_epoch_start", 0, slots),
         flag("request_outdated"),
+        *_config_fields(size, configuration["faults.min_isr_change"]),
         *_epoch_fields(size, elections(configuration)),
         # clients and ghosts
         number("next_record", 0, records),
@@ -235,6 +250,13 @@ def _epoch_fields(size: dict[str, int], highest: int) -> list[Field]:
         number("led_epoch", 0, highest, "replica"),
         number("record_epoch", 0, highest, "record"),
     ]
+
+
+def _config_fields(size: dict[str, int], changes: int) -> list[Field]:
+    """How often min.insync.replicas has been raised, and how often each broker knows."""
+    if not size["config_change"]:
+        return []
+    return [number("min_isr_raised", 0, changes), number("min_isr_known", 0, changes, "replica")]
 
 
 def _consumer_fields(size: dict[str, int]) -> list[Field]:

@@ -35,6 +35,8 @@ def named(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if mechanisms.parsed(model):
         keys, model = dict(mechanisms.mechanisms_of(model)), mechanisms.model_of(model, {})
     for name, value in (DEFAULTS | given).items():
+        if value is None:
+            continue
         if name in ("on", "off"):
             keys[f"mechanism.{value}"] = name == "on"
         else:

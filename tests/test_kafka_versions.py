@@ -42,6 +42,8 @@ ASKED = "min.insync.replicas"
         ("leso-isr-expansion", "4.0", ACKED, "violated", LATE_JOINER | {"off": "leader-epoch-start"}),
         ("diverging-fetch-advances-hw", "2.7", ACKED, "violated", DIVERGING),
         ("diverging-fetch-advances-hw", "3.0", ACKED, "holds", DIVERGING),
+        ("follower-exposes-uncommitted", "3.4", LOGS, "violated", {"records": 2, "leader_move": 1, "isr_shrink": 1}),
+        ("follower-exposes-uncommitted", "3.5", LOGS, "holds", {"records": 2, "leader_move": 1, "isr_shrink": 1}),
         ("no-maximal-isr", "4.0", ACKED, "violated", {"isr_shrink": 1, "crash": 1, "off": "maximal-isr"}),
         ("no-maximal-isr", "4.0", ACKED, "holds", {"isr_shrink": 1, "crash": 1}),
         ("fenced-replica-rejoins", "3.2", ACKED, "violated", FENCED),

@@ -37,6 +37,9 @@ RETRY = {"rf": 2, "leader_move": 1, "producer_retry": 1}
         ("at-least-once", "holds", "4.1", CLIENT | {"commit": "after-processing"}),
         ("at-most-once", "violated", "4.1", CLIENT | {"commit": "after-processing"}),
         ("at-most-once", "holds", "4.1", CLIENT | {"commit": "before-processing"}),
+        ("acked-on-min-isr", "holds", "4.1", {"crash": 2, "leader_move": 1}),
+        ("acked-on-min-isr", "violated", "3.7", {"rf": 2, "reassign": 1}),
+        ("acked-on-min-isr", "holds", "3.7", {"rf": 2, "reassign": 1, "on": "reassignment-keeps-min-isr"}),
         ("stays-writable", "holds", "4.1", {"crash": 1}),
         ("stays-writable", "violated", "4.1", {"crash": 2}),
         ("stays-writable", "violated", "4.1", {"rf": 2, "crash": 1}),
@@ -49,6 +52,7 @@ def test_properties(name: str, expected: str, model: str, given: dict[str, Any])
     assert verdict(model, name, **given) == expected
 
 
+RAISED = {"rf": 2, "min_isr": 1, "min_isr_change": 1, "isr_shrink": 1, "crash": 1}
 REASSIGN = {"rf": 2, "reassign": 1, "leader_move": 1}
 
 
@@ -58,7 +62,10 @@ REASSIGN = {"rf": 2, "reassign": 1, "leader_move": 1}
         ("reassign-grow-shrink", "holds", "3.9", REASSIGN),
         ("reassign-completes-thin", "violated", "3.7", {"rf": 2, "reassign": 1, "lossy_crash": 1}),
         ("elr-cancelled-reassignment", "violated", "4.1", {"rf": 2, "reassign": 2, "crash": 2}),
+        ("elr-minisr-raise-race", "violated", "4.1", RAISED),
+        ("elr-minisr-raise-race", "holds", "4.1", RAISED | {"on": "isr-answer-waits-for-config"}),
+        ("elr-minisr-raise-race", "holds", "4.0", RAISED),
     ],
 )
-def test_reassignment(scenario: str, expected: str, model: str, given: dict[str, Any]) -> None:
+def test_changes_by_an_operator(scenario: str, expected: str, model: str, given: dict[str, Any]) -> None:
     assert verdict(model, "acked-never-lost", **given) == expected, scenario

@@ -12,6 +12,7 @@ from model.modern_broker import (
     broker_crash,
     broker_crash_lossy,
     broker_follow,
+    broker_learn_config,
     broker_lose_disk,
     broker_restart,
     broker_restart_clean,
@@ -25,9 +26,10 @@ from model.modern_controller import (
     controller_fence_dead,
     controller_fence_live,
     controller_move_leader,
+    controller_raise_min_isr,
     controller_unfence,
 )
-from model.modern_follower import follower_take_response, follower_truncate
+from model.modern_follower import follower_note_high_watermark, follower_take_response, follower_truncate
 from model.modern_isr import (
     controller_alter_isr,
     controller_refuse_isr,
@@ -68,6 +70,7 @@ MODEL = Model(
         leader_note_fetch,
         follower_take_response,
         follower_truncate,
+        follower_note_high_watermark,
         leader_ask_to_expand_isr,
         leader_ask_to_shrink_isr,
         controller_alter_isr,
@@ -80,6 +83,8 @@ MODEL = Model(
         controller_fence_live,
         controller_unfence,
         controller_move_leader,
+        controller_raise_min_isr,
+        broker_learn_config,
         controller_reassign,
         controller_cancel_reassignment,
         broker_delete_replica,
