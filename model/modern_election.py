@@ -53,19 +53,21 @@ def electable(k: Any, s: Any, isr: Flags, elr: Flags, active: Flags, replicas: F
     ], is_clean
 
 
-def is_choice(k: Any, s: Any, elected: int, allowed: Flags, nobody: int) -> Value:
-    """Whether the election policy picks `elected`; `nobody` stands for the outcome that no replica is allowed."""
-    earlier = k.any_of(False, *allowed[:elected])
-    fits = k.any_of(s.election_policy != POLICIES["preferred"], k.not_(earlier))
+def fits_policy(k: Any, s: Any, elected: int, allowed: Flags) -> Value:
+    """Whether the election policy prefers no other allowed replica."""
+    fits = k.any_of(s.election_policy != POLICIES["preferred"], k.not_(k.any_of(False, *allowed[:elected])))
     if s.sizes["epochs"]:
-        heard = [k.all_of(allowed[each], s.is_running[each]) for each in everyone(s)]
-        better = [k.all_of(heard[each], is_longer_log(k, s, each, elected)) for each in everyone(s) if each != elected]
-        is_best = k.all_of(s.is_running[elected], k.not_(k.any_of(*better)))
-        fits = k.all_of(fits, k.any_of(s.election_policy != POLICIES["longest-log"], is_best))
-        waits = k.all_of(s.election_policy == POLICIES["longest-log"], k.not_(k.any_of(*heard)))
-        nobody_fits = k.any_of(waits, k.not_(k.any_of(*allowed)))
-        return k.any_of(k.all_of(allowed[elected], fits), k.all_of(elected == nobody, nobody_fits))
-    return k.any_of(k.all_of(allowed[elected], fits), k.all_of(elected == nobody, k.not_(k.any_of(*allowed))))
+        better = [k.all_of(allowed[each], is_longer_log(k, s, each, elected)) for each in everyone(s) if each != elected]
+        fits = k.all_of(fits, k.any_of(s.election_policy != POLICIES["longest-log"], k.not_(k.any_of(*better))))
+    return fits
+
+
+def heard_from(k: Any, s: Any, allowed: Flags) -> Flags:
+    """Comparing logs takes replicas that answer; other policies do not notice that a replica is down."""
+    if not s.sizes["epochs"]:
+        return allowed
+    asks = s.election_policy == POLICIES["longest-log"]
+    return [k.all_of(allowed[each], k.any_of(k.not_(asks), s.is_running[each])) for each in everyone(s)]
 
 
 def move_leader_epoch(k: Any, s: Any, when: Value) -> None:
@@ -115,9 +117,12 @@ def change_partition(
     stays = [k.all_of(s.leader == each, isr[each], active[each], target.replicas[each]) for each in everyone(s)]
     kept = k.any_of(*stays)
     allowed, is_clean = electable(k, s, isr, elr, active, target.replicas)
-    chosen = is_choice(k, s, elected, allowed, nobody)
-    yield "election policy", k.any_of(k.all_of(kept, elected == nobody), k.all_of(k.not_(kept), chosen))
-    found = k.all_of(k.not_(kept), allowed[elected], chosen)
+    allowed = heard_from(k, s, allowed)
+    vacant = k.all_of(elected == nobody, k.not_(k.any_of(*allowed)))
+    fit = k.any_of(vacant, allowed[elected])
+    yield "electable", k.any_of(k.all_of(kept, elected == nobody), k.all_of(k.not_(kept), fit))
+    yield "election policy", k.any_of(kept, vacant, fits_policy(k, s, elected, allowed))
+    found = k.all_of(k.not_(kept), k.not_(vacant))
     alone = [each == elected for each in everyone(s)]
     elr = [k.all_of(elr[each], k.not_(k.all_of(found, k.any_of(k.not_(is_clean), alone[each])))) for each in everyone(s)]
     isr = choose(k, k.all_of(found, k.not_(isr[elected])), alone, isr)
