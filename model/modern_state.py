@@ -168,6 +168,7 @@ def frozen_fields() -> tuple[Field, ...]:
         flag("idempotence", frozen=True),
         flag("commits_before_processing", frozen=True),
         *[flag(each, frozen=True) for each in SWITCHES],
+        *[number(f"{each}_budget", 0, 9, frozen=True) for each in BUDGETS],
     )
 
 
@@ -175,6 +176,11 @@ def _min_isr(configuration: Configuration) -> int:
     given, replicas = configuration["min.insync.replicas"], configuration["replication.factor"]
     is_capped = is_on(configuration, "effective-min-isr") and not configuration["faults.reassign"]
     return int(min(given, replicas) if is_capped else given)
+
+
+def _budget(name: str) -> Callable[[Configuration], int]:
+    """No action reads it: it tells configurations with different budgets apart when one search decides them all."""
+    return lambda configuration: int(configuration[f"faults.{name}"])
 
 
 def _switch(mechanism: str) -> Callable[[Configuration], int]:
@@ -189,6 +195,7 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
     "flushes_each_record": lambda c: int(c["flush.messages"] == "1"),
     "idempotence": lambda c: int(c["enable.idempotence"]),
     "commits_before_processing": lambda c: int(c["consumer.commit"] == "before-processing"),
+    **{f"{each}_budget": _budget(each) for each in BUDGETS},
     **{name: _switch(mechanism) for name, mechanism in SWITCHES.items()},
     # a follower that truncates before it fetches has no fetch that diverges: KAFKA-13141 came with truncation on fetch
     "diverging_fetch_ignored": lambda c: int(is_on(c, "diverging-fetch-ignored") or truncation(c) != ON_FETCH),

@@ -8,7 +8,7 @@ that has one possible value (most configuration) takes none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -152,7 +152,15 @@ class System:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        return tuple(self.model.fields(self.configurations[0]))
+        """The model's fields, each wide enough for every configuration."""
+        found = [tuple(self.model.fields(each)) for each in self.configurations]
+        shapes = [[(each.name, each.axes, each.kind, each.frozen) for each in fields] for fields in found]
+        if any(each != shapes[0] for each in shapes):
+            raise ModelError("configurations of one system must agree on fields")
+        return tuple(
+            replace(same[0], low=min(each.low for each in same), high=max(each.high for each in same))
+            for same in zip(*found, strict=True)
+        )
 
     def _domain(self, declared: Field) -> tuple[int, int]:
         """Bounds of a field in this system; configuration narrows a frozen one to its values."""

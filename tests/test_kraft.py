@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from modern import explored, faults, system, verdict
 
+from checker.search import Options, explore
 from model import ints, strict
 from model.columns import Successors, pack_rows
-from model.system import System
+from model.system import System, bind
+from specs.property import properties
 
 ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
 
@@ -111,3 +113,35 @@ def test_a_clause_that_is_switched_off_breaks_the_epochs() -> None:
     bound = system("kraft", leader_move=1, disabled=(("broker_follow", "has taken over"),))
     (finding,) = explored(bound, "single-leader-per-epoch").findings
     assert finding.verdict.value == "violated"
+
+
+def test_one_search_decides_configurations_with_different_budgets() -> None:
+    cells = [{"isr_shrink": 0, "lossy_crash": 1}, {"isr_shrink": 2, "lossy_crash": 0}, {"isr_shrink": 2, "lossy_crash": 1}]
+    alone = [system("kraft", **each) for each in cells]
+    together = bind(alone[0].model, *[each.configurations[0] for each in alone])
+    asked = [properties()[ACKED]]
+    found = explore(together, asked, Options(every_configuration=True, workers=1))
+    assert [each.verdict.value for each in found.findings] == ["holds", "holds", "violated"]
+    # a cell is left once it is violated, so only those that hold have complete counts
+    counts = [explore(each, asked, Options(keep_going=True, workers=1)).counts.distinct for each in alone]
+    assert list(found.distinct_by_configuration)[:2] == counts[:2]
+
+
+@pytest.mark.parametrize("clause", ["the request was handled", "brings something"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"isr_shrink": 2, "lossy_crash": 1},
+        {"records": 2, "crash": 1, "leader_move": 1},
+        {"fence": 1, "lossy_crash": 1, "leader_move": 1},
+        {"fence": 1, "leader_move": 1, "off": "pending-isr-kept"},
+        {"isr_shrink": 1, "crash": 1, "off": "maximal-isr"},
+        {"isr_shrink": 1, "leader_move": 1, "crash": 1, "off": "leader-epoch-start"},
+    ],
+)
+def test_clauses_that_only_reduce_change_no_verdict(clause: str, given: dict[str, Any]) -> None:
+    """Decision 012: without them there are more states and the same verdicts."""
+    whole = explored(system("kraft", **given), ACKED, COMMITTED)
+    more = explored(system("kraft", **given, disabled=(("follower_take_response", clause),)), ACKED, COMMITTED)
+    assert [each.verdict for each in more.findings] == [each.verdict for each in whole.findings]
+    assert more.counts.generated >= whole.counts.generated
