@@ -68,7 +68,7 @@ def _extra_home() -> Path | None:
 
 def _without_module(home: Path) -> Path:
     """A Java home whose launcher drops the argument that this runtime would refuse."""
-    shim = Path(tempfile.mkdtemp(prefix="neverlost-java-"))
+    shim = temporary_folder()
     (shim / "bin").mkdir()
     launcher = shim / "bin" / "java"
     launcher.write_text(
@@ -79,3 +79,12 @@ def _without_module(home: Path) -> Path:
     )
     launcher.chmod(0o755)
     return shim
+
+
+_folders: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def temporary_folder() -> Path:
+    """A folder that is there until this process ends."""
+    _folders.append(tempfile.TemporaryDirectory(prefix="neverlost-spark-"))
+    return Path(_folders[-1].name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from threading import Lock
 from typing import Any
 
 from checker import spark_session
@@ -24,17 +25,24 @@ class SparkJobs:
         self._session: Any = None
         self._is_ours = False
         self._news: list[str] = []
+        self._starting = Lock()
 
     @property
     def session(self) -> Any:
         """The session, started when it is first needed."""
-        if self._session is None:
-            self._is_ours = not spark_session.is_running()
-            self._session = spark_session.start(self.master, self.conf, f"neverlost {self.search.model}")
-            address = spark_session.ui_address(self._session)
-            if address:
-                self._news.append(f"Spark UI at {address}")
+        with self._starting:
+            if self._session is None:
+                self._is_ours = not spark_session.is_running()
+                self._session = spark_session.start(self.master, self.conf, f"neverlost {self.search.model}")
+                address = spark_session.ui_address(self._session)
+                if address:
+                    self._news.append(f"Spark UI at {address}")
         return self._session
+
+    def prepare(self) -> None:
+        """Start the session and the Python workers, and let them import what they need."""
+        tasks = self.parallelism
+        self._collected(self.session.range(0, tasks, 1, tasks).mapInArrow(_warm, _RESULTS))
 
     @property
     def parallelism(self) -> int:
@@ -138,6 +146,10 @@ def _attempts() -> int:
 
 def _search_back(text: str, batches: Iterator[Any]) -> Iterator[Any]:
     yield from _result_rows(search_back(text, _column(batches, "id")))
+
+
+def _warm(batches: Iterator[Any]) -> Iterator[Any]:
+    return _result_rows(b"" for batch in batches if batch.num_rows)
 
 
 def _one_per_task(batches: Iterator[Any]) -> Iterator[Any]:

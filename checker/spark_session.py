@@ -5,18 +5,19 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from checker.processor import environment
-from checker.spark_java import java_home
+from checker.spark_java import java_home, temporary_folder
 from specs.errors import InputError
+
+_CHECK = "check --master and --spark-conf"
 
 PACKAGES = ("model", "specs", "checker")
 """What executors need of the project."""
@@ -98,27 +99,36 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
         raise
     except Exception as problem:
         reason = str(problem).strip().splitlines()[0]
-        raise InputError(f"cannot start Spark on {master!r}: {reason}; check --master and --spark-conf") from None
+        raise InputError(f"cannot start Spark on {master!r}: {reason}; {_CHECK}") from None
     if not master.startswith("local"):
         _ship(session)
     return session
 
 
 def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(master).appName(name)
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    with _quiet_start(master) as said:
-        try:
-            session = builder.getOrCreate()
-        except Exception as problem:
-            lines = said.read_text(errors="replace").strip().splitlines() or [str(problem)]
-            told = next((each for each in lines if "Exception" in each or "rror" in each), lines[-1])
-            raise InputError(f"cannot start Spark on {master!r}: {told}; check --master and --spark-conf") from None
+    conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
+    if SparkContext._active_spark_context is None:
+        with _quiet_start(master) as said:
+            try:
+                gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": said, "stderr": said})
+                SparkContext(gateway=gateway, conf=conf)
+            except Exception as problem:
+                raise InputError(f"cannot start Spark on {master!r}: {_told(said, problem)}; {_CHECK}") from None
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def _told(said: IO[bytes], problem: Exception) -> str:
+    """What Java said last, or what Python did: the line that names an error."""
+    said.seek(0)
+    lines = [*said.read().decode(errors="replace").splitlines(), *str(problem).splitlines()]
+    texts = [line.strip() for line in lines if line.strip()] or [type(problem).__name__]
+    return next((text for text in texts if "Exception" in text or "rror" in text), texts[-1])[:300]
 
 
 def _connected(address: str, settings: Mapping[str, str]) -> Any:
@@ -132,34 +142,25 @@ def _connected(address: str, settings: Mapping[str, str]) -> Any:
 
 
 @contextmanager
-def _quiet_start(master: str) -> Iterator[Path]:
+def _quiet_start(master: str) -> Iterator[IO[bytes]]:
     """An environment in which Java is found, logs nothing, and its Python workers find this project.
 
-    What Java says all the same goes to the file that is yielded.
+    What Java says all the same belongs into the file that is yielded.
     """
     root = str(Path(__file__).resolve().parent.parent)
-    folder = tempfile.mkdtemp(prefix="neverlost-spark-")
+    folder = temporary_folder()
     Path(folder, "log4j2.properties").write_text(_QUIET)
     quiet = f"-Dlog4j2.configurationFile={folder}/log4j2.properties"
-    changed = (
-        _workers_python(master)
-        | environment()
-        | {
-            "JAVA_HOME": str(java_home()),
-            "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
-            "SPARK_SUBMIT_OPTS": " ".join([quiet, os.environ.get("SPARK_SUBMIT_OPTS", "")]),
-        }
-    )
+    changed = _workers_python(master) | environment()
+    changed["JAVA_HOME"] = str(java_home())
+    changed["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    changed["SPARK_SUBMIT_OPTS"] = " ".join(filter(None, [quiet, os.environ.get("SPARK_SUBMIT_OPTS")]))
     before = {key: os.environ.get(key) for key in changed}
     os.environ.update(changed)
-    said, terminal = Path(folder, "java.log"), os.dup(2)
     try:
-        with open(said, "wb") as file:
-            os.dup2(file.fileno(), 2)
-        yield said
+        with open(Path(folder, "java.log"), "w+b") as said:
+            yield said
     finally:
-        os.dup2(terminal, 2)
-        os.close(terminal)
         for key, value in before.items():
             if value is None:
                 del os.environ[key]
@@ -174,7 +175,7 @@ def _workers_python(master: str) -> dict[str, str]:
 
 def _ship(session: Any) -> None:
     """Send the project's own source to the executors."""
-    archive = packed_source(Path(tempfile.mkdtemp(prefix="neverlost-source-")))
+    archive = packed_source(temporary_folder())
     if is_remote(session):
         session.addArtifacts(str(archive), pyfile=True)
     else:

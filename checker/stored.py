@@ -46,6 +46,8 @@ candidates of a task; the fewest states worth a task."""
 
 SUCCESSORS = 3
 """Candidates expected per state, for choosing how many owners share a level."""
+SIGHT = 8
+"""The workers get ready when a level has this fraction of the states from which they are needed."""
 RATIO = 2
 """Visited runs are merged so that each is at least this many times as long as the next one."""
 
@@ -55,6 +57,7 @@ class Jobs(Protocol):
 
     @property
     def parallelism(self) -> int: ...
+    def prepare(self) -> None: ...
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]: ...
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]: ...
     def news(self) -> list[str]: ...
@@ -171,6 +174,7 @@ class StoredTeam:
         self.decided: tuple[int, ...] = ()
         self._pool = ThreadPoolExecutor(1)
         self._running: Future[tuple[list[Settled], Counted]] | None = None
+        self._prepared: Future[None] | None = None
         self._task = LevelTask(0, 1)
 
     def _can_be_named(self) -> bool:
@@ -224,6 +228,7 @@ class StoredTeam:
         if self._running is None:
             self._task = self._planned()
             waiting = sum(file.rows for file in self.frontier)
+            self._prepare(waiting)
             if self.jobs is None or waiting <= self.tuning["neverlost.driver.states"]:
                 self._running = Future()
                 self._running.set_result(self._here(replace(self._task, parts=1)))
@@ -234,6 +239,11 @@ class StoredTeam:
         except TimeoutError:
             return True
         return False
+
+    def _prepare(self, waiting: int) -> None:
+        """Let the workers get ready while narrow levels are still done here, but wider ones are in sight."""
+        if self.jobs is not None and self._prepared is None and waiting * SIGHT > self.tuning["neverlost.driver.states"]:
+            self._prepared = self._pool.submit(self.jobs.prepare)
 
     def _here(self, task: LevelTask) -> tuple[list[Settled], Counted]:
         counted = Counted()
