@@ -81,7 +81,7 @@ def test_a_file_that_is_no_ledger_is_an_input_error(tmp_path: Path) -> None:
 
 
 def test_check_and_prove_write_the_same_ledger(tmp_path: Path) -> None:
-    keys = ["--set", "replication.factor=2", "--property", "strong-isr", "--out", str(tmp_path)]
+    keys = ["--set", "model=kip-320", "--set", "replication.factor=2", "--property", "strong-isr", "--out", str(tmp_path)]
     runs = [(["prove", "--depth", "3"], BOUNDED), (["check"], EXHAUSTED), (["prove", "--method", "induction"], PROVED)]
     for command, status in runs:
         subprocess.run([sys.executable, "-m", "reports.cli", *command, *keys], check=False, capture_output=True)

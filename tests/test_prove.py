@@ -40,7 +40,7 @@ def test_a_counterexample_is_found_drawn_and_kept(tmp_path: Path) -> None:
 
 
 def test_a_bounded_search_without_a_counterexample_is_inconclusive() -> None:
-    done = prove(*CLASSIC, "--depth", "5", "--json", "-")
+    done = prove("--set", "model=kip-320", *CLASSIC, "--depth", "5", "--json", "-")
     assert done.returncode == 20, done.stderr
     document = json.loads(done.stdout)
     assert document["verdict"] == "inconclusive" and document["depth"] == 5
@@ -48,7 +48,7 @@ def test_a_bounded_search_without_a_counterexample_is_inconclusive() -> None:
 
 
 def test_a_proof_leaves_a_certificate_and_a_line_in_the_ledger(tmp_path: Path) -> None:
-    done = prove("--method", "induction", *CLASSIC, "--out", str(tmp_path))
+    done = prove("--set", "model=kip-320", "--method", "induction", *CLASSIC, "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "HOLDS" in done.stdout and "325 of 325 obligations proved" in done.stdout
     assert certificate.recheck(tmp_path / "certificates" / "strong-isr") == []
