@@ -51,7 +51,7 @@ def learn_config(s: Any, broker: int) -> None:
 @action(broker="configured", says="broker {broker} learns the new min.insync.replicas")
 def broker_learn_config(k: Any, s: Any, broker: int) -> Clauses:
     yield "takes itself for the leader", leads(s, broker)
-    yield "something new", s.min_isr_known[broker] != s.min_isr_raised
+    yield "bound: something new", s.min_isr_known[broker] != s.min_isr_raised
     learn_config(s, broker)
 
 
@@ -63,10 +63,10 @@ def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
         yield "a replica", s.is_replica[broker]
     if s.sizes["fenced_fetch"]:
         yield "has taken over", s.leader_knows != ELECTED
-        yield "not yet following", s.follows[broker] != leader
+        yield "bound: not yet following", s.follows[broker] != leader
     else:
         yield "leader answers", leads(s, leader)
-        yield "not yet following", s.is_stale[broker]
+        yield "bound: not yet following", s.is_stale[broker]
         s.is_stale[broker] = False
     if s.sizes["config_change"]:
         s.min_isr_known[broker] = 0
@@ -118,7 +118,7 @@ def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
     yield "bound: a lossy crash is left", s.lossy_crash_left > 0
     yield "broker is running", s.is_running[broker]
     yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-    yield "something is lost", s.log_record[broker][kept] != EMPTY
+    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
     s.lossy_crash_left = s.lossy_crash_left - 1
     truncate_to(k, s, broker, kept)
     stop(k, s, broker)
@@ -143,7 +143,7 @@ def rack_lose_power(k: Any, s: Any, rack: int, kept: int) -> Clauses:
     """One cut for the whole rack: where a broker's log is shorter it keeps all of it."""
     members = [each for each in everyone(s) if s.sizes[f"rack_of_{each}"] == rack]
     yield "bound: a rack loss is left", s.rack_loss_left > 0
-    yield "a broker runs there", k.any_of(*[s.is_running[each] for each in members])
+    yield "bound: a broker runs there", k.any_of(*[s.is_running[each] for each in members])
     s.rack_loss_left = s.rack_loss_left - 1
     for each in members:
         lost = k.all_of(s.is_running[each], k.not_(s.flushes_each_record))

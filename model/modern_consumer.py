@@ -46,7 +46,7 @@ def consumer_process(k: Any, s: Any, consumer: int) -> Clauses:
 @action(consumer="consumer", says="the consumer commits its position")
 def consumer_commit(k: Any, s: Any, consumer: int) -> Clauses:
     yield "commits after processing", k.not_(s.commits_before_processing)
-    yield "something to commit", s.consumer_committed != s.consumer_position
+    yield "bound: something to commit", s.consumer_committed != s.consumer_position
     s.consumer_committed = s.consumer_position
 
 

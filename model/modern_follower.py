@@ -31,9 +31,9 @@ def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clause
     end = log_end(k, s, follower)
     known = larger(k, end, s.high_watermark[leader])
     asked = implies(k, is_waited_for(k, s, leader, follower), s.fetch_offset[leader][follower] == known)
-    yield "the request was handled", asked
+    yield "bound: the request was handled", asked
     behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
-    yield "brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
+    yield "bound: brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
     if s.sizes["reassignment"]:
         yield "a replica", s.is_replica[follower]
     yield "logs agree", logs_agree(k, s, follower, leader)
@@ -46,7 +46,7 @@ def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clause
 def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     """The response says that the logs diverge, or that the offset is out of range; it tells the leader nothing."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
-    yield "logs diverge", k.not_(logs_agree(k, s, follower, leader))
+    yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
     if s.sizes["compares_logs"]:
         truncate_to_common(k, s, follower, leader)
     else:
@@ -64,9 +64,9 @@ def follower_note_high_watermark(k: Any, s: Any, follower: int, leader: int) -> 
     """Until KAFKA-14704 was fixed; who reads from followers may then see what is about to be truncated."""
     yield "high watermark comes first", k.not_(s.truncates_before_high_watermark)
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
-    yield "logs diverge", k.not_(logs_agree(k, s, follower, leader))
+    yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
     reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
-    yield "it is higher", reached > s.high_watermark[follower]
+    yield "bound: it is higher", reached > s.high_watermark[follower]
     s.high_watermark[follower] = reached
 
 

@@ -180,7 +180,7 @@ def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
     yield "follower is in the leader's epoch", is_answered(k, s, follower, leader)
     yield "follower is in the maximal ISR", is_waited_for(k, s, leader, follower)
     known = larger(k, log_end(k, s, follower), s.high_watermark[leader])
-    yield "tells something new", known != s.fetch_offset[leader][follower]
+    yield "bound: tells something new", known != s.fetch_offset[leader][follower]
     yield "logs agree", k.any_of(k.not_(s.diverging_fetch_ignored), logs_agree(k, s, follower, leader))
     s.fetch_offset[leader][follower] = known
     raise_high_watermark(k, s, leader)

@@ -37,7 +37,7 @@ def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:
     yield "bound: a reassignment is left", s.reassign_left > 0
     yield "none in progress", k.not_(k.any_of(*s.is_adding, *s.is_removing))
     wanted = members(s, target)
-    yield "changes something", k.any_of(*[s.is_replica[each] != wanted[each] for each in everyone(s)])
+    yield "bound: changes something", k.any_of(*[s.is_replica[each] != wanted[each] for each in everyone(s)])
     adding = [k.all_of(k.not_(s.is_replica[each]), wanted[each]) for each in everyone(s)]
     removing = [k.all_of(s.is_replica[each], not wanted[each]) for each in everyone(s)]
     replicas = [k.any_of(s.is_replica[each], wanted[each]) for each in everyone(s)]

@@ -82,7 +82,7 @@ def leader_append(k: Any, s: Any, leader: int) -> Clauses:
 def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
     yield "follower is in the leader's term", s.follows[follower] == leader
     known = log_end(k, s, follower)
-    yield "tells something new", known != s.fetch_offset[leader][follower]
+    yield "bound: tells something new", known != s.fetch_offset[leader][follower]
     yield "logs agree", is_prefix(k, s, follower, leader)
     s.fetch_offset[leader][follower] = known
     raise_high_watermark(k, s, leader)
@@ -92,9 +92,9 @@ def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
 def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     yield "in the leader's term", s.follows[follower] == leader
     end = log_end(k, s, follower)
-    yield "the request was handled", s.fetch_offset[leader][follower] == end
+    yield "bound: the request was handled", s.fetch_offset[leader][follower] == end
     behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
-    yield "brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
+    yield "bound: brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
     yield "logs agree", is_prefix(k, s, follower, leader)
     copy_next(k, s, leader, follower)
     reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
@@ -104,7 +104,7 @@ def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clause
 @action(follower="replica", leader="replica", where=different, says="broker {follower} truncates to what {leader} has")
 def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     yield "in the leader's term", s.follows[follower] == leader
-    yield "logs diverge", k.not_(is_prefix(k, s, follower, leader))
+    yield "bound: logs diverge", k.not_(is_prefix(k, s, follower, leader))
     truncate_to_common(k, s, follower, leader)
     s.high_watermark[follower] = smaller(k, s.high_watermark[follower], log_end(k, s, follower))
 
@@ -164,7 +164,7 @@ def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
     yield "newest leader", s.leader == leader
     yield "leads", leads(s, leader)
     yield "broker is running", s.is_running[broker]
-    yield "not yet following", s.follows[broker] != leader
+    yield "bound: not yet following", s.follows[broker] != leader
     forget_leadership(k, s, broker, leads(s, broker))
     s.follows[broker] = leader
     s.term[broker] = at(k, list(s.term), leader)
@@ -197,7 +197,7 @@ def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
     yield "bound: a lossy crash is left", s.lossy_crash_left > 0
     yield "broker is running", s.is_running[broker]
     yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-    yield "something is lost", s.log_record[broker][kept] != EMPTY
+    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
     s.lossy_crash_left = s.lossy_crash_left - 1
     truncate_to(k, s, broker, kept)
     stop(k, s, broker)

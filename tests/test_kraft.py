@@ -127,7 +127,7 @@ def test_one_search_decides_configurations_with_different_budgets() -> None:
     assert list(found.distinct_by_configuration)[:2] == counts[:2]
 
 
-@pytest.mark.parametrize("clause", ["the request was handled", "brings something"])
+@pytest.mark.parametrize("clause", ["bound: the request was handled", "bound: brings something"])
 @pytest.mark.parametrize(
     "given",
     [
