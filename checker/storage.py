@@ -13,6 +13,9 @@ from typing import Any, Protocol
 
 from specs.errors import InputError
 
+_SMALL = 1 << 20
+"""Bytes up to which a remote file is held in memory; larger ones are copied to the local disk."""
+
 Bytes = Any
 """Anything with the buffer protocol."""
 
@@ -104,7 +107,10 @@ def _sync_folder(folder: Path) -> None:
 
 
 class ArrowStorage:
-    """Files behind one of Arrow's file systems (HDFS, S3, GCS, or one written in Python)."""
+    """Files behind one of Arrow's file systems (HDFS, S3, GCS, or one written in Python).
+
+    A process that uses a large file copies it once to its local disk, so that visited states never have to fit into memory.
+    """
 
     def __init__(self, filesystem: Any, path: str, location: str) -> None:
         self._filesystem, self._root, self.location = filesystem, path.rstrip("/"), location
@@ -116,7 +122,8 @@ class ArrowStorage:
         """The content, or None when there is no such file."""
         try:
             with self._filesystem.open_input_file(self._path(name)) as file:
-                return file.read_buffer(file.size())
+                size = file.size()
+                return file.read_buffer(size) if size <= _SMALL else _on_disk(file, size)
         except FileNotFoundError:
             return None
         except OSError as problem:
@@ -160,6 +167,18 @@ class ArrowStorage:
         for name in names:
             if self._is_there(self._path(name)):
                 self._filesystem.delete_file(self._path(name))
+
+
+def _on_disk(file: Any, size: int) -> Bytes:
+    """A local copy, mapped into memory; it goes away with the last use."""
+    import mmap
+    import tempfile
+
+    with tempfile.TemporaryFile(prefix="neverlost-") as copy:
+        while part := file.read(_SMALL):
+            copy.write(part)
+        copy.flush()
+        return mmap.mmap(copy.fileno(), size, access=mmap.ACCESS_READ)
 
 
 def _remote(uri: str) -> ArrowStorage:

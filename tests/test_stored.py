@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,18 @@ def test_levels_of_another_writer_are_taken_over(tmp_path: Path) -> None:
     assert essence(resumed) == essence(first)
 
 
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("first", ["memory", "stored"])
+def test_engines_go_on_from_each_other_s_levels(tmp_path: Path, name: str, first: str) -> None:
+    system = SYSTEMS[name]()
+    engines = [explore, stored.explore] if first == "memory" else [stored.explore, explore]
+    options = Options(state_dir=tmp_path / "s", keep_going=True, workers=1)
+    cut = engines[0](system, guarantees(system.model), replace(options, limits=Limits(depth=7)))
+    assert cut.counts.left > 0
+    resumed = engines[1](system, guarantees(system.model), replace(options, resume=True))
+    assert essence(resumed) == in_memory(system, keep_going=True)
+
+
 def committed(place: Path, depth: int = 9) -> tuple[System, list[Level]]:
     system = classic("kip-320", 2, 2, 2, 1)
     on_storage(system, place, limits=Limits(depth=depth))
@@ -148,7 +161,9 @@ def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("shared_memory_files")
-def test_storage_need_not_be_local() -> None:
+@pytest.mark.parametrize("small", [1 << 20, 64], ids=["held in memory", "copied to disk"])
+def test_storage_need_not_be_local(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(storage_module, "_SMALL", small)
     system = classic("kip-101", 3, 1, 1, 1)
     on_storage(system, "memory://bucket/search", limits=Limits(depth=6), keep_going=True)
     store = Store.attach("memory://bucket/search")
