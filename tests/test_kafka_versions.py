@@ -87,6 +87,17 @@ def test_elr_survives_one_lossy_crash_less_than_min_isr(rf: int, min_isr: int) -
     assert verdict("kraft-elr", ACKED, rf=rf, min_isr=min_isr, lossy_crash=min_isr, **shrinks) == "violated"
 
 
+@pytest.mark.parametrize("version", ["0.8", "0.11", "2.0", "2.1", "2.7", "3.9", "4.1"])
+@pytest.mark.parametrize("name", ["single-leader-per-epoch", "no-global-loss"])
+def test_no_version_loses_anything_to_one_crash(version: str, name: str) -> None:
+    assert verdict(version, name, rf=2, crash=1) == "holds"
+
+
+@pytest.mark.parametrize("version", ["0.8", "0.11", "2.0", "2.1", "2.7", "3.3", "3.9", "4.1"])
+def test_leaders_never_share_an_epoch(version: str) -> None:
+    assert verdict(version, "single-leader-per-epoch", fence=1, leader_move=1, lossy_crash=1) == "holds"
+
+
 def test_a_version_has_the_mechanisms_that_came_before_it() -> None:
     assert not any(mechanisms_of("0.8")[each.key] for each in MECHANISMS if each.since and each.since > (0, 8))
     assert mechanisms_of("3.6")["mechanism.strict-high-watermark"] is False

@@ -5,15 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from model.kernel import Value, implies
+from model.modern_leader import leads
 from model.modern_state import ELECTED, everyone
 from specs.property import Property
 
 
 def single_leader_per_epoch(k: Any, s: Any) -> Value:
-    """`follows[b] == l` says that `b` is in `l`'s leader epoch: so `l` leads there; so does the elected one in the newest."""
+    """The elected leader that has taken over leads, and nobody leads in an epoch of somebody else.
+
+    With fenced fetches `follows[b] == l` says that `b` is in `l`'s leader epoch, so `l` leads there; without, a broker that is
+    not stale knows the newest epoch, so if it leads it is the elected one.
+    """
     pairs = [(broker, leader) for broker in everyone(s) for leader in everyone(s)]
+    if s.sizes["fenced_fetch"]:
+        same = [implies(k, s.follows[broker] == leader, s.follows[leader] == leader) for broker, leader in pairs]
+    else:
+        same = [implies(k, k.all_of(leads(s, each), k.not_(s.is_stale[each])), s.leader == each) for each in everyone(s)]
     return k.all_of(
-        *[implies(k, s.follows[broker] == leader, s.follows[leader] == leader) for broker, leader in pairs],
+        *same,
         *[
             implies(k, k.all_of(s.leader == leader, s.leader_knows != ELECTED), s.follows[leader] == leader)
             for leader in everyone(s)
