@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,7 @@ class LevelSearch:
         self.orbits = 0
         self.by_cell = np.zeros(len(system.configurations), np.int64)
         self.reason: str | None = None
+        self._parents: dict[tuple[Words, int], tuple[Words, int]] = {}
         self.peak = 0
 
     def run(self) -> Outcome:
@@ -190,10 +192,28 @@ class LevelSearch:
             steps.insert(0, step)
         states = tuple(self.system.unpack(each) for each in words)
         trace = Trace(states, tuple(steps))
-        return _renamed(self.system, trace) if self.options.symmetry else trace
+        return self._renaming(trace) if self.options.symmetry else trace
 
     def _step_to(self, target: Words, depth: int) -> tuple[Words, int]:
-        return self.team.parent(target, depth)
+        """One pass over a level serves every counterexample that goes through it."""
+        if (target, depth) not in self._parents:
+            self._look_back()
+        return self._parents[target, depth]
+
+    def _look_back(self) -> None:
+        ends: dict[int, set[Words]] = {}
+        for depth, words in self.found.values():
+            ends.setdefault(depth, set()).add(words)
+        targets: set[Words] = set()
+        for depth in range(max(ends), 0, -1):
+            targets |= ends.get(depth, set())
+            before = self.team.parents(sorted(targets), depth - 1)
+            self._parents |= {(target, depth - 1): found for target, found in before.items()}
+            targets = {words for words, _ in before.values()}
+
+    @cached_property
+    def _renaming(self) -> Renaming:
+        return Renaming(self.system)
 
 
 class MemorySearch(LevelSearch):
@@ -284,24 +304,41 @@ class MemorySearch(LevelSearch):
             self.team.forget(decided)
 
 
-def _renamed(system: System, trace: Trace) -> Trace:
-    """A behaviour whose states have the canonical forms that the trace has: names of replicas made consistent."""
-    symmetry = Symmetry(system)
-    starts = sorted({state for _, state in system.initial_states()})
-    states: list[State] = [next(state for state in starts if _canonical(symmetry, state) == trace.states[0])]
-    steps: list[int] = []
-    for wanted in trace.states[1:]:
-        for number, step in enumerate(system.steps):
-            after = ints.take(system, states[-1], step)
-            if after is not None and _canonical(symmetry, after) == wanted:
-                states.append(after)
-                steps.append(number)
-                break
-        else:
-            raise EngineError("a symmetric trace cannot be made concrete")
-    return Trace(tuple(states), tuple(steps))
+class Renaming:
+    """Makes the names of replicas consistent along a behaviour whose states are canonical forms."""
 
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.symmetry = Symmetry(system)
+        self.starts = {form: start for start, form in self._forms(sorted({state for _, state in system.initial_states()}))}
+        self._known: dict[State, list[tuple[int, State, State]]] = {}
 
-def _canonical(symmetry: Symmetry, state: State) -> State:
-    packed = symmetry.canonical(pack_rows(symmetry.system, [state]))
-    return symmetry.system.unpack([int(word[0]) for word in packed])
+    def __call__(self, trace: Trace) -> Trace:
+        """A behaviour of the system whose states have the canonical forms of the trace's."""
+        states = [self.starts[trace.states[0]]]
+        steps: list[int] = []
+        for wanted in trace.states[1:]:
+            number, after = self._next(states[-1], wanted)
+            states.append(after)
+            steps.append(number)
+        return Trace(tuple(states), tuple(steps))
+
+    def _next(self, state: State, wanted: State) -> tuple[int, State]:
+        for number, after, form in self._successors(state):
+            if form == wanted:
+                return number, after
+        raise EngineError("a symmetric trace cannot be made concrete")
+
+    def _successors(self, state: State) -> list[tuple[int, State, State]]:
+        """Step, state and canonical form; several counterexamples begin alike."""
+        if state not in self._known:
+            reached = [(number, ints.take(self.system, state, step)) for number, step in enumerate(self.system.steps)]
+            enabled = [(number, after) for number, after in reached if after is not None]
+            forms = self._forms([after for _, after in enabled])
+            self._known[state] = [(number, after, form) for (number, _), (after, form) in zip(enabled, forms, strict=True)]
+        return self._known[state]
+
+    def _forms(self, states: list[State]) -> list[tuple[State, State]]:
+        """Each state with its canonical form."""
+        packed = self.symmetry.canonical(pack_rows(self.system, states))
+        return [(state, self.system.unpack([int(word[row]) for word in packed])) for row, state in enumerate(states)]

@@ -253,16 +253,34 @@ class Partition:
         for number, rows, words in self._successors.of(batch):
             yield number, rows, self.symmetry.canonical(words) if self.symmetry else words
 
-    def parent(self, target: Words, depth: int) -> tuple[Words, int] | None:
-        """The smallest state of a level with a step to the target, and the lowest such step."""
-        wanted = np.array(target, np.uint64).reshape(-1, 1)
-        best: tuple[Words, int] | None = None
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """Of each target that has one here, the smallest state of a level with a step to it, and the lowest such step."""
+        best: dict[Words, tuple[Words, int]] = {}
+        columns = np.array(targets, np.uint64).T
+        homes = np.unique(self.cells.of(columns))
         for batch in self._level_batches(depth):
-            for number, rows, after in self.steps(batch):
-                for row in rows[np.flatnonzero((after == wanted).all(axis=0))]:
-                    found = (tuple(int(word[row]) for word in batch), number)
-                    best = found if best is None else min(best, found)
+            if self.cells.count > 1:
+                batch = batch.compress(np.isin(self.cells.of(batch), homes), axis=1)
+            for number, row, target in self._leading_to(batch, columns):
+                found = (tuple(int(word[row]) for word in batch), number)
+                best[target] = min(best.get(target, found), found)
         return best
+
+    def _leading_to(self, batch: Packed, targets: Packed) -> Iterator[tuple[int, int, Words]]:
+        """Step number, row of the batch and target of every step from the batch to one of the targets."""
+        taken = list(self._successors.of(batch))
+        if not taken:
+            return
+        after = np.concatenate([words for _, _, words in taken], axis=1)
+        numbers = np.concatenate([np.full(len(rows), number) for number, rows, _ in taken])
+        sources = np.concatenate([rows for _, rows, _ in taken])
+        after = self.symmetry.canonical(after) if self.symmetry else after
+        likely = np.flatnonzero(np.isin(after[0], targets[0]))
+        known = set(zip(*targets.tolist(), strict=True))
+        for place in likely:
+            reached = tuple(int(word[place]) for word in after)
+            if reached in known:
+                yield int(numbers[place]), int(sources[place]), reached
 
 
 def _keyed_within(states: Packed, low: int, high: int) -> Keyed:

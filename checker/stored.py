@@ -103,7 +103,6 @@ class _StoredSearch(memory.LevelSearch):
         super().__init__(system, properties, options, reporter)
         self.stored = StoredTeam(system, properties, options, place, hire)
         self.team = self.stored
-        self._parents: dict[tuple[Words, int], tuple[Words, int]] = {}
 
     def _seed(self) -> None:
         if not self.options.resume:
@@ -123,23 +122,6 @@ class _StoredSearch(memory.LevelSearch):
             if self.reporter is not None:
                 generated, distinct, waiting, _ = self.team.counts()
                 self.reporter(Progress(self.levels, waiting, generated, distinct, 0.0, 0, note=note))
-
-    def _step_to(self, target: Words, depth: int) -> tuple[Words, int]:
-        """One pass over a level serves every counterexample that goes through it."""
-        if (target, depth) not in self._parents:
-            self._look_back()
-        return self._parents[target, depth]
-
-    def _look_back(self) -> None:
-        ends: dict[int, set[Words]] = {}
-        for depth, words in self.found.values():
-            ends.setdefault(depth, set()).add(words)
-        targets: set[Words] = set()
-        for depth in range(max(ends), 0, -1):
-            targets |= ends.get(depth, set())
-            before = self.stored.parents(sorted(targets), depth - 1)
-            self._parents |= {(target, depth - 1): found for target, found in before.items()}
-            targets = {words for words, _ in before.values()}
 
 
 class StoredTeam:
@@ -353,10 +335,6 @@ class StoredTeam:
         if set(found) != set(targets):
             raise EngineError("a state of a trace has no predecessor in the level before it")
         return found
-
-    def parent(self, target: Words, depth: int) -> tuple[Words, int]:
-        """The smallest predecessor of one state."""
-        return self.parents([target], depth)[target]
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Generated, distinct, waiting, and how often each action fired."""

@@ -6,6 +6,7 @@ ones.  The canonical state of an orbit is the smallest, comparing packed words i
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from model.columns import Packed
 from model.system import Slot, System
 
+FEW = 2048
+"""Up to so many states, one pass over all permutations is faster than one pass per permutation."""
+
 
 class Symmetry:
     """The permutations of a system's replicas, as moves of bits."""
@@ -21,7 +25,12 @@ class Symmetry:
     def __init__(self, system: System) -> None:
         self.system = system
         replicas = system.sizes.get("replica", 1)
-        self._moves = [_moves(system, order) for order in permutations(range(replicas))][1:]
+        self._orders = list(permutations(range(replicas)))
+        self._moves = [_moves(system, order) for order in self._orders[1:]]
+
+    @cached_property
+    def _all_at_once(self) -> AllAtOnce:
+        return AllAtOnce(self.system, self._orders)
 
     def images(self, states: Packed) -> list[Packed]:
         """The states under every permutation but the identity."""
@@ -29,6 +38,8 @@ class Symmetry:
 
     def canonical(self, states: Packed) -> Packed:
         """The smallest image of each state."""
+        if 0 < states.shape[1] <= FEW and self._moves:
+            return self._all_at_once.canonical(states)
         best = states.copy()
         for image in self.images(states):
             less = _is_less(image, best)
@@ -41,6 +52,47 @@ class Symmetry:
         for image in self.images(states):
             fixed += (image == states).all(axis=0)
         return int(((len(self._moves) + 1) // fixed).sum())
+
+
+class AllAtOnce:
+    """The same for a few states: all permutations in a handful of array operations instead of some for each element."""
+
+    def __init__(self, system: System, orders: list[tuple[int, ...]]) -> None:
+        slots = [slot for slot in system.slots if not slot.is_constant]
+        places = {(slot.field.name, slot.index): number for number, slot in enumerate(slots)}
+        self._source = np.array([[_source_of(slot, order, places) for slot in slots] for order in orders], np.intp)
+        self._shift = np.array([slot.shift for slot in slots], np.uint64).reshape(-1, 1)
+        self._mask = np.array([slot.mask for slot in slots], np.uint64).reshape(-1, 1)
+        self._word = np.array([slot.word for slot in slots], np.intp)
+        self._renamed = [
+            (number, np.array([_renaming(slot, order) for order in orders]))
+            for number, slot in enumerate(slots)
+            if slot.field.kind == "replica"
+        ]
+        self._words = [np.flatnonzero(self._word == word) for word in range(system.words)]
+
+    def canonical(self, states: Packed) -> Packed:
+        """The smallest image of each state.  Shapes: `(words, n)`, inside `(permutations, elements, n)`."""
+        values = (states[self._word] >> self._shift) & self._mask
+        images = values[self._source]
+        rows = np.arange(len(images)).reshape(-1, 1)
+        for number, table in self._renamed:
+            images[:, number] = table[rows, images[:, number].astype(np.intp)]
+        images <<= self._shift
+        best = np.empty_like(states)
+        smallest = np.ones((len(images), states.shape[1]), np.bool_)
+        for word, members in enumerate(self._words):
+            packed = np.bitwise_or.reduce(images[:, members], axis=1)
+            best[word] = np.where(smallest, packed, ~np.uint64(0)).min(axis=0)
+            smallest &= packed == best[word]
+        return best
+
+
+def _source_of(slot: Slot, order: tuple[int, ...], places: dict[tuple[str, tuple[int, ...]], int]) -> int:
+    """The number of the element that a permutation moves to a slot."""
+    back = {to: replica for replica, to in enumerate(order)}
+    index = tuple(back[i] if axis == "replica" else i for axis, i in zip(slot.field.axes, slot.index, strict=True))
+    return places[slot.field.name, index]
 
 
 Move = tuple[int, int, int, int, int, NDArray[np.uint64] | None]

@@ -46,7 +46,7 @@ class Team(Protocol):
     def round(self) -> bool: ...
     def close_level(self) -> LevelReport: ...
     def forget(self, decided: NDArray[np.bool_]) -> None: ...
-    def parent(self, target: Words, depth: int) -> tuple[Words, int]: ...
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]: ...
     def counts(self) -> tuple[int, int, int, Counter[str]]: ...
     def close(self) -> None: ...
 
@@ -70,9 +70,9 @@ class Local:
         """Stop expanding these configurations."""
         self.partition.forget(decided)
 
-    def parent(self, target: Words, depth: int) -> tuple[Words, int]:
-        """The smallest predecessor of a state in the level before it, and the step."""
-        return _best([self.partition.parent(target, depth)])
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """The smallest predecessor of each state in the level before it, and the step."""
+        return _best(targets, [self.partition.parents(targets, depth)])
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Generated, distinct, waiting, and how often each action fired."""
@@ -91,11 +91,16 @@ class Local:
         """Nothing to release."""
 
 
-def _best(found: Sequence[tuple[Words, int] | None]) -> tuple[Words, int]:
-    known = [each for each in found if each is not None]
-    if not known:
+def _best(targets: Sequence[Words], answers: Sequence[dict[Words, tuple[Words, int]]]) -> dict[Words, tuple[Words, int]]:
+    """The smallest predecessor of each target among the answers.
+
+    Errors: `EngineError` for a target without one.
+    """
+    found = {each: min([known[each] for known in answers if each in known], default=None) for each in targets}
+    best = {each: known for each, known in found.items() if known is not None}
+    if len(best) != len(found):
         raise EngineError("a state of a trace has no predecessor in the level before it")
-    return min(known)
+    return best
 
 
 class Processes:
@@ -171,9 +176,9 @@ class Processes:
         """Stop expanding these configurations."""
         self._ask("forget", decided)
 
-    def parent(self, target: Words, depth: int) -> tuple[Words, int]:
-        """The smallest predecessor over all workers."""
-        return _best(self._ask("parent", target, depth))
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """The smallest predecessor of each state over all workers."""
+        return _best(targets, self._ask("parents", targets, depth))
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Generated, distinct, waiting, and how often each action fired, over all workers."""
