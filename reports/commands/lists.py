@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("models", help="List the models, the keys that each reads and what it guarantees.")(models)
+    app.command("matrices", help="List the shipped configuration matrices, for neverlost sweep.")(matrices)
     app.command("properties", help="List the properties and the models that break them.")(properties)
 
 
@@ -67,4 +68,19 @@ def properties(json: options.JsonTarget = None) -> int:
         out = terminal.console()
         for entry in listed:
             out.print(f"[bold]{entry['name']}[/bold]: {entry['says']} (broken by {entry['violated_by']})")
+    return 0
+
+
+def matrices(json: options.JsonTarget = None) -> int:
+    """List the shipped matrices."""
+    from reports import run, terminal
+    from reports.matrix import read_matrix, shipped
+
+    found = [read_matrix(name) for name in shipped()]
+    listed = [{"name": each.name, "says": each.says, "cells": len(each.cells), "varying": list(each.varying)} for each in found]
+    run.deliver({"matrices": listed}, run.Request(json=json))
+    if json != "-":
+        out = terminal.console()
+        for each in listed:
+            out.print(f"[bold]{each['name']}[/bold] ({each['cells']} cells): {each['says']}")
     return 0

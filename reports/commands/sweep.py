@@ -1,0 +1,88 @@
+"""`neverlost sweep`: a verdict per cell of a configuration matrix."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reports import options
+
+GROWING = ("faults.crash", "faults.lossy_crash", "faults.disk_loss", "faults.isr_shrink", "faults.fence", "faults.leader_move")
+"""Budgets that only a guard and their own countdown read: a larger one has every behaviour of a smaller one, and more."""
+
+SweepSymmetry = Annotated[
+    bool | None,
+    typer.Option("--symmetry/--no-symmetry", help="one state of each orbit (default: as the matrix says)"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sweep", help="A verdict per cell of a configuration matrix.")(sweep)
+
+
+def sweep(
+    matrix: Annotated[str, typer.Argument(metavar="MATRIX.toml", help="a matrix, or the name of a shipped one")],
+    settings: options.Settings = None,
+    properties: options.Properties = None,
+    engine: options.Engine = "memory",
+    symmetry: SweepSymmetry = None,
+    workers: options.Workers = None,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    time_limit: options.TimeLimit = None,
+    memory_limit: options.MemoryLimit = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", metavar="FILE", help="JSON of an earlier sweep; exit 21 if verdicts differ"),
+    ] = None,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
+) -> int:
+    """Run the command; returns the exit status."""
+    from checker.sweep import Sweeper
+    from model.system import bind
+    from reports import configuration, result, run, sweeping, terminal
+    from reports.matrix import read_matrix
+    from specs.errors import InputError
+
+    found = read_matrix(matrix, configuration.read_settings(settings or ()))
+    reduced = bool(found.symmetry) if symmetry is None else symmetry
+    request = run.Request(
+        engine,
+        reduced,
+        workers,
+        out,
+        json,
+        time_limit,
+        memory_limit,
+        master=master,
+        spark_conf=tuple(spark_conf or ()),
+    )
+    run.prepare(request)
+    expected = sweeping.read_baseline(baseline) if baseline else None
+    asked = run.chosen_properties(found.cells[0].model, properties or found.properties)
+    for each in found.cells:
+        system = bind(each.model, each.configuration)
+        run.require_fields(system, asked)
+        if reduced and each.model.symmetric(each.configuration) is False:
+            raise InputError(f"--symmetry cannot be used with {each.model.name} in every cell of {matrix!r}: replicas differ")
+    with terminal.LiveProgress() as progress:
+        swept = Sweeper(
+            [(each.model, each.configuration) for each in found.cells], asked, request.options(), GROWING, engine, progress
+        ).run()
+    traces = sweeping.save_traces(swept, out) if out is not None else {}
+    document = sweeping.document(found, swept, engine, reduced, traces)
+    changed = sweeping.changes(expected, document) if expected is not None else []
+    if expected is not None:
+        document["changes"] = changed
+    run.deliver(document, request)
+    if json != "-":
+        console = terminal.console()
+        sweeping.show(console, document)
+        if expected is not None:
+            sweeping.show_changes(console, changed)
+    if changed:
+        return result.EXIT_UNEXPECTED
+    return result.EXIT_INCONCLUSIVE if document["verdicts"]["inconclusive"] else result.EXIT_HOLDS

@@ -1,0 +1,200 @@
+"""A sweep for people and programs: its document, its table at a terminal, and what changed against a baseline."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from checker.digest import model_digest
+from checker.outcome import Verdict
+from checker.sweep import Sweep
+from reports.configuration import read_text
+from reports.files import write_text
+from reports.itf import to_itf
+from reports.matrix import Matrix
+from reports.result import SCHEMA, question_id, version
+from specs.errors import InputError
+from specs.keys import shown
+
+STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
+
+
+def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tuple[int, str], str]) -> dict[str, Any]:
+    """One cell: what it is, its verdicts, and where each verdict comes from."""
+    model, configuration = sweep.cells[number]
+    decisions = sweep.decisions[number]
+    found: dict[str, Any] = {
+        "id": question_id(model, configuration, [each.property.name for each in decisions]),
+        "model": model.name,
+        "cell": {name: shown(matrix.cells[number].coordinates.get(name)) for name in matrix.varying},
+        "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
+        "bounds": {name: value for name, value in configuration.items() if name.startswith("bounds.")},
+        "verdict": str(sweep.verdict(number)),
+        "properties": [],
+    }
+    for each in decisions:
+        entry: dict[str, Any] = {"name": each.property.name, "verdict": str(each.verdict), "how": each.how}
+        if each.source is not None:
+            entry["from"] = question_id(*sweep.cells[each.source], [one.property.name for one in decisions])
+        if each.trace is not None:
+            faults = each.trace.faults(sweep.systems[number])
+            trace = traces.get((number, each.property.name))
+            entry |= {"steps": len(each.trace.steps), "faults": faults, "trace": trace}
+        found["properties"].append(entry)
+    if sweep.distinct[number] is not None:
+        found["states"] = {"distinct": sweep.distinct[number]}
+    return found
+
+
+def document(
+    matrix: Matrix, sweep: Sweep, engine: str, symmetry: bool, traces: Mapping[tuple[int, str], str] | None = None
+) -> dict[str, Any]:
+    """The result document of a sweep."""
+    verdicts = [sweep.verdict(number) for number in range(len(sweep.cells))]
+    worst = next(each for each in (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.HOLDS) if each in verdicts)
+    how = Counter(each.how for decisions in sweep.decisions for each in decisions)
+    models = {model.name: model_digest(model) for model, _ in sweep.cells}
+    return {
+        "schema": SCHEMA,
+        "matrix": {"name": matrix.name, "says": matrix.says, "varying": list(matrix.varying)},
+        "engine": engine,
+        "identity": "exact",
+        "symmetry": symmetry,
+        "verdict": str(worst),
+        "verdicts": {name: verdicts.count(Verdict(name)) for name in ("holds", "violated", "inconclusive")},
+        "decided_by": dict(sorted(how.items())),
+        "searches": [
+            {
+                "model": each.model,
+                "cells": len(each.cells),
+                "states": {
+                    "generated": each.counts.generated,
+                    "distinct": each.counts.distinct,
+                    "depth": each.counts.depth,
+                    "left": each.counts.left,
+                },
+                "seconds": round(each.seconds, 3),
+                "reason": each.reason,
+            }
+            for each in sweep.searches
+        ],
+        "seconds": round(sweep.seconds, 3),
+        "peak_memory_bytes": max((each.peak_memory_bytes for each in sweep.searches), default=0),
+        "version": version(),
+        "model_digests": models,
+        "cells": [cell_document(matrix, sweep, number, traces or {}) for number in range(len(sweep.cells))],
+    }
+
+
+def save_traces(sweep: Sweep, directory: str) -> dict[tuple[int, str], str]:
+    """The counterexample of every violated cell, as ITF; the file of each."""
+    saved: dict[tuple[int, str], str] = {}
+    for number, decisions in enumerate(sweep.decisions):
+        for each in decisions:
+            if each.trace is None:
+                continue
+            name = f"traces/{number + 1:04}-{each.property.name}.itf.json"
+            text = json.dumps(to_itf(sweep.systems[number], sweep.finding(number, each)), ensure_ascii=False) + "\n"
+            write_text(Path(directory) / name, text)
+            saved[number, each.property.name] = name
+    return saved
+
+
+Expected = dict[tuple[str, str], str]
+"""Verdict by cell name and property."""
+
+
+def cell_name(cell: Mapping[str, Any]) -> str:
+    """A cell in a few words: the values of the keys that vary."""
+    named = " ".join(f"{name}={_plain(value)}" for name, value in cell["cell"].items())
+    return named or f"model={cell['model']}"
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _verdicts(cells: Any) -> dict[str, tuple[str, Expected]]:
+    """By the identity of the question (without the model's digest): the cell's name and its verdicts."""
+    found = {}
+    for each in cells:
+        key = json.dumps([each["model"], each["config"], each["bounds"]], sort_keys=True)
+        found[key] = cell_name(each), {(cell_name(each), one["name"]): one["verdict"] for one in each["properties"]}
+    return found
+
+
+def read_baseline(path: str) -> dict[str, Any]:
+    """The document of an earlier sweep.
+
+    Errors: `InputError` for a file that is none.
+    """
+    try:
+        found = json.loads(read_text(path))
+        if found["schema"] != SCHEMA:
+            raise ValueError(f"schema {found['schema']!r}")
+        _verdicts(found["cells"])
+        return dict(found)
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
+        raise InputError(f"{path!r} is not the JSON document of a sweep: {type(problem).__name__} {problem}") from None
+
+
+def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each cell and property whose verdict differs from the baseline's; cells that are new or gone, too."""
+    before, after = _verdicts(baseline["cells"]), _verdicts(now["cells"])
+    found = []
+    for key in dict.fromkeys([*before, *after]):
+        name = (after.get(key) or before[key])[0]
+        old = {prop: verdict for (_, prop), verdict in before.get(key, ("", {}))[1].items()}
+        new = {prop: verdict for (_, prop), verdict in after.get(key, ("", {}))[1].items()}
+        for prop in dict.fromkeys([*old, *new]):
+            if old.get(prop) != new.get(prop):
+                found.append({"cell": name, "property": prop, "was": old.get(prop), "is": new.get(prop)})
+    return found
+
+
+def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
+    """The cells as a table (the first ones of many), and the summary."""
+    varying = found["matrix"]["varying"]
+    cells = found["cells"]
+    asked = [each["name"] for each in cells[0]["properties"]]
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for name in [*varying, *asked, "steps", "faults"]:
+        table.add_column(name, overflow="fold")
+    for cell in cells[:most]:
+        violated = [each for each in cell["properties"] if each["verdict"] == "violated"]
+        shortest = min(violated, key=lambda each: each["steps"], default=None)
+        faults = ", ".join(f"{name} {count}" for name, count in shortest["faults"].items()) or "none" if shortest else ""
+        table.add_row(
+            *[_plain(cell["cell"][name]) for name in varying],
+            *[Text(each["verdict"], STYLES[each["verdict"]]) for each in cell["properties"]],
+            str(shortest["steps"]) if shortest else "",
+            faults,
+        )
+    out.print(table)
+    if len(cells) > most:
+        out.print(Text(f"... and {len(cells) - most} more cells (--json or --out has them all)", "dim"))
+    counts, searches = found["verdicts"], found["searches"]
+    distinct = sum(each["states"]["distinct"] for each in searches)
+    kind = "orbits" if found["symmetry"] else "states"
+    out.print(
+        f"{len(cells)} cells: {counts['holds']} hold, {counts['violated']} violated, {counts['inconclusive']} inconclusive"
+    )
+    how = ", ".join(f"{count} {name}" for name, count in found["decided_by"].items())
+    out.print(Text(f"verdicts: {how}; {len(searches)} searches, {distinct:,} distinct {kind}, {found['seconds']:.1f} s", "dim"))
+    for reason in dict.fromkeys(each["reason"] for each in searches if each["reason"]):
+        out.print(Text(f"inconclusive: {reason}", "bold yellow"))
+
+
+def show_changes(out: Console, changed: list[dict[str, Any]]) -> None:
+    """The difference to a baseline."""
+    if not changed:
+        out.print(Text("as the baseline says", "green"))
+    for each in changed:
+        out.print(Text(f"changed: {each['cell']}: {each['property']} was {each['was']}, is {each['is']}", "bold red"))
