@@ -55,11 +55,16 @@ def finding_of(question: Question, answer: Answer) -> Finding | None:
     return Finding(broken, 0, answer.verdict, answer.trace)
 
 
-def answered(question: Question, seconds: float | None = None) -> Answer:
-    """Decide one question in this process; where replicas are alike, one state stands for its orbit."""
-    system = question.system
+def options_for(system: System, seconds: float | None, keep_going: bool = False) -> Options:
+    """One process, and one state for each orbit where replicas are alike."""
     alike = all(system.model.symmetric(each) for each in system.configurations)
-    options = Options(limits=Limits(seconds=seconds), workers=1, symmetry=alike)
+    return Options(limits=Limits(seconds=seconds), workers=1, symmetry=alike, keep_going=keep_going)
+
+
+def answered(question: Question, seconds: float | None = None) -> Answer:
+    """Decide one question in this process."""
+    system = question.system
+    options = options_for(system, seconds)
     started = time.monotonic()
     try:
         outcome = explore(system, question.properties, options)
