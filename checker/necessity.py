@@ -87,7 +87,10 @@ def without(system: System, action: str, clause: str) -> System:
 
 
 def profiles(
-    named: Sequence[tuple[str, System]], properties: Sequence[Property], workers: int | None = None, seconds: float | None = None
+    named: Sequence[tuple[str, System]],
+    properties: Sequence[Property],
+    workers: int | None = None,
+    seconds: float | None = None,
 ) -> list[Profile]:
     """Each system with those of the properties that it keeps when nothing is switched off."""
     jobs = [(system, tuple(each for each in properties if _is_defined(system, each)), seconds) for _, system in named]
@@ -133,7 +136,9 @@ def judged(
             need, profile, answer = report.value
             found[report.job] = Judgement(variant, need, profile, answer)
         else:
-            found[report.job] = Judgement(variant, Need.UNDECIDED, None, Answer(Verdict.INCONCLUSIVE, problem=str(report.value)))
+            found[report.job] = Judgement(
+                variant, Need.UNDECIDED, None, Answer(Verdict.INCONCLUSIVE, problem=str(report.value))
+            )
         tell(found[report.job])
     return [found[number] for number in range(len(variants))]
 
@@ -169,9 +174,9 @@ def clause_variants(kept: Sequence[Profile]) -> Iterator[Variant]:
     """Every clause of any profile, each with the profiles that have it."""
     owners: dict[tuple[str, str], list[int]] = {}
     for number, profile in enumerate(kept):
-        for clause in clauses_of(profile.question.system):
-            owners.setdefault(clause, []).append(number)
+        for pair in clauses_of(profile.question.system):
+            owners.setdefault(pair, []).append(number)
     for (action, clause), numbers in owners.items():
         questions = [(each, kept[each].question) for each in numbers if kept[each].question.properties]
-        off = tuple((number, Question(without(one.system, action, clause), one.properties)) for number, one in questions)
+        off = tuple((each, Question(without(one.system, action, clause), one.properties)) for each, one in questions)
         yield Variant("clause", f"{action}: {clause}", off)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import NOBODY, Clauses, action, different
+from model.kernel import NOBODY, Clauses, Value, action, different
 from model.modern_controller import fence, unfence
 from model.modern_follower import truncate_before_fetching
 from model.modern_leader import adopt_isr, forget_leadership, leads
@@ -34,12 +34,20 @@ def broker_take_over(k: Any, s: Any, broker: int) -> Clauses:
 
 @action(broker="replica", says="leader {broker} learns the committed ISR")
 def leader_learn_isr(k: Any, s: Any, broker: int) -> Clauses:
-    """By metadata or by the answer to its request: both say the same."""
+    """By metadata, which comes in order, or by the answer to its own request, which may overtake a new configuration."""
     yield "elected", s.leader == broker
     yield "leads with an old partition epoch", s.leader_knows == BEHIND
     if s.sizes["config_change"]:
-        s.min_isr_known[broker] = k.ite(s.isr_answer_with_config, s.min_isr_raised, s.min_isr_known[broker])
+        in_order = k.any_of(s.isr_answer_with_config, k.not_(is_answer(k, s, broker)))
+        s.min_isr_known[broker] = k.ite(in_order, s.min_isr_raised, s.min_isr_known[broker])
     adopt_isr(k, s, broker)
+
+
+def is_answer(k: Any, s: Any, leader: int) -> Value:
+    """Whether the committed ISR is the one that the leader has asked for."""
+    changed = [k.any_of(s.leader_isr[leader][each] == s.isr[each], s.pending[leader] == each) for each in everyone(s)]
+    moved = [k.any_of(s.leader_isr[leader][each] != s.isr[each], s.pending[leader] != each) for each in everyone(s)]
+    return k.all_of(s.pending[leader] != NOBODY, *changed, *moved)
 
 
 def learn_config(s: Any, broker: int) -> None:

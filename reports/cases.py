@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.progress import Progress
+
 from checker.corpus import Answer, Question, answers, finding_of
 from checker.outcome import Verdict
 from model.system import bind
@@ -73,6 +76,25 @@ class Judged:
             "depth": self.answer.depth,
             "seconds": round(self.answer.seconds, 3),
         }
+
+
+class Told:
+    """Progress on a terminal's stderr."""
+
+    def __init__(self, total: int) -> None:
+        err = Console(stderr=True, highlight=False)
+        self._bar = Progress(console=err, transient=True, disable=not err.is_terminal)
+        self._task = self._bar.add_task("cases", total=total)
+
+    def __enter__(self) -> Told:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._bar.stop()
+
+    def __call__(self, judged: Judged) -> None:
+        self._bar.update(self._task, advance=1, description=judged.name)
 
 
 def question_of(case: Case) -> Question:

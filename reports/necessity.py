@@ -15,8 +15,8 @@ from reports import configuration
 from reports.result import EXIT_HOLDS, EXIT_INCONCLUSIVE, EXIT_UNEXPECTED, version
 from reports.run import chosen_properties
 from specs.errors import InputError
-from specs.keys import MECHANISM, configuration as complete
-from specs.keys import shown
+from specs.keys import KEYS, MECHANISM, shown
+from specs.keys import configuration as complete
 from specs.necessity import Plan, plan_of
 from specs.property import Property, guarantees
 
@@ -55,7 +55,7 @@ def examine(
 ) -> Examined:
     """Judge every part of the model that the keys name; a model alone is examined in its published profiles.
 
-    Errors: `InputError` for unknown keys and values, a plan that does not fit its model, and properties that fail without any change.
+    Errors: `InputError` for unknown keys and values, a plan that does not fit its model, and where nothing holds anyway.
     """
     started = time.monotonic()
     given = (configuration.read_toml(config) if config else {}) | configuration.read_settings(settings)
@@ -66,12 +66,18 @@ def examine(
     asked = chosen_properties(chosen.model, names) if names else _properties(named[0][1], plan if is_planned else None)
     kept = profiles(named, asked, workers, seconds)
     if not any(each.question.properties for each in kept):
-        raise InputError(f"no property holds in {chosen.model.name} with these keys, so nothing can break it; use smaller budgets")
+        raise InputError(
+            f"no property holds in {chosen.model.name} with these keys, so nothing can break it; use smaller budgets"
+        )
     variants = [*clause_variants(kept), *_mechanism_variants(kept)]
     variants = [each for each in variants if not only or any(text in each.name for text in only)]
     tell.expect(len(variants))
     found = judged(kept, variants, workers, seconds, seconds_each, tell)
-    parts = [*([config] if config else []), *[f"--set {each}" for each in settings], *[f"--property {each}" for each in names or ()]]
+    parts = [
+        *([config] if config else []),
+        *[f"--set {each}" for each in settings],
+        *[f"--property {each}" for each in names or ()],
+    ]
     return Examined(
         chosen.model.name,
         " ".join(["neverlost necessity", *parts, *[f"--only '{each}'" for each in only]]),
@@ -147,8 +153,8 @@ def scope(found: Examined) -> list[str]:
     for each in found.profiles:
         system = each.question.system
         base = system.model.defaults
-        keys = {key: value for key, value in system.configurations[0].items() if not _is_default(key, value, base)}
-        text = " ".join(f"{key}={shown(value)}" for key, value in keys.items())
+        given = {key: value for key, value in system.configurations[0].items() if not _is_default(key, value, base)}
+        text = " ".join(f"{key}={shown(value)}" for key, value in given.items())
         kept = ", ".join(one.name for one in each.question.properties) or "nothing"
         gone = f"; not kept even so: {', '.join(each.left_out)}" if each.left_out else ""
         lines.append(f"{each.name}: {text} ({each.distinct:,} states up to symmetry; keeps {kept}{gone})")
@@ -156,12 +162,10 @@ def scope(found: Examined) -> list[str]:
 
 
 def _is_default(key: str, value: Any, base: Any) -> bool:
-    from specs.keys import KEYS
-
-    if key.startswith(MECHANISM):
-        return bool(base.get(key) == value)
-    return key.startswith("faults.") and value == 0 or value in ("", ()) or (key in KEYS and not key.startswith(("bounds", "faults"))
-        and key not in ("replication.factor", "min.insync.replicas") and base.get(key, KEYS[key].default) == value)
+    """Whether a profile's line leaves a key out: it says nothing that the model does not say."""
+    if key.startswith(("bounds.", "replication.", "min.")):
+        return False
+    return bool(value == base.get(key, KEYS[key].default if key in KEYS else None))
 
 
 def document(found: Examined) -> dict[str, Any]:
@@ -207,11 +211,16 @@ def _part(found: Examined, judgement: Judgement) -> dict[str, Any]:
 
 def markdown(found: Examined) -> str:
     """The report as a page."""
-    lines = [f"# What {found.model} needs", "", f"Made by `{found.command}` (neverlost {version()}, {os.cpu_count()} cores).", ""]
+    lines = [
+        f"# What {found.model} needs",
+        "",
+        f"Made by `{found.command} --out reports/published` (neverlost {version()}, {os.cpu_count()} cores).",
+        "",
+    ]
     lines += [
         "Every guard clause and every mechanism was switched off, one at a time, and everything else explored exhaustively",
-        "within the profiles below. *needed*: a property breaks, in the fewest steps possible in that profile. *structural*: the",
-        "step makes no sense without it. *not needed*: other states are reachable and every property still holds. *changes",
+        "within the profiles below. *needed*: a property breaks, in the fewest steps possible in that profile. *structural*:",
+        "the step makes no sense without it. *not needed*: other states are reachable and every property still holds. *changes",
         "nothing*: the same states are reachable.",
         "",
         summary(found).replace(f"; {found.seconds:.0f} s", "") + ".",

@@ -37,7 +37,7 @@ def scenarios(
     run.prepare(request)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
-    with _Told(len(wanted)) as told:
+    with cases.Told(len(wanted)) as told:
         judged = cases.judge(wanted, workers, seconds=time_limit, tell=told)
     found = list(judged.values())
     if out is not None:
@@ -47,28 +47,6 @@ def scenarios(
         _show(asked, judged)
     is_expected = all(each.is_expected for each in found if each.is_decided)
     return cases.exit_status(found, is_expected)
-
-
-class _Told:
-    """Progress on a terminal's stderr."""
-
-    def __init__(self, total: int) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        err = Console(stderr=True, highlight=False)
-        self._bar = Progress(console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._bar.add_task("cases", total=total)
-
-    def __enter__(self) -> _Told:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._bar.stop()
-
-    def __call__(self, judged: Judged) -> None:
-        self._bar.update(self._task, advance=1, description=judged.name)
 
 
 def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any]:

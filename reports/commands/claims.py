@@ -1,0 +1,129 @@
+"""`neverlost claims`: sentences of Kafka's documentation and books, decided by the cases that they name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reports import options
+
+if TYPE_CHECKING:
+    from reports.cases import Judged
+    from specs.claim import Claim
+
+SCHEMA = "neverlost.claims/1"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("claims", help="Check the documentation claims.")(claims)
+
+
+def claims(
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="documents or claims (default: all)", show_default=False)
+    ] = None,
+    workers: options.Workers = None,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    time_limit: options.TimeLimit = None,
+) -> int:
+    """Run the command; returns the exit status."""
+    from reports import cases, run
+    from specs.claim import cases_by_name, chosen_claims
+
+    request = run.Request(workers=workers, out=out, json=json, time_limit=time_limit)
+    request.options()
+    run.prepare(request)
+    asked = chosen_claims(ids or [])
+    known = cases_by_name()
+    wanted = {name: known[name] for each in asked for name in each.cases}
+    with cases.Told(len(wanted)) as told:
+        judged = cases.judge(wanted, workers, seconds=time_limit, tell=told)
+    if out is not None:
+        cases.save_traces(list(judged.values()), out)
+    run.deliver(_document(asked, judged), request)
+    if json != "-":
+        _show(asked, judged)
+    is_expected = all(_verdict(each, judged) in (each.expected, None) for each in asked)
+    return cases.exit_status(list(judged.values()), is_expected)
+
+
+def _verdict(claim: Claim, judged: dict[str, Judged]) -> str | None:
+    """The verdict on a claim; None while one of its cases is undecided."""
+    own = [judged[name] for name in claim.cases]
+    if not all(each.is_decided for each in own):
+        return None
+    return claim.verdict({each.name: str(each.answer.verdict) for each in own})
+
+
+def _deciding(claim: Claim, judged: dict[str, Judged]) -> str:
+    """What decided: the cases that did not go as claimed, else the tests."""
+    claimed = "holds" if claim.kind == "guarantee" else "violated"
+    against = [name for name in claim.cases if str(judged[name].answer.verdict) != claimed]
+    return "; ".join(f"{name}: {judged[name].found_text}" for name in against or claim.tests)
+
+
+def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
+    from reports.result import version
+
+    return {
+        "schema": SCHEMA,
+        "version": version(),
+        "counts": _counts(asked, judged),
+        "claims": [
+            {
+                "id": each.id,
+                "line": each.line,
+                "quote": each.quote,
+                "truth": each.truth,
+                "kind": each.kind,
+                "expected": each.expected,
+                "verdict": _verdict(each, judged),
+                "outside": each.outside or None,
+                "tests": [judged[name].document() for name in each.tests],
+                "limits": [judged[name].document() for name in each.limits],
+            }
+            for each in asked
+        ],
+    }
+
+
+def _counts(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, int]:
+    found = [_verdict(each, judged) for each in asked]
+    listed = {f"{verdict}": found.count(verdict) for verdict in ("holds", "only-if", "violated", "outside")}
+    different = sum(verdict not in (each.expected, None) for each, verdict in zip(asked, found, strict=True))
+    return {"claims": len(asked), **listed, "different": different, "undecided": found.count(None)}
+
+
+def _show(asked: list[Claim], judged: dict[str, Judged]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from reports import terminal
+    from specs.claim import sources
+
+    out = terminal.console()
+    styles = {"holds": "green", "only-if": "yellow", "violated": "red", "outside": "dim"}
+    for source in sources().values():
+        members = [each for each in asked if each.id.partition("/")[0] == source.id]
+        if not members:
+            continue
+        table = Table("line", "claim", "verdict", "truth", "decided by", title_justify="left")
+        table.title = f"{source.id}: {source.title}"
+        for each in members:
+            verdict = _verdict(each, judged)
+            text = Text(str(verdict or "undecided"), styles.get(str(verdict), "yellow"))
+            if verdict not in (each.expected, None):
+                text.append(f" (DIFFERENT: {each.expected} expected)", "bold red")
+            table.add_row(
+                each.line, Text(each.quote), text, Text(each.truth), Text(each.outside or _deciding(each, judged), "dim")
+            )
+        out.print(table)
+    counts = _counts(asked, judged)
+    out.print(
+        f"{counts['claims']} claims: {counts['holds']} hold, {counts['only-if']} hold only under conditions that they "
+        f"leave out, {counts['violated']} are violated, {counts['outside']} are outside the models; "
+        f"{counts['different']} different from what is expected, {counts['undecided']} undecided; {len(judged)} cases"
+    )

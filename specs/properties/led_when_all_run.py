@@ -1,0 +1,25 @@
+"""When every broker is back, the partition has a leader: nobody waits for an operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.kernel import NOBODY, Value, implies
+from model.modern_state import everyone
+from specs.property import Property
+
+
+def led_when_all_run(k: Any, s: Any) -> Value:
+    """Electing is part of the step that unfences the last broker, so no state in between is counted."""
+    back = k.all_of(*[k.all_of(s.is_running[each], k.not_(s.is_fenced[each])) for each in everyone(s)])
+    return implies(k, back, s.leader != NOBODY)
+
+
+PROPERTY = Property(
+    name="led-when-all-run",
+    says="when every broker runs and is registered, the partition has a leader",
+    condition=led_when_all_run,
+    needs=("is_fenced", "is_running", "leader"),
+    violated_by="kraft-elr",
+    source="P-RAV for brokers that are back; ClearElrRecord empties what could be elected",
+)
