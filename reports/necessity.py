@@ -116,7 +116,9 @@ def _mechanism_variants(kept: Sequence[Profile]) -> Iterable[Variant]:
 
 
 def _with(system: System, key: str) -> System:
-    raw = {name: (value, "the profile") for name, value in system.configurations[0].items()} | {key: (False, "necessity")}
+    raw: dict[str, tuple[Any, str]] = {
+        name: (shown(value), "the profile") for name, value in system.configurations[0].items()
+    } | {key: (False, "necessity")}
     return bind(system.model, complete(system.model, raw))
 
 
