@@ -22,14 +22,18 @@ def fence(k: Any, s: Any, broker: int, elected: int) -> Clauses:
     if not s.sizes["elr"]:
         stays = k.not_(k.any_of(False, *[s.isr[each] for each in everyone(s) if each != broker]))
     isr = [k.all_of(s.isr[each], k.any_of(each != broker, stays)) for each in everyone(s)]
-    yield from change_partition(k, s, isr, active, elected, nobody=broker)
+    yield from change_partition(k, s, isr, active, elected, nobody=broker, touched=s.isr[broker])
     s.is_fenced[broker] = True
 
 
 def unfence(k: Any, s: Any, broker: int, elected: int, unclean_restart: int | None = None) -> Clauses:
     """Unfence a broker; a partition without a leader gets one if the broker may lead."""
     active = [k.any_of(k.not_(s.is_fenced[each]), each == broker) for each in everyone(s)]
-    yield from change_partition(k, s, list(s.isr), active, elected, nobody=broker, unclean_restart=unclean_restart)
+    touched = s.leader == NOBODY
+    if s.sizes["elr"] and unclean_restart is not None:
+        touched = k.any_of(touched, s.isr[broker], s.elr[broker])
+    isr = list(s.isr)
+    yield from change_partition(k, s, isr, active, elected, nobody=broker, unclean_restart=unclean_restart, touched=touched)
     s.is_fenced[broker] = False
 
 

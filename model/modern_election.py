@@ -108,14 +108,20 @@ def change_partition(
     nobody: int,
     unclean_restart: int | None = None,
     assignment: Assignment | None = None,
+    touched: Value = True,
 ) -> Clauses:
-    """One change of the partition to a target ISR; `elected` is the new leader where one is needed, else `nobody`."""
+    """One change of the partition to a target ISR; `elected` is the new leader where one is needed, else `nobody`.
+
+    Where the event does not touch the partition the controller writes no record for it: nothing changes.
+    """
     target = assignment or assignment_of(s)
     if s.sizes["reassignment"]:
-        isr, target = completed(k, s, isr, target)
+        isr, target = completed(k, s, isr, target, touched)
     elr = next_elr(k, s, isr, unclean_restart, target.replicas)
+    if s.sizes["elr"]:
+        elr = choose(k, touched, elr, list(s.elr))
     stays = [k.all_of(s.leader == each, isr[each], active[each], target.replicas[each]) for each in everyone(s)]
-    kept = k.any_of(*stays)
+    kept = k.any_of(k.not_(touched), *stays)
     allowed, is_clean = electable(k, s, isr, elr, active, target.replicas)
     allowed = heard_from(k, s, allowed)
     vacant = k.all_of(elected == nobody, k.not_(k.any_of(*allowed)))
@@ -150,14 +156,14 @@ def apply_change(k: Any, s: Any, isr: Flags, elr: Flags, leader: Value) -> None:
     move_leader_epoch(k, s, new_leader)
 
 
-def completed(k: Any, s: Any, isr: Flags, before: Assignment) -> tuple[Flags, Assignment]:
+def completed(k: Any, s: Any, isr: Flags, before: Assignment, touched: Value) -> tuple[Flags, Assignment]:
     """ISR and assignment after the reassignment that this ISR completes, if it does."""
     targets = [k.all_of(before.replicas[each], k.not_(before.removing[each])) for each in everyone(s)]
     new_isr = [k.all_of(isr[each], targets[each]) for each in everyone(s)]
     must = [k.all_of(targets[each], k.any_of(s.reassignment_waits, before.adding[each])) for each in everyone(s)]
     covered = k.all_of(*[k.any_of(k.not_(must[each]), new_isr[each]) for each in everyone(s)])
     safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, new_isr))
-    done = k.all_of(k.any_of(*before.adding, *before.removing), covered, k.any_of(*new_isr), safe)
+    done = k.all_of(touched, k.any_of(*before.adding, *before.removing), covered, k.any_of(*new_isr), safe)
     going = [k.all_of(k.not_(done), each) for each in before.adding], [k.all_of(k.not_(done), each) for each in before.removing]
     return choose(k, done, new_isr, isr), Assignment(choose(k, done, targets, before.replicas), *going)
 

@@ -52,6 +52,7 @@ def test_properties(name: str, expected: str, model: str, given: dict[str, Any])
     assert verdict(model, name, **given) == expected
 
 
+CANCELLED = {"rf": 2, "reassign": 2, "crash": 2}
 RAISED = {"rf": 2, "min_isr": 1, "min_isr_change": 1, "isr_shrink": 1, "crash": 1}
 REASSIGN = {"rf": 2, "reassign": 1, "leader_move": 1}
 
@@ -61,7 +62,8 @@ REASSIGN = {"rf": 2, "reassign": 1, "leader_move": 1}
     [
         ("reassign-grow-shrink", "holds", "3.9", REASSIGN),
         ("reassign-completes-thin", "violated", "3.7", {"rf": 2, "reassign": 1, "lossy_crash": 1}),
-        ("elr-cancelled-reassignment", "violated", "4.1", {"rf": 2, "reassign": 2, "crash": 2}),
+        ("elr-cancelled-reassignment", "violated", "4.1", CANCELLED),
+        ("elr-cancelled-reassignment", "holds", "4.1", CANCELLED | {"on": "elr-within-replicas"}),
         ("elr-minisr-raise-race", "violated", "4.1", RAISED),
         ("elr-minisr-raise-race", "holds", "4.1", RAISED | {"on": "isr-answer-waits-for-config"}),
         ("elr-minisr-raise-race", "holds", "4.0", RAISED),
