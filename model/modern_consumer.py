@@ -31,9 +31,10 @@ def consumer_poll(k: Any, s: Any, consumer: int, leader: int) -> Clauses:
     for each in offsets(s):
         here = k.all_of(position == each, k.not_(s.commits_before_processing))
         s.ghost_processed[each] = k.ite(here, smaller(k, s.ghost_processed[each] + 1, 2), s.ghost_processed[each])
-    s.consumer_position = position + 1
+    following = smaller(k, position + 1, s.sizes["offset"])
+    s.consumer_position = following
     s.consumer_holds_record = s.commits_before_processing
-    s.consumer_committed = k.ite(s.commits_before_processing, position + 1, s.consumer_committed)
+    s.consumer_committed = k.ite(s.commits_before_processing, following, s.consumer_committed)
 
 
 @action(consumer="consumer", says="the consumer processes the record whose offset it has committed")
