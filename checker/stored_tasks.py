@@ -10,6 +10,7 @@ Shapes: states travel as *blocks*, an 8-byte tag and then up to a megabyte of ke
 from __future__ import annotations
 
 import json
+import resource
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -111,6 +112,7 @@ class Share:
     """The interpreter, the store and the questions of a search, in one process."""
 
     def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
+        _allow_many_files()
         self.store, self.system = store, system
         self._partition = Partition(system, asked, symmetry)
 
@@ -161,7 +163,7 @@ class Share:
         together = [each for each in [*together, new] if each.shape[1]]
         if task.merging and together:
             result.run = self.store.write(merged(together), RUNS, low=low, high=high)
-        self.store.forget(keep=runs)
+        self.store.forget(keep=task.runs)
         return result
 
     def _check(self, new: Keyed, result: Settled) -> None:
@@ -184,6 +186,13 @@ class Share:
                         found = (tuple(int(word[row]) for word in batch), number)
                         best[target] = min(found, best.get(target, found))
         return best
+
+
+def _allow_many_files() -> None:
+    """Visited runs stay mapped, and so open, from level to level."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _equals(states: Packed, target: Words) -> Any:

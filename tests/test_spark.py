@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -128,6 +128,19 @@ def test_killed_workers_change_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("session")
+def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
+    """The level is given up, those before it stay, and the session is there for the next search."""
+    system = classic("kip-101", 3, 2, 2, 1)
+    slow = (("neverlost.driver.states", "100"), ("neverlost.task.states", "100"))
+    cut = on_spark(system, slow, state_dir=tmp_path / "s", keep_going=True, limits=Limits(seconds=3))
+    assert cut.reason == "the time limit of 3 s was reached"
+    assert len(Store.attach(tmp_path / "s").levels()) == cut.counts.depth
+    assert cut.counts.left > 0
+    found = on_spark(system, (("neverlost.driver.states", "4000"),), state_dir=tmp_path / "s", keep_going=True, resume=True)
+    assert essence(found) == in_memory(system, keep_going=True)
+
+
+@pytest.mark.usefixtures("session")
 def test_a_model_error_in_a_task_keeps_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An executor with another source of the model is refused, and is not retried into a wrong answer."""
     monkeypatch.setattr("checker.stored.model_digest", lambda model: "sha256:other")
@@ -217,21 +230,25 @@ ORACLES = [
 ]
 
 
+@cache
+def explored(*named: Any) -> Outcome:
+    """A classic model on Spark, every level of 1,000 states or more; equal to the memory engine's."""
+    system = classic(*named)
+    found = on_spark(system, (("neverlost.driver.states", "1000"), ("neverlost.task.least", "2000")), keep_going=True)
+    assert essence(found) == in_memory(system, keep_going=True)
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("row", ORACLES, ids=lambda row: "-".join(map(str, row.values())))
 def test_oracle_rows(row: dict[str, Any]) -> None:
-    """Counts, depths and lengths of counterexamples as TLC has them, with every level of 200 states or more on Spark."""
-    system = classic(
-        row["model"],
-        *(row[f] for f in ("replication.factor", "bounds.log_size", "bounds.records", "bounds.max_leader_epoch")),
-    )
-    conf = (("neverlost.driver.states", "200"), ("neverlost.task.least", "2000"))
+    """Counts, depths, verdicts and lengths of counterexamples as TLC has them."""
+    bounds = ("replication.factor", "bounds.log_size", "bounds.records", "bounds.max_leader_epoch")
+    found = explored(row["model"], *(row[name] for name in bounds))
     if "property" in row:
-        found = on_spark(system, conf, keep_going=True)
         (finding,) = (each for each in found.findings if each.property.name == row["property"])
+        assert finding.verdict == row["verdict"]
         assert (len(finding.trace.steps) if finding.trace else None) == row.get("steps")
     else:
-        found = on_spark(system, conf, keep_going=True)
         assert (found.counts.distinct, found.counts.depth) == (row["distinct"], row["depth"])
-    assert essence(replace(found, engine="memory")) == in_memory(system, keep_going=True)
