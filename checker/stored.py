@@ -46,8 +46,8 @@ candidates of a task; the fewest states worth a task."""
 
 SUCCESSORS = 3
 """Candidates expected per state, for choosing how many owners share a level."""
-SIGHT = 8
-"""The workers get ready when a level has this fraction of the states from which they are needed."""
+SIGHT = 3
+"""How many levels ahead, at the present growth, the workers get ready: starting them for nothing costs seconds."""
 RATIO = 2
 """Visited runs are merged so that each is at least this many times as long as the next one."""
 
@@ -223,8 +223,10 @@ class StoredTeam:
         return False
 
     def _prepare(self, waiting: int) -> None:
-        """Let the workers get ready while narrow levels are still done here, but wider ones are in sight."""
-        if self.jobs is not None and self._prepared is None and waiting * SIGHT > self.tuning["neverlost.driver.states"]:
+        """Let the workers get ready while narrow levels are still done here, but growth will soon make them too wide."""
+        before = self.levels[-2].rows if len(self.levels) > 1 else waiting
+        expected = waiting * (waiting / max(before, 1)) ** SIGHT
+        if self.jobs is not None and self._prepared is None and expected > self.tuning["neverlost.driver.states"]:
             self._prepared = self._pool.submit(self.jobs.prepare)
 
     def _here(self, task: LevelTask) -> tuple[list[Settled], Counted]:
