@@ -36,7 +36,7 @@ from specs.property import Property
 from specs.property import properties as known_properties
 
 TUNING = {
-    "neverlost.driver.states": 300_000,
+    "neverlost.driver.states": 600_000,
     "neverlost.task.states": 1 << 20,
     "neverlost.task.candidates": 1 << 22,
     "neverlost.task.least": 1 << 14,
