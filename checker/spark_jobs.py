@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 from checker import spark_session
@@ -26,6 +27,7 @@ class SparkJobs:
         self._is_ours = False
         self._news: list[str] = []
         self._starting = Lock()
+        self._is_preparing = self._is_closed = False
 
     @property
     def session(self) -> Any:
@@ -37,12 +39,23 @@ class SparkJobs:
                 address = spark_session.ui_address(self._session)
                 if address:
                     self._news.append(f"Spark UI at {address}")
+                if self._is_closed:
+                    self._stop()
         return self._session
 
     def prepare(self) -> None:
-        """Start the session and the Python workers, and let them import what they need."""
-        tasks = self.parallelism
-        self._collected(self.session.range(0, tasks, 1, tasks).mapInArrow(_warm, _RESULTS))
+        """Start the session and the Python workers in the background, and let them import what they need.
+
+        Nobody waits for it: a search that ends earlier after all leaves a daemon thread behind, which stops what it started.
+        """
+        if not self._is_preparing:
+            self._is_preparing = True
+            Thread(target=self._prepare, daemon=True).start()
+
+    def _prepare(self) -> None:
+        with suppress(Exception):  # whoever needs the session meets the same problem, and tells it
+            tasks = self.parallelism
+            self._collected(self.session.range(0, tasks, 1, tasks).mapInArrow(_warm, _RESULTS))
 
     @property
     def parallelism(self) -> int:
@@ -107,8 +120,13 @@ class SparkJobs:
             self._session.sparkContext.cancelAllJobs()
 
     def close(self) -> None:
-        """End the session, if it was started here."""
-        if self._session is not None and self._is_ours:
+        """End the session, if it was started here; one that is still starting ends itself."""
+        self._is_closed = True
+        if self._session is not None:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._is_ours:
             self._session.stop()
         self._session = None
 

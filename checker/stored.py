@@ -156,7 +156,6 @@ class StoredTeam:
         self.decided: tuple[int, ...] = ()
         self._pool = ThreadPoolExecutor(1)
         self._running: Future[tuple[list[Settled], Counted]] | None = None
-        self._prepared: Future[None] | None = None
         self._task = LevelTask(0, 1)
 
     def _can_be_named(self) -> bool:
@@ -226,8 +225,8 @@ class StoredTeam:
         """Let the workers get ready while narrow levels are still done here, but growth will soon make them too wide."""
         before = self.levels[-2].rows if len(self.levels) > 1 else waiting
         expected = waiting * (waiting / max(before, 1)) ** SIGHT
-        if self.jobs is not None and self._prepared is None and expected > self.tuning["neverlost.driver.states"]:
-            self._prepared = self._pool.submit(self.jobs.prepare)
+        if self.jobs is not None and expected > self.tuning["neverlost.driver.states"]:
+            self.jobs.prepare()
 
     def _here(self, task: LevelTask) -> tuple[list[Settled], Counted]:
         counted = Counted()
