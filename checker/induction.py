@@ -68,6 +68,7 @@ class Proof:
     texts: tuple[tuple[Task, str], ...] = field(default=(), repr=False)
     solver: str = ""
     seed: int = SEED
+    mined: str | None = None
 
     @property
     def is_complete(self) -> bool:

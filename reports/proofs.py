@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine
         raise InputError(f"bad value '{depth}' for --depth: use a number of steps from 0 to 1000")
     if method == "induction" and has_free:
         raise InputError("--free needs --method bmc: a proof by induction speaks about one configuration")
+    if unbounded and mine:
+        raise InputError("--mine finds lemmas within the bounds; drop --unbounded")
     if method == "bmc" and (unbounded or mine):
         raise InputError(f"{'--unbounded' if unbounded else '--mine'} needs --method induction")
 
@@ -82,18 +85,19 @@ def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
 
 def induction(system: System, goal: Property, unbounded: bool, mine: bool, request: Request) -> Proof:
     """A proof with the model's own lemmas, or with mined ones."""
-    lemmas = lemmas_of(system.model)
+    lemmas, work = lemmas_of(system.model), None
     if mine:
         from checker.mining import mined
 
-        lemmas = mined(system, goal, workers=request.workers or 2, seconds=request.time_limit).lemmas
+        found = mined(system, goal, seconds=None if request.time_limit is None else request.time_limit / 2)
+        lemmas, work = found.lemmas, found.says
     reading, names = None, ()
     if unbounded:
         from checker.open_reading import Open
 
         reading = Open(system, lemmas, goal)
         names = reading.unbounded
-    return prove(
+    proof = prove(
         system,
         goal,
         lemmas,
@@ -104,6 +108,7 @@ def induction(system: System, goal: Property, unbounded: bool, mine: bool, reque
         unbounded=names,
         memory_bytes=memory_size(request.memory_limit),
     )
+    return proof if work is None else replace(proof, mined=work)
 
 
 def bounded_document(bounded: Bounded, free: list[str]) -> dict[str, Any]:
@@ -142,6 +147,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "verdict": str(proof.verdict),
         "unbounded": list(proof.unbounded),
         "lemmas": [{"name": each.name, "says": each.says, "why": each.why} for each in proof.lemmas],
+        "mined": proof.mined,
         "obligations": len(proof.answers),
         "open": [
             {"kind": each.task.kind, "step": each.task.label, "goal": each.goal, "answer": each.answer, "reason": each.reason}
@@ -234,6 +240,8 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
         times = ", ".join(f"{kind} {proof.seconds_of(kind):.1f} s" for kind in KINDS)
         proved = sum(1 for each in proof.answers if each.answer == "proved")
         out.print(f"{proved} of {len(proof.answers)} obligations proved for {beyond}: {times}")
+        if proof.mined is not None:
+            out.print(proof.mined)
         for each in proof.lemmas:
             out.print(f"  {each.name}: {each.says}")
         _show_open(proof)

@@ -1,0 +1,562 @@
+"""Lemmas found, not written: clauses over the state's fields that every reachable state keeps.
+
+Candidates are clauses of up to three literals, derived from the kinds of the fields and closed under renaming of
+interchangeable replicas.  A clause survives if it holds in the complete reachable sets (column scans over bit sets), and no
+shorter survivor implies it.  An inductive set then grows around the property from the survivors, longer clauses being made
+where they are too weak; at last only those are kept that the proof leans on.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import z3
+from numpy.typing import NDArray
+
+from checker.bmc import interchangeable
+from checker.obligations import Closed
+from checker.outcome import EngineError
+from model.columns import Batch, Columns, ColumnsView, Packed, Successors, pack_rows
+from model.ints import Ints
+from model.kernel import Value
+from model.system import State, System
+from model.terms import Symbols, Terms, TermsView, bit_width, condition, state_of, transition, variables, within_bounds
+from specs.errors import InputError
+from specs.lemma import Lemma
+from specs.property import Property
+
+Bits = NDArray[np.uint8]
+LARGEST = 300_000
+"""Reachable states beyond which mining is refused."""
+
+
+@dataclass(frozen=True, order=True)
+class Literal:
+    """A comparison of a slot with a constant, or with another slot.
+
+    `relation` is `==`, `!=`, `<=` or `>`; `other` is a slot where `to_slot`, else a constant.
+    """
+
+    slot: int
+    relation: str
+    other: int
+    to_slot: bool = False
+
+    def holds(self, k: Any, read: Any, is_flag: bool) -> Value:
+        """Its truth in a state whose slots `read` gives."""
+        left = read(self.slot)
+        if is_flag and not self.to_slot:
+            return left if (self.relation == "==") == bool(self.other) else k.not_(left)
+        right = read(self.other) if self.to_slot else self.other
+        if self.relation == "==":
+            return left == right
+        if self.relation == "!=":
+            return left != right
+        return left <= right if self.relation == "<=" else left > right
+
+    @property
+    def negated(self) -> Literal:
+        """The opposite."""
+        opposite = {"==": "!=", "!=": "==", "<=": ">", ">": "<="}[self.relation]
+        return Literal(self.slot, opposite, self.other, self.to_slot)
+
+
+Clause = tuple[Literal, ...]
+
+
+@dataclass(frozen=True)
+class Mined:
+    """What mining found, and how much work it was.  `is_inductive` tells whether the lemmas prove the property; minimising them
+    takes at most about twice as long as finding them.
+
+    Units: seconds.
+    """
+
+    lemmas: tuple[Lemma, ...]
+    is_inductive: bool
+    states: int
+    literals: int
+    candidates: int
+    survivors: int
+    inductive: int
+    seconds_scanning: float
+    seconds_proving: float
+
+    @property
+    def says(self) -> str:
+        """The work in one sentence."""
+        found = f"{len(self.lemmas)} kept" if self.is_inductive else "no inductive set found"
+        return (
+            f"mined {self.states} reachable states: {self.candidates} clauses of {self.literals} literals looked at, "
+            f"{self.survivors} survived ({self.seconds_scanning:.1f} s), {self.inductive} in the inductive set, {found} "
+            f"({self.seconds_proving:.1f} s)"
+        )
+
+
+class Vocabulary:
+    """The literals of a system and how renaming replicas moves them."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.flags = [slot.field.kind == "flag" for slot in system.slots]
+        self._places = {(slot.field.name, slot.index): number for number, slot in enumerate(system.slots)}
+        alike = interchangeable(system)
+        replicas = range(len(alike))
+        self._orders = [each for each in permutations(replicas) if all(each[r] in alike[r] for r in replicas)]
+
+    def literals(self) -> list[Literal]:
+        """Every literal, a positive one before its negation."""
+        found: list[Literal] = []
+        varying = [number for number, slot in enumerate(self.system.slots) if not slot.is_constant]
+        for number in varying:
+            found += self._unary(number)
+        for one, other in combinations(varying, 2):
+            found += self._binary(one, other)
+        return [each for positive in found for each in (positive, positive.negated)]
+
+    def _unary(self, number: int) -> Iterator[Literal]:
+        slot = self.system.slots[number]
+        if slot.field.kind == "flag":
+            yield Literal(number, "==", 1)
+        elif slot.field.kind == "replica":
+            yield from (Literal(number, "==", value) for value in range(slot.low, slot.high + 1))
+        else:
+            yield from (Literal(number, "<=", value) for value in range(slot.low, slot.high))
+
+    def _binary(self, one: int, other: int) -> Iterator[Literal]:
+        """Comparisons of numbers of one field, of one replica's different fields, and with scalars of a like range."""
+        left, right = self.system.slots[one], self.system.slots[other]
+        if left.field.kind != right.field.kind or left.field.kind == "flag":
+            return
+        if left.field is right.field:
+            yield Literal(one, "==", other, True)
+            if left.field.kind == "number":
+                yield Literal(one, "<=", other, True)
+                yield Literal(other, "<=", one, True)
+        elif left.field.kind == "number" and abs(left.high - right.high) <= 1 and _meet(left.index, right.index):
+            yield Literal(one, "<=", other, True)
+            yield Literal(other, "<=", one, True)
+            yield Literal(one, "==", other, True)
+
+    def renamed(self, clause: Clause) -> list[Clause]:
+        """The clause under every renaming of interchangeable replicas."""
+        return sorted({tuple(sorted(self._renamed(each, order) for each in clause)) for order in self._orders})
+
+    def _renamed(self, literal: Literal, order: tuple[int, ...]) -> Literal:
+        slot = self._moved(literal.slot, order)
+        if literal.to_slot:
+            other = self._moved(literal.other, order)
+            if literal.relation in ("==", "!=") and other < slot:
+                slot, other = other, slot
+            return Literal(slot, literal.relation, other, True)
+        is_name = self.system.slots[literal.slot].field.kind == "replica" and literal.other >= 0
+        return Literal(slot, literal.relation, order[literal.other] if is_name else literal.other)
+
+    def _moved(self, number: int, order: tuple[int, ...]) -> int:
+        slot = self.system.slots[number]
+        axes = zip(slot.field.axes, slot.index, strict=True)
+        return self._places[slot.field.name, tuple(order[i] if axis == "replica" else i for axis, i in axes)]
+
+    def value(self, k: Any, clause: Clause, read: Any) -> Value:
+        """A clause's truth."""
+        return k.any_of(*[each.holds(k, read, self.flags[each.slot]) for each in clause])
+
+    def text(self, clause: Clause) -> str:
+        """A clause in the model's notation."""
+        return " or ".join(self._literal_text(each) for each in clause)
+
+    def _literal_text(self, literal: Literal) -> str:
+        name = self.system.slots[literal.slot].name
+        if literal.to_slot:
+            return f"{name} {literal.relation} {self.system.slots[literal.other].name}"
+        if self.flags[literal.slot]:
+            return name if (literal.relation == "==") == bool(literal.other) else f"not {name}"
+        return f"{name} {literal.relation} {literal.other}"
+
+
+def _meet(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether two elements belong together: one is a scalar, or both begin with the same index."""
+    return not one or not other or one[0] == other[0]
+
+
+def reachable(system: System, seconds: float | None = None) -> Packed:
+    """Every reachable state, packed.
+
+    Errors: `InputError` for a system with more of them than mining can take.
+    """
+    started = time.monotonic()
+    successors = Successors(system)
+    frontier = pack_rows(system, sorted({state for _, state in system.initial_states()}))
+    seen = {each.tobytes() for each in np.ascontiguousarray(frontier.T)}
+    levels = [frontier]
+    while frontier.shape[1]:
+        fresh = []
+        for _, _, words in successors.of(frontier):
+            for row in np.ascontiguousarray(words.T):
+                key = row.tobytes()
+                if key not in seen:
+                    seen.add(key)
+                    fresh.append(row)
+        if len(seen) > LARGEST or (seconds is not None and time.monotonic() - started > seconds):
+            raise InputError(f"--mine needs all reachable states of a small configuration; this one has more than {len(seen)}")
+        frontier = np.ascontiguousarray(np.array(fresh, np.uint64).reshape(len(fresh), system.words).T)
+        levels.append(frontier)
+    return np.concatenate(levels, axis=1)
+
+
+def false_rows(vocabulary: Vocabulary, literals: Sequence[Literal], states: Packed) -> Bits:
+    """For each literal the bit set of the states in which it is false."""
+    view = ColumnsView(Batch(vocabulary.system, states))
+    rows = []
+    for each in literals:
+        value = each.holds(Columns, view._read, vocabulary.flags[each.slot])
+        rows.append(np.packbits(~np.broadcast_to(np.asarray(value, np.bool_), (states.shape[1],))))
+    return np.array(rows)
+
+
+def survivors(vocabulary: Vocabulary, literals: Sequence[Literal], false: Bits, size: int) -> tuple[list[Clause], int]:
+    """Clauses of up to `size` literals that no state falsifies and no shorter one implies, one of each orbit; and how many
+    clauses were looked at."""
+    found: list[Clause] = []
+    looked = len(literals)
+    alive = [number for number in range(len(literals)) if false[number].any() and not _is_full(false[number])]
+    found += [(literals[number],) for number in range(len(literals)) if not false[number].any()]
+    open_pairs: list[tuple[int, int]] = []
+    useful = np.array(alive, np.intp)
+    dead: set[tuple[int, int]] = set()
+    for position, one in enumerate(useful):
+        rest = useful[position + 1 :]
+        looked += len(rest)
+        both = false[one] & false[rest]
+        for other, is_alive in zip(rest.tolist(), both.any(axis=1).tolist(), strict=True):
+            if literals[one].negated == literals[other]:
+                continue
+            if not is_alive:
+                found.append((literals[one], literals[other]))
+                dead.add((int(one), other))
+            elif size > 2 and not (both[other_index(rest, other)] == false[one]).all():
+                open_pairs.append((int(one), other))
+    if size > 2:
+        triples, more = _triples(literals, false, useful, open_pairs, dead)
+        found += triples
+        looked += more
+    return _representatives(vocabulary, found), looked
+
+
+def other_index(rest: NDArray[np.intp], other: int) -> int:
+    """The position of a literal among the rest."""
+    return int(np.searchsorted(rest, other))
+
+
+def _is_full(bits: Bits) -> bool:
+    return bool((bits[:-1] == 255).all() and bits[-1] in (128, 192, 224, 240, 248, 252, 254, 255))
+
+
+def _triples(
+    literals: Sequence[Literal], false: Bits, useful: NDArray[np.intp], pairs: list[tuple[int, int]], dead: set[tuple[int, int]]
+) -> tuple[list[Clause], int]:
+    found: list[Clause] = []
+    looked = 0
+    for one, other in pairs:
+        rest = useful[np.searchsorted(useful, other) + 1 :]
+        looked += len(rest)
+        empty = ~(false[rest] & (false[one] & false[other])).any(axis=1)
+        for third in rest[empty].tolist():
+            if (one, third) not in dead and (other, third) not in dead and _is_proper(literals, one, other, third):
+                found.append((literals[one], literals[other], literals[third]))
+    return found, looked
+
+
+def _is_proper(literals: Sequence[Literal], *numbers: int) -> bool:
+    chosen = [literals[number] for number in numbers]
+    return all(one.negated != other for one, other in combinations(chosen, 2))
+
+
+def _representatives(vocabulary: Vocabulary, clauses: Sequence[Clause]) -> list[Clause]:
+    known: set[Clause] = set()
+    found = []
+    for clause in clauses:
+        ordered = tuple(sorted(clause))
+        if ordered not in known:
+            orbit = vocabulary.renamed(ordered)
+            known.update(orbit)
+            found.append(orbit[0])
+    return found
+
+
+class Pool:
+    """All surviving clauses with their renamings, as rows of literal numbers, to be searched for those that a state breaks."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, literals: Sequence[Literal], false: Bits, clauses: Sequence[Clause], size: int
+    ) -> None:
+        self.vocabulary, self.literals, self._false = vocabulary, list(literals), false
+        self.orbits = [vocabulary.renamed(each) for each in clauses]
+        numbers = {each: number for number, each in enumerate(self.literals)}
+        never = len(self.literals)
+        rows = [[numbers[each] for each in image] + [never] * (size - len(image)) for orbit in self.orbits for image in orbit]
+        self._rows = np.array(rows, np.intp).reshape(len(rows), size)
+        self._owners = np.repeat(np.arange(len(self.orbits)), [len(each) for each in self.orbits])
+        self._is_usable = np.ones(len(self.orbits), np.bool_)
+        self._strength = np.zeros(len(self.orbits), np.int64)
+        for state in _random_states(vocabulary.system):
+            self._strength[self._broken(state)] += 1
+
+    def _false_in(self, state: State) -> NDArray[np.bool_]:
+        """Which literals are false in a state."""
+        flags = self.vocabulary.flags
+
+        def read(slot: int) -> int | bool:
+            return bool(state[slot]) if flags[slot] else state[slot]
+
+        return np.array([not each.holds(Ints, read, flags[each.slot]) for each in self.literals])
+
+    def _broken(self, state: State) -> NDArray[np.intp]:
+        """The orbits that a state breaks."""
+        table = np.append(self._false_in(state), True)
+        return np.unique(self._owners[table[self._rows].all(axis=1)])
+
+    def excluding(self, state: State) -> int | None:
+        """The usable orbit that excludes a state and as many others as possible; a longer clause where none does."""
+        broken = self._broken(state)
+        usable = broken[self._is_usable[broken]]
+        if len(usable):
+            return int(usable[np.argmax(self._strength[usable])])
+        longer = self._longer(state)
+        if longer is None:
+            return None
+        self.orbits.append(self.vocabulary.renamed(longer))
+        return len(self.orbits) - 1
+
+    def _longer(self, state: State) -> Clause | None:
+        """A clause that is false in this state and true in all reachable ones: literals chosen greedily, then spared."""
+        usable = np.flatnonzero(self._false_in(state))
+        uncovered = np.bitwise_and.reduce(self._false[usable], axis=0)
+        if uncovered.any():
+            return None
+        chosen: list[int] = []
+        left = np.full(self._false.shape[1], 255, np.uint8)
+        while left.any():
+            counts = np.bitwise_count(self._false[usable] & left).sum(axis=1)
+            best = int(usable[np.argmin(counts)])
+            chosen.append(best)
+            left = left & self._false[best]
+        for each in list(chosen):
+            rest = [other for other in chosen if other != each]
+            if rest and not np.bitwise_and.reduce(self._false[rest], axis=0).any():
+                chosen = rest
+        return tuple(sorted(self.literals[each] for each in chosen))
+
+    def ban(self, number: int) -> None:
+        """Never again to be chosen."""
+        if number < len(self._is_usable):
+            self._is_usable[number] = False
+
+
+def _random_states(system: System, count: int = 400) -> list[State]:
+    chance = random.Random(0)
+    return [tuple(chance.randint(slot.low, slot.high) for slot in system.slots) for _ in range(count)]
+
+
+PROPERTY = -1
+"""The member of an inductive set that is the property itself."""
+
+
+class Houdini:
+    """Grows an inductive set around the property: a step that breaks a member is met by a clause of the pool that excludes
+    the state before it; a member that no clause can save is dropped, as Houdini does.
+
+    Members are numbers of the pool's orbits, and `PROPERTY`.
+    """
+
+    def __init__(self, system: System, goal: Property, pool: Pool) -> None:
+        self.system, self.goal, self.pool = system, goal, pool
+        self.terms = Terms(bit_width(system))
+        self.before = variables(system, self.terms, "before")
+        self.members: list[int] = []
+        self.rounds = 0
+        self._solvers: list[Any] = []
+        self._after: list[Symbols] = []
+        for step in system.steps:
+            guard, after = transition(system, self.terms, step, self.before)
+            solver = z3.SolverFor("QF_FD")
+            solver.add(*within_bounds(system, self.terms, self.before), *[self.terms.lift(each) for _, each in guard])
+            self._solvers.append(solver)
+            self._after.append(after)
+        self._stale: set[int] = set()
+        self._add(PROPERTY)
+
+    def _add(self, member: int) -> None:
+        self.members.append(member)
+        assumed = self._term(member, self.before)
+        for solver, after in zip(self._solvers, self._after, strict=True):
+            solver.add(z3.Implies(_holds(member), assumed))
+            solver.add(z3.Implies(_breaks(member), z3.Not(self._term(member, after))))
+        self._stale = set(range(len(self.system.steps)))
+
+    def _term(self, member: int, symbols: Symbols) -> Any:
+        if member == PROPERTY:
+            return condition(self.system, self.terms, symbols, self.goal.condition)
+        view = TermsView(self.system, symbols)
+        values = [self.pool.vocabulary.value(self.terms, each, view._read) for each in self.pool.orbits[member]]
+        return self.terms.lift(self.terms.all_of(*values))
+
+    def grow(self, deadline: float) -> bool:
+        """Whether the property became part of an inductive set in time."""
+        while self._stale:
+            if time.monotonic() > deadline:
+                return False
+            step = min(self._stale)
+            found = self._counterexample(step)
+            if found is None:
+                self._stale.discard(step)
+                continue
+            broken, state = found
+            saviour = self.pool.excluding(state)
+            if saviour is not None:
+                self._add(saviour)
+            elif PROPERTY in broken:
+                return False
+            else:
+                self._drop(broken)
+        return True
+
+    def _drop(self, broken: set[int]) -> None:
+        for member in broken:
+            self.members.remove(member)
+            self.pool.ban(member)
+        self._stale = set(range(len(self.system.steps)))
+
+    def _counterexample(self, step: int) -> tuple[set[int], State] | None:
+        """Members that a step can break from a state that keeps them all, and that state."""
+        self.rounds += 1
+        solver, asked = self._solvers[step], z3.Bool(f"asked:{self.rounds}")
+        solver.add(z3.Implies(asked, z3.Or([_breaks(each) for each in self.members])))
+        answer = solver.check(asked, *[_holds(each) for each in self.members])
+        if answer == z3.unsat:
+            return None
+        if answer != z3.sat:
+            raise EngineError(f"z3 said {answer} on a candidate: {solver.reason_unknown()}")
+        found = solver.model()
+        broken = {each for each in self.members if z3.is_true(found.eval(_breaks(each)))}
+        return broken, state_of(self.system, self.terms, found, self.before)
+
+    def needed(self) -> list[int]:
+        """The orbits that the property's proof leans on, and theirs in turn."""
+        kept, waiting = {PROPERTY}, [PROPERTY]
+        while waiting:
+            target = waiting.pop()
+            for solver in self._solvers:
+                if solver.check(_breaks(target), *[_holds(each) for each in self.members]) != z3.unsat:
+                    raise EngineError("a member of an inductive set can be broken")
+                core = {str(each) for each in solver.unsat_core()}
+                fresh = [each for each in self.members if str(_holds(each)) in core and each not in kept]
+                kept.update(fresh)
+                waiting += fresh
+        return sorted(kept - {PROPERTY})
+
+
+def _holds(member: int) -> Any:
+    return z3.Bool(f"holds:{member}")
+
+
+def _breaks(member: int) -> Any:
+    return z3.Bool(f"breaks:{member}")
+
+
+def mined(system: System, goal: Property, *, size: int = 3, seconds: float | None = None, also: Sequence[System] = ()) -> Mined:
+    """Lemmas that prove a property of a system small enough to be explored completely; clauses must hold in `also` too.
+
+    Errors: `InputError` for a system that is too large.
+    """
+    started = time.monotonic()
+    deadline = started + (600.0 if seconds is None else seconds)
+    vocabulary = Vocabulary(system)
+    literals = vocabulary.literals()
+    states = [reachable(each, seconds) for each in (system, *also)]
+    tables = [
+        false_rows(Vocabulary(each), _named(vocabulary, each, literals), rows)
+        for each, rows in zip((system, *also), states, strict=True)
+    ]
+    false = np.concatenate(tables, axis=1)
+    clauses, looked = survivors(vocabulary, literals, false, size)
+    scanned = time.monotonic()
+    pool = Pool(vocabulary, literals, false, clauses, size)
+    houdini = Houdini(system, goal, pool)
+    is_proof = houdini.grow(deadline)
+    deadline = min(deadline, 3 * time.monotonic() - 2 * scanned + 20)
+    kept = _minimal(system, goal, vocabulary, [pool.orbits[each][0] for each in houdini.needed()], deadline) if is_proof else []
+    return Mined(
+        (*kept, Lemma("the-property", goal.says, "it is part of its own induction", _itself(goal))) if is_proof else (),
+        is_proof,
+        sum(int(each.shape[1]) for each in states),
+        len(literals),
+        looked,
+        len(clauses),
+        len(houdini.members),
+        scanned - started,
+        time.monotonic() - scanned,
+    )
+
+
+def _named(vocabulary: Vocabulary, other: System, literals: Sequence[Literal]) -> list[Literal]:
+    """The same literals over another system's slots, by name.
+
+    Errors: `InputError` where it lacks one.
+    """
+    numbers = {slot.name: number for number, slot in enumerate(other.slots)}
+    try:
+        moved = {number: numbers[slot.name] for number, slot in enumerate(vocabulary.system.slots)}
+    except KeyError as missing:
+        raise InputError(f"a configuration to mine in has no {missing}") from None
+    return [
+        Literal(moved[each.slot], each.relation, moved[each.other] if each.to_slot else each.other, each.to_slot)
+        for each in literals
+    ]
+
+
+def _minimal(system: System, goal: Property, vocabulary: Vocabulary, clauses: Sequence[Clause], deadline: float) -> list[Lemma]:
+    """As few of an inductive set's clauses as still prove the property, as lemmas; dropped one by one while there is time."""
+    itself = Lemma("the-property", goal.says, "", _itself(goal))
+    kept = [_lemma(vocabulary, clause, number) for number, clause in enumerate(clauses, start=1)]
+    before = 0
+    while len(kept) != before:
+        before = len(kept)
+        for each in kept[::-1]:
+            rest = [other for other in kept if other is not each]
+            if time.monotonic() < deadline and is_inductive(system, goal, [*rest, itself]):
+                kept = rest
+    return kept
+
+
+def is_inductive(system: System, goal: Property, lemmas: Sequence[Lemma]) -> bool:
+    """Whether lemmas, of which the property is one, are kept by every step."""
+    reading = Closed(system, lemmas, goal)
+    for task in reading.tasks():
+        solver = z3.SolverFor("QF_FD")
+        solver.add(*reading.premises(task))
+        refuted = [z3.And(reading.refutation(task, each)) for each in reading.goals(task)]
+        if solver.check(z3.Or(refuted)) != z3.unsat:
+            return False
+    return True
+
+
+def _itself(goal: Property) -> Any:
+    return lambda k, s: [goal.condition(k, s)]
+
+
+def _lemma(vocabulary: Vocabulary, clause: Clause, number: int) -> Lemma:
+    orbit = vocabulary.renamed(clause)
+
+    def conjuncts(k: Any, s: Any) -> list[Value]:
+        return [vocabulary.value(k, each, s._read) for each in orbit]
+
+    text = vocabulary.text(clause)
+    more = f", and with replicas renamed ({len(orbit)} clauses)" if len(orbit) > 1 else ""
+    return Lemma(f"mined-{number}", text + more, "holds in every reachable state of the mined configuration", conjuncts)
