@@ -287,6 +287,8 @@ class StoredTeam:
         self._remove_runs(level, [each.run for each in found if each.run])
         self.generations = generations
         self.levels.append(level)
+        if level.is_last:
+            self.store.discard_uncommitted(self.levels)
         self.total.add(counted)
         self.distinct += level.rows
         return self._report(level)

@@ -27,6 +27,7 @@ from model.system import System
 from specs.errors import InputError
 from specs.property import guarantees
 
+ROOT = Path(__file__).parent.parent
 EVERYWHERE = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"))
 """Even the narrowest level is done by Spark, in several tasks as soon as it has a hundred states."""
 
@@ -221,6 +222,39 @@ class TestJava:
         monkeypatch.setattr(spark_session.importlib.util, "find_spec", lambda name: None)
         with pytest.raises(InputError, match=r"needs pyspark, which is not installed; pip install 'neverlost\[spark\]'"):
             on_spark(classic("kip-320", 2, 1, 1, 1))
+
+
+def command(path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own, without an installed Java but what the path has."""
+    variables = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": path}
+    bounds = ["--set", "bounds.records=2", "--set", "bounds.max_leader_epoch=1"]
+    whole = [sys.executable, "-m", "reports.cli", "explore", "kip-320", *bounds, "--engine", "spark", *arguments]
+    return subprocess.run(whole, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path) -> None:
+    """Nothing of Spark's own is shown, but for the address of its page, which is asked for."""
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for each in Path(folder).glob("*"):
+            if not each.name.startswith("java") and not (tmp_path / each.name).exists():
+                (tmp_path / each.name).symlink_to(each)
+    conf = ["neverlost.driver.states=3000", "spark.ui.enabled=true", "spark.ui.port=0"]
+    ran = command(str(tmp_path), "--master", "local[2]", *[part for each in conf for part in ("--spark-conf", each)])
+    assert ran.returncode == 0, ran.stderr
+    assert "39,619 distinct states, 102,220 generated, depth 22" in ran.stdout
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("Spark UI at http://")
+
+
+@pytest.mark.slow
+def test_what_java_says_is_told_in_one_line() -> None:
+    conf = ["--spark-conf", "spark.driver.memory=tiny", "--spark-conf", "neverlost.driver.states=300"]
+    ran = command(os.environ["PATH"], "--master", "local[2]", *conf)
+    assert (ran.returncode, ran.stdout) == (64, "")
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("neverlost: cannot start Spark on 'local[2]': Error: Could not create the Java Virtual Machine")
+    assert line.endswith("; check --master and --spark-conf")
 
 
 ORACLES = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,20 @@ from checker import stored
 from checker.outcome import Outcome
 from checker.search import Limits, Options, explore
 from checker.store import PACKED, Level, Store, meta_of
+from checker.stored_tasks import (
+    Counted,
+    LevelTask,
+    Search,
+    Settled,
+    described,
+    expand,
+    results,
+    search_back,
+    settle,
+    settled,
+)
 from model.columns import pack_rows, unpack_row
-from model.system import System
+from model.system import System, Words
 from specs.errors import InputError
 from specs.property import guarantees
 
@@ -112,6 +125,68 @@ def test_engines_go_on_from_each_other_s_levels(tmp_path: Path, name: str, first
     assert cut.counts.left > 0
     resumed = engines[1](system, guarantees(system.model), replace(options, resume=True))
     assert essence(resumed) == in_memory(system, keep_going=True)
+
+
+class EveryTaskTwice:
+    """What a cluster with retries and speculation does: each task runs twice, and the first result is lost."""
+
+    parallelism = 3
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.levels: list[int] = []
+
+    def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
+        text = described(self.search, task)
+        blocks = [block for number in range(len(task.slices)) for block in self._second(expand, text, [number])]
+        rows = [
+            row
+            for owner in range(task.parts)
+            for row in self._second(settle, text, [(to, block) for to, block in blocks if to == owner])
+        ]
+        self.levels.append(task.parts)
+        found, counted = results(map(bytes, rows))
+        return [settled(body) for body in found], counted
+
+    def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
+        text = described(self.search, task, targets=targets)
+        found, _ = results(row for n in range(len(task.slices)) for row in self._second(search_back, text, [n]))
+        best: dict[Words, tuple[Words, int]] = {}
+        for target, words, step in (each for body in found for each in body):
+            before = (tuple(words), step)
+            best[tuple(target)] = min(before, best.get(tuple(target), before))
+        return best
+
+    def _second(self, task: Any, text: str, given: list[Any]) -> list[Any]:
+        list(task(text, given))
+        return list(task(text, given))
+
+    def news(self) -> list[str]:
+        return []
+
+    def prepare(self) -> None:
+        """Nothing to start."""
+
+    cancel = close = prepare
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_tasks_that_run_twice_count_once(tmp_path: Path, name: str) -> None:
+    system = SYSTEMS[name]()
+    hired: list[EveryTaskTwice] = []
+
+    def hire(search: Search) -> EveryTaskTwice:
+        hired.append(EveryTaskTwice(search))
+        return hired[-1]
+
+    conf = (("neverlost.driver.states", "20"), ("neverlost.task.least", "30"), ("neverlost.task.candidates", "2000"))
+    options = Options(state_dir=tmp_path / "s", keep_going=True, spark_conf=conf)
+    found = stored.explore(system, guarantees(system.model), options, None, hire)
+    assert essence(found) == in_memory(system, keep_going=True)
+    assert max(hired[0].levels) >= 4
+    store = Store.attach(tmp_path / "s")
+    named = {file.name for level in store.levels() for file in level.files}
+    assert {name for name in store.files.names() if name.endswith(".states")} == named
 
 
 def committed(place: Path, depth: int = 9) -> tuple[System, list[Level]]:
