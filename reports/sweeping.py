@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from rich.text import Text
 from checker.digest import model_digest
 from checker.outcome import Verdict
 from checker.sweep import Sweep
+from reports.boundary import Boundary
 from reports.configuration import read_text
 from reports.files import write_text
 from reports.itf import to_itf
@@ -61,8 +63,15 @@ def document(
     worst = next(each for each in (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.HOLDS) if each in verdicts)
     how = Counter(each.how for decisions in sweep.decisions for each in decisions)
     models = {model.name: model_digest(model) for model, _ in sweep.cells}
+    cells = [cell_document(matrix, sweep, number, traces or {}) for number in range(len(sweep.cells))]
+    places = range(len(sweep.decisions[0]))
+    boundaries = [Boundary(matrix, sweep, place) for place in places]
+    for boundary in boundaries:
+        _add_siblings(boundary, cells)
+    asked = hashlib.sha256(json.dumps(sorted(each["id"] for each in cells)).encode()).hexdigest()[:16]
     return {
         "schema": SCHEMA,
+        "id": f"nl-{asked}",
         "matrix": {"name": matrix.name, "says": matrix.says, "varying": list(matrix.varying)},
         "engine": engine,
         "identity": "exact",
@@ -89,8 +98,19 @@ def document(
         "peak_memory_bytes": max((each.peak_memory_bytes for each in sweep.searches), default=0),
         "version": version(),
         "model_digests": models,
-        "cells": [cell_document(matrix, sweep, number, traces or {}) for number in range(len(sweep.cells))],
+        "boundary": [each.document() for each in boundaries],
+        "cells": cells,
     }
+
+
+def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
+    """The nearest safe cell of each violated one."""
+    for number, cell in enumerate(cells):
+        entry = cell["properties"][boundary.place]
+        sibling = boundary.sibling(number) if entry["verdict"] == "violated" else None
+        if sibling is not None:
+            other = cells[sibling["cell"]]
+            entry["sibling"] = {"id": other["id"], "cell": other["cell"], **{k: v for k, v in sibling.items() if k != "cell"}}
 
 
 def save_traces(sweep: Sweep, directory: str) -> dict[tuple[int, str], str]:
@@ -190,6 +210,25 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
     out.print(Text(f"verdicts: {how}; {len(searches)} searches, {distinct:,} distinct {kind}, {found['seconds']:.1f} s", "dim"))
     for reason in dict.fromkeys(each["reason"] for each in searches if each["reason"]):
         out.print(Text(f"inconclusive: {reason}", "bold yellow"))
+
+
+def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> None:
+    """The rule, its exceptions, and what each setting survives."""
+    for each in found["boundary"]:
+        rule = each["rule"]
+        proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
+        smallest = "" if rule["smallest"] else "; a smaller one may exist"
+        out.print(Text.assemble((each["property"], "bold"), " is violated iff ", (rule["violated_iff"], "bold red")))
+        out.print(Text(f"  ({proof}{smallest}; {rule['cells']} cells)", "dim"))
+        for exception in each["exceptions"][:most]:
+            line = f"  not safer: {exception['key']}: violated with {exception['violated']}; holds with {exception['holds']}"
+            out.print(Text(line, "yellow"))
+        if len(each["exceptions"]) > most:
+            out.print(Text(f"  ... and {len(each['exceptions']) - most} more exceptions", "dim"))
+        for cell in each["maximal_safe"][:most]:
+            out.print(Text(f"  loosest safe: {cell}", "green"))
+        if len(each["maximal_safe"]) > most:
+            out.print(Text(f"  ... and {len(each['maximal_safe']) - most} more", "dim"))
 
 
 def show_changes(out: Console, changed: list[dict[str, Any]]) -> None:

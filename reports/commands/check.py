@@ -47,7 +47,7 @@ def check(
     ] = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from reports import result, run
+    from reports import bundle, result, run
 
     request = run.Request(
         engine,
@@ -74,7 +74,10 @@ def check(
     every = _chosen(config, settings or [], files, kafka_version)
     outcomes = [_decided(chosen, properties, request) for chosen in every]
     documents = [_saved(outcome, request, number, len(every)) for number, outcome in enumerate(outcomes)]
-    run.deliver(_document(every, outcomes, documents), request)
+    document = _document(every, outcomes, documents)
+    run.deliver(document, request)
+    if out is not None:
+        bundle.seal(out, document, [(each.model, each.configuration) for each in every])
     if json != "-":
         _show(every, outcomes)
     return result.exit_status([each.verdict for each in outcomes])

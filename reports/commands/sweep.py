@@ -43,7 +43,7 @@ def sweep(
     """Run the command; returns the exit status."""
     from checker.sweep import Sweeper
     from model.system import bind
-    from reports import configuration, result, run, sweeping, terminal
+    from reports import bundle, configuration, result, run, sweeping, terminal
     from reports.matrix import read_matrix
     from specs.errors import InputError
 
@@ -78,9 +78,12 @@ def sweep(
     if expected is not None:
         document["changes"] = changed
     run.deliver(document, request)
+    if out is not None:
+        bundle.seal(out, document, swept.cells)
     if json != "-":
         console = terminal.console()
         sweeping.show(console, document)
+        sweeping.show_boundary(console, document)
         if expected is not None:
             sweeping.show_changes(console, changed)
     if changed:

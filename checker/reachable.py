@@ -1,0 +1,83 @@
+"""A reachability certificate: every reachable state, and a verifier that trusts nothing that wrote it.
+
+The verifier shares no code with the engines: it walks from the initial states with the ints interpreter, one state at a time,
+and demands that what it meets is exactly the listed set and that the property holds everywhere in it.  A state that was
+removed, added or changed is refused by name.
+"""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from model import ints
+from model.system import State, System
+from specs.errors import InputError
+from specs.property import Property
+
+MAGIC = b"neverlost.reachable/1\n"
+LARGEST = 4 * 1024**3
+
+
+def write(path: Path, words: int, states: Iterable[Sequence[int]]) -> int:
+    """Write packed states, sorted, as fixed-width numbers under LZMA; how many there were."""
+    ordered = sorted(tuple(map(int, each)) for each in states)
+    body = b"".join(word.to_bytes(8, "big") for each in ordered for word in each)
+    head = MAGIC + f"{words} {len(ordered)}\n".encode()
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_bytes(head + lzma.compress(body, preset=6))
+    temporary.replace(path)
+    return len(ordered)
+
+
+def read(path: Path, system: System) -> set[State]:
+    """The listed states.
+
+    Errors: `InputError` for a file that is no certificate, is cut short, or lists states of another shape.
+    """
+    try:
+        whole = path.read_bytes()
+        if not whole.startswith(MAGIC):
+            raise ValueError("it does not start as a certificate does")
+        end = whole.index(b"\n", len(MAGIC))
+        words, count = map(int, whole[len(MAGIC) : end].split())
+        body = lzma.LZMADecompressor().decompress(whole[end + 1 :], LARGEST)
+        if words != system.words or len(body) != 8 * words * count:
+            raise ValueError(f"{len(body)} bytes for {count} states of {words} words")
+        numbers = [int.from_bytes(body[at : at + 8], "big") for at in range(0, len(body), 8)]
+        rows = [tuple(numbers[at : at + words]) for at in range(0, len(numbers), words)]
+        if any(one >= other for one, other in zip(rows, rows[1:], strict=False)):
+            raise ValueError("its states are not in order")
+        return {system.unpack(row) for row in rows}
+    except (OSError, ValueError, lzma.LZMAError, EOFError) as problem:
+        raise InputError(f"{str(path)!r} is not a reachability certificate: {problem}") from None
+
+
+def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
+    """Walk the listed set; how many states were confirmed.
+
+    Errors: `InputError` with the state that is missing, that nothing reaches, or in which a property fails.
+    """
+    listed = read(path, system)
+    starts = {state for _, state in system.initial_states()}
+    missing = starts - listed
+    if missing:
+        raise InputError(f"{str(path)!r} lacks an initial state: {min(missing)}")
+    seen, waiting = set(starts), sorted(starts)
+    while waiting:
+        state = waiting.pop()
+        for each in properties:
+            if not ints.evaluate(system, state, each.condition):
+                raise InputError(f"{str(path)!r}: {each.name} does not hold in state {state}")
+        for step in system.steps:
+            after = ints.take(system, state, step)
+            if after is None or after in seen:
+                continue
+            if after not in listed:
+                raise InputError(f"{str(path)!r} is not closed: {step.label} leads from {state} to {after}, which is not listed")
+            seen.add(after)
+            waiting.append(after)
+    if len(seen) != len(listed):
+        raise InputError(f"{str(path)!r} lists {len(listed) - len(seen)} unreachable states, the first is {min(listed - seen)}")
+    return len(seen)

@@ -1,0 +1,211 @@
+"""Where safe ends in a matrix: the cells at the edge, the rule, what each setting survives, and the nearest safe cell."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from checker.outcome import Trace, Verdict
+from checker.rule import Rule, smallest_rule
+from checker.sweep import Sweep
+from model import ints
+from model.mechanisms import parsed
+from reports.itf import describe
+from reports.matrix import Matrix
+from specs.keys import shown
+
+SAFER: dict[str, Sequence[Any]] = {
+    "acks": ("0", "1", "min.insync.replicas", "all"),
+    "unclean.leader.election.enable": (True, False),
+    "eligible.leader.replicas": (False, True),
+    "model": ("truncate-to-hw", "kip-101", "kip-279", "kip-320-first-try", "kip-320", "kraft", "kraft-elr"),
+    "flush.messages": ("default", "1"),
+    "enable.idempotence": (False, True),
+}
+"""Values from the riskier to the safer, as people expect; where a matrix says otherwise, it is an exception worth a line."""
+
+UPWARD = ("replication.factor", "min.insync.replicas")
+NOT_SETTINGS = ("faults.", "bounds.")
+
+
+def rank(key: str, value: Any) -> Any:
+    """A number that grows with the safety that people expect of a value; None where there is no such order."""
+    if key == "kafka.version":
+        return parsed(str(value))
+    if key in UPWARD:
+        return value
+    if key.startswith(NOT_SETTINGS):
+        return -value if isinstance(value, int) else None
+    return SAFER[key].index(value) if key in SAFER and value in SAFER[key] else None
+
+
+def is_setting(key: str) -> bool:
+    """Whether an operator chooses it; faults and bounds come from outside."""
+    return not key.startswith(NOT_SETTINGS)
+
+
+def words(values: Mapping[str, Any]) -> str:
+    """Keys with values in one line."""
+    return " ".join(f"{key}={str(value).lower() if isinstance(value, bool) else shown(value)}" for key, value in values.items())
+
+
+class Boundary:
+    """One property's verdicts over a matrix, looked at together."""
+
+    def __init__(self, matrix: Matrix, sweep: Sweep, place: int) -> None:
+        self.matrix, self.sweep, self.place = matrix, sweep, place
+        self.rows = [{key: each.coordinates.get(key) for key in matrix.varying} for each in matrix.cells]
+        self.verdicts = [decisions[place].verdict for decisions in sweep.decisions]
+        self.numbers = {tuple(row.values()): number for number, row in enumerate(self.rows)}
+        self.orders = {key: self._order(key) for key in matrix.varying}
+
+    def _order(self, key: str) -> list[Any]:
+        """The values of a key from riskier to safer; empty where nothing is expected."""
+        values = list(dict.fromkeys(row[key] for row in self.rows))
+        if any(rank(key, value) is None for value in values):
+            return []
+        return sorted(values, key=lambda value: rank(key, value))
+
+    def neighbours(self, number: int, direction: int) -> dict[str, int]:
+        """The cells one step safer (+1) or riskier (-1), by the key that differs."""
+        found = {}
+        for key, order in self.orders.items():
+            if not order:
+                continue
+            place = order.index(self.rows[number][key]) + direction
+            while 0 <= place < len(order):
+                other = self.numbers.get(tuple((self.rows[number] | {key: order[place]}).values()))
+                if other is not None:
+                    found[key] = other
+                    break
+                place += direction
+        return found
+
+    def edge(self, verdict: Verdict, direction: int, opposite: Verdict) -> list[int]:
+        """Cells with a verdict whose neighbours in a direction all have the opposite one."""
+        found = []
+        for number, each in enumerate(self.verdicts):
+            if each is verdict:
+                around = {key: other for key, other in self.neighbours(number, direction).items() if is_setting(key)}
+                if around and all(self.verdicts[other] is opposite for other in around.values()):
+                    found.append(number)
+        return found
+
+    def exceptions(self) -> list[dict[str, str]]:
+        """Settings that are expected to be safer and are not: a violated cell beside a riskier one that holds."""
+        found = []
+        for number, verdict in enumerate(self.verdicts):
+            if verdict is not Verdict.VIOLATED:
+                continue
+            for key, other in self.neighbours(number, -1).items():
+                if self.verdicts[other] is Verdict.HOLDS:
+                    found.append({"key": key, "violated": words(self.rows[number]), "holds": words(self.rows[other])})
+        return found
+
+    def rule(self) -> tuple[Rule, int]:
+        """The smallest rule for `violated`, over the decided cells; how many cells those are."""
+        decided = [number for number, each in enumerate(self.verdicts) if each is not Verdict.INCONCLUSIVE]
+        rows = [self.rows[number] for number in decided]
+        if not rows or not rows[0]:
+            rows = [{"cell": number} for number in decided]
+        return smallest_rule(rows, [self.verdicts[number] is Verdict.VIOLATED for number in decided]), len(decided)
+
+    def tolerance(self) -> list[dict[str, Any]]:
+        """For each choice of the settings and each fault whose budget varies: the most of it that is survived."""
+        budgets = [key for key in self.matrix.varying if key.startswith("faults.")]
+        found = []
+        for key in budgets:
+            lines: dict[tuple[Any, ...], list[tuple[int, int]]] = defaultdict(list)
+            for number, row in enumerate(self.rows):
+                rest = tuple((name, value) for name, value in row.items() if name != key)
+                lines[rest].append((row[key], number))
+            for rest, points in lines.items():
+                found.append(self._survived(key, dict(rest), sorted(points)))
+        return found
+
+    def _survived(self, key: str, setting: dict[str, Any], points: list[tuple[int, int]]) -> dict[str, Any]:
+        survived, lost_at = None, None
+        for budget, number in points:
+            if self.verdicts[number] is not Verdict.HOLDS:
+                lost_at = budget if self.verdicts[number] is Verdict.VIOLATED else None
+                break
+            survived = budget
+        fault = key.removeprefix("faults.").replace("_", " ")
+        if survived is None:
+            says = f"violated at {lost_at} {fault}" if lost_at is not None else "undecided"
+        else:
+            says = f"survives any {survived} {fault}" + ("" if lost_at is None else f"; violated at {lost_at}")
+        return {"setting": setting, "fault": key, "survives": survived, "violated_at": lost_at, "says": says}
+
+    def sibling(self, number: int) -> dict[str, Any] | None:
+        """The nearest cell that holds under the same faults and bounds, and where the two runs part."""
+        row = self.rows[number]
+        fixed = [key for key in row if not is_setting(key)]
+        nearest: tuple[int, float, int] | None = None
+        for other, each in enumerate(self.verdicts):
+            if each is not Verdict.HOLDS or any(self.rows[other][key] != row[key] for key in fixed):
+                continue
+            changed = [key for key in row if self.rows[other][key] != row[key]]
+            far = sum(self._distance(key, row[key], self.rows[other][key]) for key in changed)
+            nearest = min(nearest or (len(changed), far, other), (len(changed), far, other))
+        if nearest is None:
+            return None
+        other = nearest[2]
+        changed = [key for key in row if self.rows[other][key] != row[key]]
+        trace = self.sweep.decisions[number][self.place].trace
+        return {
+            "cell": other,
+            "changed": {key: [shown(row[key]), shown(self.rows[other][key])] for key in changed},
+            "parts": None if trace is None else self._parting(number, other, trace),
+        }
+
+    def _distance(self, key: str, one: Any, other: Any) -> float:
+        order = self.orders[key]
+        return abs(order.index(one) - order.index(other)) if order else 0.5
+
+    def _parting(self, number: int, other: int, trace: Trace) -> dict[str, Any]:
+        """The first step of the counterexample that the safe cell refuses, or takes elsewhere."""
+        system, safe = self.sweep.systems[number], self.sweep.systems[other]
+        numbers = {step.label: place for place, step in enumerate(safe.steps)}
+        starts = [state for _, state in safe.initial_states()]
+        if safe.sizes.get("replica") != system.sizes.get("replica"):
+            return {"step": 0, "why": "it has another number of replicas"}
+        best: dict[str, Any] = {"step": 0, "why": "it starts elsewhere"}
+        for start in starts:
+            state = start
+            for place, taken in enumerate(trace.steps, start=1):
+                label = system.steps[taken].label
+                if label not in numbers:
+                    why = {"step": place, "why": f"there is no such step there: {describe(system, system.steps[taken])}"}
+                    break
+                step = safe.steps[numbers[label]]
+                after = ints.take(safe, state, step)
+                if after is None:
+                    refused = ", ".join(ints.refusals(safe, state, step))
+                    why = {"step": place, "why": f"refused there ({refused}): {describe(system, system.steps[taken])}"}
+                    break
+                state = after
+            else:
+                why = {"step": len(trace.steps), "why": "the same steps leave nothing lost there"}
+            best = max(best, why, key=lambda each: each["step"])
+        return best
+
+    def document(self) -> dict[str, Any]:
+        """Everything above, for the result document."""
+        rule, decided = self.rule()
+        name = self.sweep.decisions[0][self.place].property.name
+        return {
+            "property": name,
+            "rule": {
+                "violated_iff": str(rule),
+                "atoms": rule.size,
+                "cells": decided,
+                "smallest": rule.smallest,
+                "proved": rule.proved,
+            },
+            "minimal_unsafe": [words(self.rows[n]) for n in self.edge(Verdict.VIOLATED, 1, Verdict.HOLDS)],
+            "maximal_safe": [words(self.rows[n]) for n in self.edge(Verdict.HOLDS, -1, Verdict.VIOLATED)],
+            "exceptions": self.exceptions(),
+            "fault_tolerance": self.tolerance(),
+        }

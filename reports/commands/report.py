@@ -1,0 +1,25 @@
+"""`neverlost report`: Markdown and a self-contained HTML page from a directory of results."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report", help="Render report.md and a self-contained report.html from an --out directory.")(report)
+
+
+def report(
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE|SWEEP_DIR", help="the --out directory of check or sweep")],
+    out: Annotated[str | None, typer.Option("--out", metavar="DIR", help="where to write (default: into the directory)")] = None,
+) -> int:
+    """Run the command."""
+    from reports.bundle import rendered
+    from reports.terminal import console
+
+    for path in rendered(bundle, out):
+        console().print(f"wrote {path}")
+    return 0
