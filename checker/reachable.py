@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import lzma
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from model import ints
@@ -42,12 +43,15 @@ def read(path: Path, system: System) -> set[State]:
             raise ValueError("it does not start as a certificate does")
         end = whole.index(b"\n", len(MAGIC))
         words, count = map(int, whole[len(MAGIC) : end].split())
-        body = lzma.LZMADecompressor().decompress(whole[end + 1 :], LARGEST)
+        decompressor = lzma.LZMADecompressor()
+        body = decompressor.decompress(whole[end + 1 :], LARGEST)
+        if not decompressor.eof or decompressor.unused_data:
+            raise ValueError("it is cut short, or something follows it")
         if words != system.words or len(body) != 8 * words * count:
             raise ValueError(f"{len(body)} bytes for {count} states of {words} words")
         numbers = [int.from_bytes(body[at : at + 8], "big") for at in range(0, len(body), 8)]
         rows = [tuple(numbers[at : at + words]) for at in range(0, len(numbers), words)]
-        if any(one >= other for one, other in zip(rows, rows[1:], strict=False)):
+        if any(one >= other for one, other in pairwise(rows)):
             raise ValueError("its states are not in order")
         return {system.unpack(row) for row in rows}
     except (OSError, ValueError, lzma.LZMAError, EOFError) as problem:
@@ -75,7 +79,9 @@ def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
             if after is None or after in seen:
                 continue
             if after not in listed:
-                raise InputError(f"{str(path)!r} is not closed: {step.label} leads from {state} to {after}, which is not listed")
+                raise InputError(
+                    f"{str(path)!r} is not closed: {step.label} leads from {state} to {after}, which is not listed"
+                )
             seen.add(after)
             waiting.append(after)
     if len(seen) != len(listed):

@@ -11,20 +11,26 @@ import os
 import platform
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from checker import reachable
 from checker.digest import model_digest
+from checker.outcome import Outcome, Verdict
 from checker.search import Options, explore
+from checker.store import Store
 from model.kernel import Configuration, Model
 from model.system import System, bind
-from reports.configuration import Chosen, choose, read_text, read_toml
+from reports.configuration import PREFIXED, Chosen, choose, read_text, read_toml
 from reports.files import as_json, write_text
 from reports.itf import read_itf
 from reports.result import question_id, version
+from reports.run import Request
 from specs.errors import InputError
 from specs.keys import KEYS, shown
 from specs.property import Property, properties
@@ -43,7 +49,7 @@ def configuration_toml(model: Model, configuration: Configuration) -> str:
     tables: dict[str, list[str]] = {}
     for name, value in configuration.items():
         table = KEYS[name].table if name in KEYS else "mechanism"
-        short = name.removeprefix(f"{table}.")
+        short = name.removeprefix(f"{table}.") if table in PREFIXED else name
         tables.setdefault(table, []).append(f"{short} = {json.dumps(shown(value))}")
     parts = [f"model = {json.dumps(model.name)}"]
     parts += [f"\n[{table}]\n" + "\n".join(lines) for table, lines in tables.items()]
@@ -101,7 +107,34 @@ def seal(directory: str, document: Mapping[str, Any], configurations: Sequence[t
     write_text(folder / MANIFEST, as_json(manifest))
 
 
-def verify(directory: str, full: bool = False, tell: Any = None) -> list[str]:
+@contextmanager
+def certified(request: Request, wanted: bool, total: int) -> Iterator[tuple[Request, Callable[[Outcome], None]]]:
+    """The request with a place for its levels, and what writes them out as a certificate if everything holds.
+
+    Errors: `InputError` where a certificate makes no sense.
+    """
+    if not wanted:
+        yield request, lambda outcome: None
+        return
+    if request.out is None:
+        raise InputError("--certificate needs --out DIR: the reachable states become a file of the bundle")
+    if request.symmetry or total > 1:
+        raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
+    with TemporaryDirectory(prefix="neverlost-levels-") as temporary:
+        place = request.state_dir or str(Path(temporary, "levels"))
+
+        def certify(outcome: Outcome) -> None:
+            if outcome.verdict is not Verdict.HOLDS:
+                return
+            store = Store.attach(place)
+            packed = [store.packed(file) for level in store.levels() for file in level.files]
+            rows = (row for states in packed for row in states.T.tolist())
+            reachable.write(Path(str(request.out), CERTIFICATE), outcome.system.words, rows)
+
+        yield replace(request, state_dir=place), certify
+
+
+def verify(directory: str, full: bool = False) -> list[str]:
     """What was confirmed, a sentence each.
 
     Errors: `InputError` naming every file that was altered, removed or added; what a trace, a count, a configuration or an
@@ -113,7 +146,7 @@ def verify(directory: str, full: bool = False, tell: Any = None) -> list[str]:
     confirmed = [_digests(folder, _parsed(folder / MANIFEST))]
     document = _parsed(folder / "result.json")
     try:
-        cells = document["cells"] if "cells" in document else [document]
+        cells = document.get("cells", [document])
         chosen = [_question(each, document) for each in cells]
     except (KeyError, TypeError, AttributeError) as problem:
         raise InputError(f"result.json of {directory!r} is not a result of ours: {type(problem).__name__} {problem}") from None
@@ -198,16 +231,16 @@ def _certificate(folder: Path, chosen: Sequence[Chosen], cells: Sequence[Mapping
     stated = cells[0]["states"]["distinct"]
     if count != stated:
         raise InputError(f"{CERTIFICATE} lists {count} states, result.json says {stated}")
-    return [f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"]
+    return [
+        f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
+    ]
 
 
 def _system(chosen: Chosen) -> System:
     return bind(chosen.model, chosen.configuration)
 
 
-def _counts(
-    document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], chosen: Sequence[Chosen], full: bool
-) -> str:
+def _counts(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], chosen: Sequence[Chosen], full: bool) -> str:
     """Explore again what is small, or everything."""
     again = 0
     left = 0

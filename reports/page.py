@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from model.catalogue import models
 from reports.files import write_text
 from reports.itf import read_itf
 from reports.timeline import Frame, Timeline, isr_text, missing, timeline
@@ -73,10 +74,12 @@ def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scope(cell: Mapping[str, Any]) -> str:
-    """A configuration with its bounds in a few words: what is off, empty or nought goes without saying."""
+    """A configuration with its bounds in a few words: what is usual, empty or nought goes without saying."""
     parts = []
+    defaults = models()[cell["model"]].defaults
     for name, value in {**cell["config"], **cell["bounds"]}.items():
-        is_quiet = (name.startswith(MECHANISM) and value) or (name.startswith("faults.") and not value) or value == ""
+        is_usual = name.startswith(MECHANISM) and value == defaults.get(name)
+        is_quiet = is_usual or (name.startswith("faults.") and not value) or value == ""
         if not is_quiet:
             parts.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
     return f"{cell['model']} with " + ", ".join(parts)

@@ -45,6 +45,9 @@ def check(
     kafka_version: Annotated[
         str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")
     ] = None,
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="with --out: add the reachable states, for verify to walk through")
+    ] = False,
 ) -> int:
     """Run the command; returns the exit status."""
     from reports import bundle, result, run
@@ -72,7 +75,9 @@ def check(
         "consumer_properties": consumer_properties,
     }
     every = _chosen(config, settings or [], files, kafka_version)
-    outcomes = [_decided(chosen, properties, request) for chosen in every]
+    with bundle.certified(request, certificate, len(every)) as (keeping, certify):
+        outcomes = [_decided(chosen, properties, keeping) for chosen in every]
+        certify(outcomes[0])
     documents = [_saved(outcome, request, number, len(every)) for number, outcome in enumerate(outcomes)]
     document = _document(every, outcomes, documents)
     run.deliver(document, request)

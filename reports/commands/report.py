@@ -14,7 +14,9 @@ def register(app: typer.Typer) -> None:
 
 def report(
     bundle: Annotated[str, typer.Argument(metavar="BUNDLE|SWEEP_DIR", help="the --out directory of check or sweep")],
-    out: Annotated[str | None, typer.Option("--out", metavar="DIR", help="where to write (default: into the directory)")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR", help="where to write (default: into the directory)")
+    ] = None,
 ) -> int:
     """Run the command."""
     from reports.bundle import rendered
