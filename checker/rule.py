@@ -22,6 +22,20 @@ MOST_COMBINATIONS = 400_000
 PATIENCE_MS = 15_000
 
 
+class Place(int):
+    """A value that is not a number, by its place in an order; it is written as its label."""
+
+    label: str
+
+    def __new__(cls, place: int, label: str) -> Place:
+        made = super().__new__(cls, place)
+        made.label = label
+        return made
+
+    def __str__(self) -> str:
+        return self.label
+
+
 @dataclass(frozen=True)
 class Atom:
     """A comparison of a key with a value, or with another key where `other` is set."""
@@ -80,7 +94,8 @@ def atoms(rows: Sequence[Row]) -> list[Atom]:
         if len(values) < 2:
             continue
         if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-            numbers.append(key)
+            if not isinstance(values[0], Place):
+                numbers.append(key)
             found += [Atom(key, ">=", value) for value in values[1:]] + [Atom(key, "<=", value) for value in values[:-1]]
         else:
             found += [Atom(key, "=", value) for value in values]
@@ -131,12 +146,12 @@ def _covers(terms: Sequence[tuple[int, tuple[int, ...]]], marked: int) -> bool:
     return covered == marked
 
 
-def _chosen(terms: Sequence[tuple[int, tuple[int, ...]]], marked: int, count: int) -> tuple[list[int], bool]:
+def _chosen(terms: Sequence[tuple[int, tuple[Atom, ...]]], marked: int, count: int) -> tuple[list[int], bool]:
     """Terms that together cover the marked cells with the fewest atoms, and whether that is certain."""
     chosen: list[int] = []
     left = marked
     while left:
-        best = max(range(len(terms)), key=lambda n: ((terms[n][0] & left).bit_count() / (len(terms[n][1]) + 1), -n))
+        best = max(range(len(terms)), key=lambda n: ((terms[n][0] & left).bit_count() / _cost(terms[n][1]), -n))
         chosen.append(best)
         left &= ~terms[best][0]
     solver = z3.Optimize()
@@ -148,12 +163,17 @@ def _chosen(terms: Sequence[tuple[int, tuple[int, ...]]], marked: int, count: in
             needed.add(tuple(number for number, (cells, _) in enumerate(terms) if cells >> cell & 1))
     for each in needed:
         solver.add(z3.Or([picks[number] for number in each]))
-    cost = z3.Sum([z3.If(pick, len(terms[number][1]) + 1, 0) for number, pick in enumerate(picks)])
+    cost = z3.Sum([z3.If(pick, _cost(terms[number][1]), 0) for number, pick in enumerate(picks)])
     solver.minimize(cost)
     if solver.check() != z3.sat:
         return chosen, False
     model = solver.model()
     return [number for number, pick in enumerate(picks) if z3.is_true(model.eval(pick))], True
+
+
+def _cost(atoms_: Sequence[Atom]) -> int:
+    """A term's price: each atom, a little more where it compares two keys, and the term itself."""
+    return 3 + sum(4 if atom.other else 3 for atom in atoms_)
 
 
 def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> Rule:
@@ -176,8 +196,7 @@ def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> Rule:
         for number, row in enumerate(rows):
             if marked >> number & 1 and not covered >> number & 1:
                 written.append((1 << number, tuple(Atom(key, "=", value) for key, value in row.items())))
-    indexed = [(cells, tuple(range(len(term)))) for cells, term in written]
-    chosen, certain = _chosen(indexed, marked, len(rows))
+    chosen, certain = _chosen(written, marked, len(rows))
     terms = tuple(written[number][1] for number in sorted(chosen))
     return Rule(terms, certain and is_complete, prove(terms, rows, marks))
 
@@ -189,7 +208,7 @@ def prove(terms: Sequence[Sequence[Atom]], rows: Sequence[Row], marks: Sequence[
 
     def term_of(key: str, value: Any) -> int:
         is_number = isinstance(value, int) and not isinstance(value, bool)
-        return value if is_number else codes[key].get(value, -1)
+        return int(value) if is_number else codes[key].get(value, -1)
 
     def atom_of(atom: Atom) -> Any:
         left = variables[atom.key]

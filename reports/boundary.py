@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checker.outcome import Trace, Verdict
-from checker.rule import Rule, smallest_rule
+from checker.rule import Place, Rule, smallest_rule
 from checker.sweep import Sweep
 from model import ints
 from model.mechanisms import parsed
@@ -106,10 +106,14 @@ class Boundary:
     def rule(self) -> tuple[Rule, int]:
         """The smallest rule for `violated`, over the decided cells; how many cells those are."""
         decided = [number for number, each in enumerate(self.verdicts) if each is not Verdict.INCONCLUSIVE]
-        rows = [self.rows[number] for number in decided]
+        rows = [{key: self._placed(key, value) for key, value in self.rows[number].items()} for number in decided]
         if not rows or not rows[0]:
             rows = [{"cell": number} for number in decided]
         return smallest_rule(rows, [self.verdicts[number] is Verdict.VIOLATED for number in decided]), len(decided)
+
+    def _placed(self, key: str, value: Any) -> Any:
+        """Versions have an order."""
+        return Place(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
 
     def tolerance(self) -> list[dict[str, Any]]:
         """For each choice of the settings and each fault whose budget varies: the most of it that is survived."""
