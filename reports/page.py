@@ -94,7 +94,8 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
     stamp = f"neverlost {document.get('version', '')}, {cell.get('id')}"
     if entry["verdict"] == "violated":
         faults = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in entry["faults"].items()) or "no fault"
-        return f"{entry['name']} is violated in {entry['steps']} step{'s' if entry['steps'] != 1 else ''} with {faults}: {where}. [{stamp}]"
+        steps = "1 step" if entry["steps"] == 1 else f"{entry['steps']} steps"
+        return f"{entry['name']} is violated in {steps} with {faults}: {where}. [{stamp}]"
     if entry["verdict"] == "holds":
         return f"{entry['name']} holds in every reachable state{counted}: {where}. [{stamp}]"
     reason = document.get("reason") or "the search was cut short"
