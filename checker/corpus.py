@@ -16,11 +16,21 @@ from specs.property import Property
 
 
 @dataclass(frozen=True)
+class Means:
+    """Where questions are decided; see `checker.search.Options`."""
+
+    engine: str = "memory"
+    spark_master: str | None = None
+    spark_conf: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Question:
     """A system and the properties that it must keep; the search stops at the first violation."""
 
     system: System
     properties: tuple[Property, ...]
+    means: Means = Means()
 
 
 @dataclass(frozen=True)
@@ -64,10 +74,11 @@ def options_for(system: System, seconds: float | None, keep_going: bool = False)
 def answered(question: Question, seconds: float | None = None) -> Answer:
     """Decide one question in this process."""
     system = question.system
-    options = options_for(system, seconds)
+    means = question.means
+    options = replace(options_for(system, seconds), spark_master=means.spark_master, spark_conf=means.spark_conf)
     started = time.monotonic()
     try:
-        outcome = explore(system, question.properties, options)
+        outcome = explore(system, question.properties, options, engine=means.engine)
     except ModelError as problem:
         spent = time.monotonic() - started
         return Answer(Verdict.INCONCLUSIVE, seconds=spent, problem=str(problem), leaves_bounds=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 
-from checker.corpus import Answer, Question, answers, finding_of
+from checker.corpus import Answer, Means, Question, answers, finding_of
 from checker.outcome import Verdict
 from model.system import bind
 from reports import configuration
@@ -20,6 +20,8 @@ from reports.run import require_fields
 from specs.case import Case
 from specs.keys import shown
 from specs.property import properties
+
+MEMORY = Means()
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,10 @@ def judge(
     seconds: float | None = None,
     seconds_each: float | None = None,
     tell: Callable[[Judged], None] = lambda judged: None,
+    means: Means = MEMORY,
 ) -> dict[str, Judged]:
     """Every case with its answer; equal questions are asked once.  `tell` hears of each as it is decided."""
-    questions = {name: question_of(case) for name, case in cases.items()}
+    questions = {name: replace(question_of(case), means=means) for name, case in cases.items()}
     groups: dict[tuple[Any, ...], list[str]] = {}
     for name, question in questions.items():
         groups.setdefault(_key(question), []).append(name)

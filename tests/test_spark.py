@@ -248,6 +248,21 @@ def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_scenario_is_judged_the_same() -> None:
+    def judged(*arguments: str) -> dict[str, Any]:
+        whole = [sys.executable, "-m", "reports.cli", "scenarios", "last-replica-standing", "--workers", "1", "--json", "-"]
+        ran = subprocess.run([*whole, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+        found: dict[str, Any] = json.loads(
+            ran.stdout, object_hook=lambda each: {k: v for k, v in each.items() if k != "seconds"}
+        )
+        return found
+
+    conf = ["--spark-conf", "neverlost.driver.states=300", "--master", "local[2]"]
+    assert judged("--engine", "spark", *conf) == judged()
+
+
+@pytest.mark.slow
 def test_what_java_says_is_told_in_one_line() -> None:
     conf = ["--spark-conf", "spark.driver.memory=tiny", "--spark-conf", "neverlost.driver.states=300"]
     ran = command(os.environ["PATH"], "--master", "local[2]", *conf)

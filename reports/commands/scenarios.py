@@ -27,18 +27,25 @@ def scenarios(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     time_limit: options.TimeLimit = None,
+    engine: options.Engine = "memory",
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
 ) -> int:
     """Run the command; returns the exit status."""
+    from checker.corpus import Means
     from reports import cases, run
     from specs.scenario import chosen_scenarios
 
-    request = run.Request(workers=workers, out=out, json=json, time_limit=time_limit)
-    request.options()
+    request = run.Request(
+        engine, workers=workers, out=out, json=json, time_limit=time_limit, master=master, spark_conf=tuple(spark_conf or ())
+    )
+    searching = request.options()
+    means = Means(engine, searching.spark_master, searching.spark_conf)
     run.prepare(request)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
     with cases.Told(len(wanted)) as told:
-        judged = cases.judge(wanted, workers, seconds=time_limit, tell=told)
+        judged = cases.judge(wanted, workers, seconds=time_limit, tell=told, means=means)
     found = list(judged.values())
     if out is not None:
         cases.save_traces(found, out)
