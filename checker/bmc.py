@@ -15,14 +15,20 @@ from typing import Any
 
 import z3
 
+from checker.obligations import inductive_among
 from checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
 from checker.processes import TIMEOUT, Message, Send, run
 from model.system import State, Step, System
 from model.terms import Symbols, Terms, bit_width, condition, solver_name, state_of, transition, variables, within_bounds
+from specs.lemma import Lemma, lemmas_of
 from specs.property import Property
 
 SEEDS = (0, 3)
 """Seeds of the solvers that race; the first to finish decides."""
+
+
+WORTH_FACTS = 1.5
+"""Seconds of search from which it pays to find out which lemmas are inductive."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Unrolling:
         self.solver.set("random_seed", seed)
         self.states: list[Symbols] = [self._initial()]
         self.selectors: list[list[Any]] = []
+        self.facts: list[Lemma] | None = None
         self._alike = interchangeable(system)
         self._named: list[Any] = [False] * len(self._alike)
 
@@ -95,6 +102,16 @@ class Unrolling:
         self.states.append(self._next(selectors, effects, variables(self.system, self.terms, str(depth + 1))))
         self._name_in_order(selectors, depth)
         self.selectors.append(selectors)
+        self._state_facts(self.states[-1])
+
+    def strengthen(self) -> None:
+        """Adds what is known of every reachable state: the model's lemmas that are inductive for this very system."""
+        self.facts = inductive_among(self.system, lemmas_of(self.system.model))
+        for state in self.states[1:]:
+            self._state_facts(state)
+
+    def _state_facts(self, state: Symbols) -> None:
+        self.solver.add(*[condition(self.system, self.terms, state, each.condition) for each in self.facts or ()])
 
     def _one_of(self, selectors: list[Any]) -> None:
         self.solver.add(z3.Or(selectors))
@@ -215,6 +232,8 @@ def unroll(send: Send, system: System, properties: Sequence[Property], depth: in
         send(Depth(steps, time.monotonic() - started))
         if not any(remaining.values()):
             break
+        if unrolling.facts is None and time.monotonic() - started > WORTH_FACTS:
+            unrolling.strengthen()
         if steps < depth:
             unrolling.extend()
     return seed

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import z3
 
+from model import ints
 from model.system import State, System, View
 from model.terms import Symbols, Terms, TermsView, bit_width, condition, state_of, transition, variables, within_bounds
 from specs.lemma import Lemma
@@ -66,6 +67,7 @@ class Closed:
         self.terms = Terms(bit_width(system))
         self.before = variables(system, self.terms, "before")
         self._after: dict[int, tuple[list[Any], Symbols]] = {}
+        self._lemma_terms = {each.name: condition(system, self.terms, self.before, each.condition) for each in self.lemmas}
         self._assumed = self._assumptions()
         self._names = {each.get_id(): name for name, each, _ in self.definitions()}
 
@@ -101,7 +103,7 @@ class Closed:
         frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and not slot.is_constant]
         if frozen:
             found.append(self._one_of({state for _, state in self.system.initial_states()}, frozen))
-        return found + [condition(self.system, self.terms, self.before, each.condition) for each in self.lemmas]
+        return found + list(self._lemma_terms.values())
 
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
         """Assumptions by name: what all obligations but the initial ones share."""
@@ -120,6 +122,14 @@ class Closed:
         symbol = self.before[slot]
         return symbol == (z3.BoolVal(bool(value)) if z3.is_bool(symbol) else self.terms.lift(value))
 
+    def lemma_terms(self) -> list[Any]:
+        """The lemmas on the state before a step."""
+        return list(self._lemma_terms.values())
+
+    def guarded(self, task: Task) -> tuple[list[Any], Symbols]:
+        """The guard of a task's step and the state after it."""
+        return self._transition(task)
+
     def _transition(self, task: Task) -> tuple[list[Any], Symbols]:
         assert task.step is not None
         if task.step not in self._after:
@@ -132,11 +142,65 @@ class Closed:
         if task.step is None:
             return [z3.Not(condition(self.system, self.terms, self.before, goal.predicate))]
         after = self._transition(task)[1]
-        bounded = [] if goal.name == BOUNDS else [condition(self.system, self.terms, after, self._in_bounds)]
-        return [*bounded, z3.Not(condition(self.system, self.terms, after, goal.predicate))]
+        if goal.name == BOUNDS:
+            return [z3.Not(condition(self.system, self.terms, after, goal.predicate))]
+        bounded = condition(self.system, self.terms, after, self._in_bounds)
+        return [bounded, z3.Not(self.kept(self._lemma_terms[goal.name], after))]
+
+    def kept(self, term: Any, after: Symbols) -> Any:
+        """A formula on the state before a step, read on the state after it."""
+        pairs = [
+            (one, self.terms.lift(other))
+            for one, other in zip(self.before, after, strict=True)
+            if z3.is_expr(one) and one is not other
+        ]
+        return z3.substitute(term, *pairs) if pairs else term
 
     def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State]:
         """The state before and the state after in a model of a refuted obligation."""
         before = state_of(self.system, self.terms, found, self.before)
         after = before if task.step is None else state_of(self.system, self.terms, found, self._transition(task)[1])
         return before, after
+
+
+def inductive_among(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
+    """The lemmas that are inductive together: those are dropped that do not hold at first, or that a step can break."""
+    first = [state for _, state in system.initial_states()]
+    live = [each for each in lemmas if all(ints.evaluate(system, state, each.condition) for state in first)]
+    reading = Closed(system, live, Property("nothing", "", lambda k, s: True, (), ""))
+    solvers = {task: _breaking(reading, task, live) for task in reading.tasks() if task.step is not None}
+    stale = set(solvers)
+    while stale:
+        task = min(stale, key=lambda each: each.step or 0)
+        broken = _broken(solvers[task], live)
+        if not broken:
+            stale.discard(task)
+            continue
+        live = [each for each in live if each.name not in broken]
+        stale = set(solvers)
+    return live
+
+
+def _breaking(reading: Closed, task: Task, lemmas: Sequence[Lemma]) -> Any:
+    """A solver in which a lemma may be assumed before a step, and be asked to fail after it."""
+    solver = z3.SolverFor("QF_FD")
+    guard, after = reading.guarded(task)
+    solver.add(*within_bounds(reading.system, reading.terms, reading.before), *guard)
+    for each, term in zip(lemmas, reading.lemma_terms(), strict=True):
+        solver.add(z3.Implies(z3.Bool(f"holds:{each.name}"), term))
+        solver.add(z3.Implies(z3.Bool(f"fails:{each.name}"), z3.Not(reading.kept(term, after))))
+    return solver
+
+
+def _broken(solver: Any, live: Sequence[Lemma]) -> set[str]:
+    """Names of lemmas that fail in one model, of those that can; all of them where the solver gives up."""
+    if not live:
+        return set()
+    asked = z3.FreshBool("asked")
+    solver.add(z3.Implies(asked, z3.Or([z3.Bool(f"fails:{each.name}") for each in live])))
+    answer = solver.check(asked, *[z3.Bool(f"holds:{each.name}") for each in live])
+    if answer == z3.unsat:
+        return set()
+    if answer != z3.sat:
+        return {each.name for each in live}
+    return {each.name for each in live if z3.is_true(solver.model().eval(z3.Bool(f"fails:{each.name}")))}

@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 from checker import bmc
+from checker.obligations import inductive_among
 from checker.outcome import Verdict
 from checker.search import Limits, Options, explore
 from model.catalogue import models
 from model.system import System, bind
 from specs.keys import configuration
+from specs.lemma import lemmas_of
 from specs.property import properties
 
 ROWS = tomllib.loads((Path(__file__).parent / "data" / "bmc_rows.toml").read_text())["rows"]
@@ -81,6 +83,13 @@ def test_expansion_without_the_epoch_check_is_refuted_in_as_many_steps_as_explor
     assert found_steps(system, STRONG, 12) == len(explored.steps) == 11
 
 
+def test_only_lemmas_that_are_inductive_for_the_very_system_strengthen_a_search() -> None:
+    every = {each.name for each in lemmas_of(models()["kip-320"])}
+    assert {each.name for each in inductive_among(classic("kip-320", 2, 2, 2), lemmas_of(models()["kip-320"]))} == every
+    mutant = classic("kip-320", 3, 2, 2, disabled=[WITHOUT_EPOCH_CHECK])
+    assert every - {each.name for each in inductive_among(mutant, lemmas_of(mutant.model))} == {"committed-survives"}
+
+
 def test_a_property_that_fails_at_once_needs_no_step() -> None:
     system = classic("kip-320", 2, 1, 1)
     never = type(properties()[STRONG])("never", "nothing is", lambda k, s: s.next_record > 0, (), "kip-320")
@@ -139,6 +148,7 @@ INTERRUPTED = """
     from model.catalogue import models
     from model.system import bind
     from specs.keys import configuration
+from specs.lemma import lemmas_of
     from specs.property import properties
     import multiprocessing, sys, threading, time
     def tell():
