@@ -147,8 +147,6 @@ INTERRUPTED = """
     from checker import bmc
     from model.catalogue import models
     from model.system import bind
-    from specs.keys import configuration
-from specs.lemma import lemmas_of
     from specs.property import properties
     import multiprocessing, sys, threading, time
     def tell():
