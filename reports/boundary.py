@@ -47,7 +47,11 @@ def is_setting(key: str) -> bool:
 
 def words(values: Mapping[str, Any]) -> str:
     """Keys with values in one line."""
-    return " ".join(f"{key}={str(value).lower() if isinstance(value, bool) else shown(value)}" for key, value in values.items())
+    return " ".join(
+        f"{key}={str(value).lower() if isinstance(value, bool) else shown(value)}"
+        for key, value in values.items()
+        if value is not None
+    )
 
 
 class Boundary:
@@ -62,7 +66,7 @@ class Boundary:
 
     def _order(self, key: str) -> list[Any]:
         """The values of a key from riskier to safer; empty where nothing is expected."""
-        values = list(dict.fromkeys(row[key] for row in self.rows))
+        values = list(dict.fromkeys(row[key] for row in self.rows if row[key] is not None))
         if any(rank(key, value) is None for value in values):
             return []
         return sorted(values, key=lambda value: rank(key, value))
@@ -71,7 +75,7 @@ class Boundary:
         """The cells one step safer (+1) or riskier (-1), by the key that differs."""
         found = {}
         for key, order in self.orders.items():
-            if not order:
+            if self.rows[number][key] not in order:
                 continue
             place = order.index(self.rows[number][key]) + direction
             while 0 <= place < len(order):
@@ -166,7 +170,7 @@ class Boundary:
 
     def _distance(self, key: str, one: Any, other: Any) -> float:
         order = self.orders[key]
-        return abs(order.index(one) - order.index(other)) if order else 0.5
+        return abs(order.index(one) - order.index(other)) if one in order and other in order else 0.5
 
     def _parting(self, number: int, other: int, trace: Trace) -> dict[str, Any]:
         """The first step of the counterexample that the safe cell refuses, or takes elsewhere."""

@@ -190,7 +190,7 @@ def _varying(cells: Iterable[MatrixCell]) -> tuple[str, ...]:
     """The keys with more than one value; what a version implies goes without saying."""
     cells = list(cells)
     names = list(dict.fromkeys(name for each in cells for name in each.coordinates))
-    varying = [name for name in names if len({str(each.coordinates.get(name)) for each in cells}) > 1]
+    varying = [name for name in names if len({str(each.coordinates[name]) for each in cells if name in each.coordinates}) > 1]
     if "kafka.version" in varying:
         varying = [
             name

@@ -138,6 +138,8 @@ def cell_name(cell: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
+    if value is None:
+        return "-"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
