@@ -24,7 +24,7 @@ from reports.run import Request, save_counterexamples, with_traces
 from reports.timeline import timeline
 from specs.errors import InputError, unknown
 from specs.keys import KEYS, shown
-from specs.lemma import lemmas_of
+from specs.lemma import Lemma, lemmas_of
 from specs.property import Property
 
 METHODS = ("bmc", "induction")
@@ -91,6 +91,8 @@ def induction(system: System, goal: Property, unbounded: bool, mine: bool, reque
 
         found = mined(system, goal, seconds=None if request.time_limit is None else request.time_limit / 2)
         lemmas, work = found.lemmas, found.says
+    if not lemmas:
+        lemmas = (Lemma("the-property", goal.says, "nobody wrote lemmas for this model", lambda k, s: [goal.condition(k, s)]),)
     reading, names = None, ()
     if unbounded:
         from checker.open_reading import Open
