@@ -15,6 +15,8 @@ THIRD_PARTY = {
     "numpy": ("model/columns.py", "checker/*"),
     "z3": (
         "model/terms.py",
+        "model/open_terms.py",
+        "checker/open_reading.py",
         "checker/bmc.py",
         "checker/induction*.py",
         "checker/mining*.py",
