@@ -29,7 +29,7 @@ def active_brokers(k: Any, s: Any) -> Flags:
     target="target",
     elected="movable",
     where=lambda target, elected: target > 0,
-    says="an operator reassigns the partition to replica set number {target}; leader {elected} if the old one goes",
+    says="an operator reassigns the partition to brokers {target}; leader {elected} if the old one goes",
     fault="reassign",
 )
 def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:

@@ -6,15 +6,19 @@ from typing import Any
 
 from model.kernel import Value, count, implies
 from model.modern_log import holds_record
-from model.modern_state import everyone
+from model.modern_state import everyone, minimum_isr
 from specs.property import Property
 
 
 def acked_on_min_isr(k: Any, s: Any) -> Value:
-    """Disks of dead brokers count.  Ask it with budgets without lossy crashes: those destroy copies by definition."""
+    """Disks of dead brokers count, and the minimum is at most the number of replicas.  Ask it with budgets without lossy crashes: those destroy copies by definition."""
     return k.all_of(
         *[
-            implies(k, s.ghost_acked[record], count(k, [holds_record(k, s, each, record) for each in everyone(s)]) >= s.min_isr)
+            implies(
+                k,
+                s.ghost_acked[record],
+                count(k, [holds_record(k, s, each, record) for each in everyone(s)]) >= minimum_isr(k, s),
+            )
             for record in range(s.sizes["record"])
         ]
     )
