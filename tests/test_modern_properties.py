@@ -38,7 +38,7 @@ RETRY = {"rf": 2, "leader_move": 1, "producer_retry": 1}
         ("at-most-once", "violated", "4.1", CLIENT | {"commit": "after-processing"}),
         ("at-most-once", "holds", "4.1", CLIENT | {"commit": "before-processing"}),
         ("acked-on-min-isr", "holds", "4.1", {"crash": 2, "leader_move": 1}),
-        ("acked-on-min-isr", "violated", "3.7", {"rf": 2, "reassign": 1}),
+        ("acked-on-min-isr", "violated", "3.7", {"isr_shrink": 1, "reassign": 1}),
         ("acked-on-min-isr", "holds", "3.7", {"rf": 2, "reassign": 1, "on": "reassignment-keeps-min-isr"}),
         ("stays-writable", "holds", "4.1", {"crash": 1}),
         ("stays-writable", "violated", "4.1", {"crash": 2}),

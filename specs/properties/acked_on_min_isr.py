@@ -11,7 +11,10 @@ from specs.property import Property
 
 
 def acked_on_min_isr(k: Any, s: Any) -> Value:
-    """Disks of dead brokers count, and the minimum is at most the number of replicas.  Ask it with budgets without lossy crashes: those destroy copies by definition."""
+    """Disks of dead brokers count, and the minimum is at most the number of replicas.
+
+    Ask it with budgets without lossy crashes: those destroy copies by definition.
+    """
     return k.all_of(
         *[
             implies(
