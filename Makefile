@@ -1,5 +1,5 @@
 # Shortcuts; the README's commands do the same without make.
-.PHONY: test slow lint
+.PHONY: test slow lint published
 
 test:
 	pytest
@@ -9,3 +9,8 @@ slow:
 
 lint:
 	ruff check . && ruff format --check . && mypy
+
+published:
+	for each in durability versions isr-vs-majority; do \
+		neverlost sweep $$each --out build/$$each && cp build/$$each/report.md reports/published/$$each.md || exit 1; \
+	done

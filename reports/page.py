@@ -74,15 +74,18 @@ def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scope(cell: Mapping[str, Any]) -> str:
-    """A configuration with its bounds in a few words: what is usual, empty or nought goes without saying."""
+    """A configuration with its bounds in a few words: what is usual, empty or nought goes without saying, and what a
+    Kafka version implies."""
     parts = []
     defaults = models()[cell["model"]].defaults
+    release = cell.get("cell", {}).get("kafka.version")
     for name, value in {**cell["config"], **cell["bounds"]}.items():
-        is_usual = name.startswith(MECHANISM) and value == defaults.get(name)
+        is_usual = name.startswith(MECHANISM) and (release is not None or value == defaults.get(name))
         is_quiet = is_usual or (name.startswith("faults.") and not value) or value == ""
         if not is_quiet:
             parts.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
-    return f"{cell['model']} with " + ", ".join(parts)
+    named = cell["model"] if release is None else f"Kafka {release} ({cell['model']})"
+    return f"{named} with " + ", ".join(parts)
 
 
 def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
