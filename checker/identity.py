@@ -97,6 +97,21 @@ class StateSet:
             stride, rows = stride.take(pending), rows.take(pending, axis=0)
         return self.size - before
 
+    def find(self, states: Packed) -> NDArray[np.int64]:
+        """The row number of each state, -1 where it is not there."""
+        rows = states.T.copy()
+        place, stride = self._start(mix(states))
+        found = np.full(len(rows), -1, np.int64)
+        pending = np.arange(len(rows))
+        while len(pending):
+            number = self._table.take(place).astype(np.int64) - 1
+            same = (number >= 0) & (self._rows.take(number, axis=0) == rows.take(pending, axis=0)).all(axis=1)
+            found[pending[same]] = number[same]
+            onward = np.flatnonzero((number >= 0) & ~same)
+            pending, stride = pending.take(onward), stride.take(onward)
+            place = self._further(place.take(onward), stride)
+        return found
+
     def _round(self, rows: Rows, place: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """One probe of every pending state: those to try here again, and those to send onward."""
         entry = self._table.take(place)

@@ -26,7 +26,7 @@ THIRD_PARTY = {
     ),
     "pyspark": ("checker/spark*.py",),
     "pyarrow": ("checker/storage.py", "checker/store*.py", "checker/spark*.py", "checker/dataset*.py"),
-    "networkx": ("checker/graph*.py",),
+    "networkx": ("checker/state_graph.py",),
     "rich": ("reports/*", "reports/commands/*"),
     "typer": ("reports/*", "reports/commands/*"),
     "jinja2": ("reports/*", "reports/commands/*"),
