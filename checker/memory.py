@@ -58,6 +58,7 @@ class LevelSearch:
         self.found: dict[tuple[int, int], tuple[int, Words]] = {}
         self.levels = 0
         self.orbits = 0
+        self.growth: list[tuple[int, int]] = []
         self.by_cell = np.zeros(len(system.configurations), np.int64)
         self.reason: str | None = None
         self._parents: dict[tuple[Words, int], tuple[Words, int]] = {}
@@ -94,6 +95,8 @@ class LevelSearch:
     def _add(self, report: LevelReport) -> None:
         if report.new:
             self.levels += 1
+            generated, distinct, _, _ = self.team.counts()
+            self.growth.append((generated, distinct))
         self.orbits += report.orbits
         if report.by_cell is not None:
             self.by_cell += report.by_cell
@@ -172,6 +175,7 @@ class LevelSearch:
             fired=dict(sorted(fired.items())),
             orbit_states=self.orbits if self.options.symmetry else None,
             distinct_by_configuration=tuple(int(each) for each in self.by_cell),
+            growth=tuple(self.growth),
         )
 
     def _finding(self, number: int, cell: int) -> Finding:

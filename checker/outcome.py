@@ -83,7 +83,8 @@ class Outcome:
     """What a search found.
 
     `reason` says why it was cut short; None means it ran to the end (or to the first violation).  `fired`
-    counts successors by action.  With symmetry, `orbit_states` is the number of states that the orbits hold.
+    counts successors by action.  With symmetry, `orbit_states` is the number of states that the orbits hold.  `growth` tells
+    per level what was generated and what was distinct when it was complete.
     """
 
     system: System
@@ -97,6 +98,7 @@ class Outcome:
     fired: Mapping[str, int] = field(default_factory=dict)
     orbit_states: int | None = None
     distinct_by_configuration: tuple[int, ...] = ()
+    growth: tuple[tuple[int, int], ...] = ()
 
     @property
     def verdict(self) -> Verdict:

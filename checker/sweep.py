@@ -47,6 +47,7 @@ class Search:
     seconds: float
     reason: str | None
     peak_memory_bytes: int
+    growth: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,15 @@ class Sweeper:
         outcome = explore(system, asked, options, self.reporter, self.engine)
         self._note(chosen, outcome)
         self.searches.append(
-            Search(model.name, tuple(chosen), outcome.counts, outcome.seconds, outcome.reason, outcome.peak_memory_bytes)
+            Search(
+                model.name,
+                tuple(chosen),
+                outcome.counts,
+                outcome.seconds,
+                outcome.reason,
+                outcome.peak_memory_bytes,
+                outcome.growth,
+            )
         )
         if outcome.reason == "interrupted":
             self.options = replace(self.options, limits=replace(self.options.limits, seconds=0.0))

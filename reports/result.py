@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -93,12 +94,18 @@ def shared(outcome: Outcome) -> dict[str, Any]:
         "symmetry": outcome.symmetry,
         "reason": outcome.reason,
         "states": states,
+        "levels": levels(outcome.growth),
         "fired": dict(outcome.fired),
         "seconds": round(outcome.seconds, 3),
         "peak_memory_bytes": outcome.peak_memory_bytes,
         "version": version(),
         "model_digest": model_digest(outcome.system.model),
     }
+
+
+def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
+    """Per level, the initial one first: what was generated and what was distinct when the level was complete."""
+    return {"generated": [each for each, _ in growth], "distinct": [each for _, each in growth]}
 
 
 def document(outcome: Outcome) -> dict[str, Any]:

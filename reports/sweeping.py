@@ -21,7 +21,7 @@ from reports.configuration import read_text
 from reports.files import write_text
 from reports.itf import to_itf
 from reports.matrix import Matrix
-from reports.result import SCHEMA, question_id, version
+from reports.result import SCHEMA, levels, question_id, version
 from specs.errors import InputError
 from specs.keys import shown
 
@@ -89,6 +89,7 @@ def document(
                     "depth": each.counts.depth,
                     "left": each.counts.left,
                 },
+                "levels": levels(each.growth),
                 "seconds": round(each.seconds, 3),
                 "reason": each.reason,
             }

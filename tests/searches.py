@@ -32,5 +32,6 @@ def essence(outcome: Outcome) -> dict[str, Any]:
         "reason": outcome.reason,
         "orbits": outcome.orbit_states,
         "cells": outcome.distinct_by_configuration,
+        "growth": outcome.growth,
         "findings": [(each.property.name, each.configuration, each.verdict, each.trace) for each in outcome.findings],
     }

@@ -71,7 +71,8 @@ def test_a_cut_search_is_inconclusive_and_resumes_to_the_same_counts(tmp_path: P
     cut = small(state_dir=place, limits=Limits(depth=9))
     assert cut.verdict == Verdict.INCONCLUSIVE and "depth limit" in str(cut.reason) and cut.counts.left > 0
     resumed, whole = small(state_dir=place, resume=True), small()
-    assert resumed.counts == whole.counts and resumed.fired == whole.fired
+    assert resumed.counts == whole.counts and resumed.fired == whole.fired and resumed.growth == whole.growth
+    assert len(whole.growth) == whole.counts.depth and whole.growth[-1][1] == whole.counts.distinct
     again = small(state_dir=place, resume=True)
     assert again.counts == whole.counts
 
