@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import modern
 import pytest
 from searches import classic, essence, kraft_matrix
 
@@ -25,6 +26,7 @@ from checker.store import Store
 from model.catalogue import models
 from model.system import System
 from specs.errors import InputError
+from specs.instances import Golden, golden_counts, golden_verdicts
 from specs.property import guarantees
 
 ROOT = Path(__file__).parent.parent
@@ -272,17 +274,18 @@ def test_what_java_says_is_told_in_one_line() -> None:
     assert line.endswith("; check --master and --spark-conf")
 
 
-ORACLES = [
-    row
-    for row in json.loads((Path(__file__).parent / "data" / "classic-states.json").read_text())["rows"]
-    if row.get("distinct", 10**9) < 800_000 or "property" in row
-]
+GOLDENS = [each for each in (*golden_counts(), *golden_verdicts()) if each.expected.get("distinct", 0) < 10**6]
+"""The larger ones are in `tests/bench/spark_bench.py`, which compares their counts too."""
 
 
 @cache
 def explored(*named: Any) -> Outcome:
     """A classic model on Spark, every level of 1,000 states or more; equal to the memory engine's."""
-    system = classic(*named)
+    return equal_to_memory(classic(*named))
+
+
+def equal_to_memory(system: System) -> Outcome:
+    """The outcome on Spark, after comparing everything that does not depend on the engine; replay of traces included."""
     found = on_spark(system, (("neverlost.driver.states", "1000"), ("neverlost.task.least", "2000")), keep_going=True)
     assert essence(found) == in_memory(system, keep_going=True)
     return found
@@ -290,14 +293,29 @@ def explored(*named: Any) -> Outcome:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("session")
-@pytest.mark.parametrize("row", ORACLES, ids=lambda row: "-".join(map(str, row.values())))
-def test_oracle_rows(row: dict[str, Any]) -> None:
-    """Counts, depths, verdicts and lengths of counterexamples as TLC has them."""
-    bounds = ("replication.factor", "bounds.log_size", "bounds.records", "bounds.max_leader_epoch")
-    found = explored(row["model"], *(row[name] for name in bounds))
-    if "property" in row:
-        (finding,) = (each for each in found.findings if each.property.name == row["property"])
-        assert finding.verdict == row["verdict"]
-        assert (len(finding.trace.steps) if finding.trace else None) == row.get("steps")
+@pytest.mark.parametrize("golden", GOLDENS, ids=lambda golden: golden.name)
+def test_goldens(golden: Golden) -> None:
+    """Counts, depths, verdicts and lengths of counterexamples as TLC, Spin and the design have them."""
+    found = explored(golden.model, *golden.configuration.values())
+    if "property" in golden.expected:
+        (finding,) = (each for each in found.findings if each.property.name == golden.expected["property"])
+        assert finding.verdict == golden.expected["verdict"]
+        assert (len(finding.trace.steps) if finding.trace else None) == golden.expected.get("steps")
     else:
-        assert (found.counts.distinct, found.counts.depth) == (row["distinct"], row["depth"])
+        assert (found.counts.distinct, found.counts.depth) == (golden.expected["distinct"], golden.expected["depth"])
+
+
+MODERN: dict[str, dict[str, Any]] = {
+    "kraft": {"lossy_crash": 1, "isr_shrink": 2},
+    "kraft-elr": {"lossy_crash": 1, "isr_shrink": 1, "crash": 1, "leader_move": 1},
+    "0.10": {"crash": 1, "leader_move": 1, "isr_shrink": 1},
+    "majority": {"min_isr": None, "lossy_crash": 1, "leader_move": 2},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("model", MODERN)
+def test_modern_models(model: str) -> None:
+    found = equal_to_memory(modern.system(model, **MODERN[model]))
+    assert found.counts.distinct > 2_000, "a level of the size that goes to Spark"

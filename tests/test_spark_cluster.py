@@ -6,14 +6,17 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
+import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from searches import classic
-from spark_cluster import Cluster, cluster, descendants, disturbed, driver, environment, free_port, spark_home, until
+from spark_cluster import ROOT, Cluster, cluster, descendants, disturbed, driver, environment, free_port, spark_home, until
 
 from checker.search import Options, explore
 
@@ -77,3 +80,45 @@ def test_an_oracle_row_through_spark_connect(connect_server: str, tmp_path: Path
     found = json.loads(ran.stdout)["states"]
     assert found == undisturbed()
     assert {key: found[key] for key in EXPECTED} == EXPECTED
+
+
+def wheel(folder: Path) -> Path:
+    """The project's wheel, built from a copy of its source."""
+    source = folder / "source"
+    source.mkdir()
+    for each in ("model", "specs", "checker", "reports"):
+        shutil.copytree(ROOT / each, source / each, ignore=shutil.ignore_patterns("__pycache__"))
+    for each in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / each, source)
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    (built,) = folder.glob("neverlost-*.whl")
+    return built
+
+
+def bare_python(folder: Path) -> Path:
+    """A Python that finds installed packages but, without `.pth` files, no source tree that was installed for editing."""
+    launcher = folder / "python"
+    packages = sysconfig.get_path("purelib")
+    launcher.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}:$PYTHONPATH" exec {sys.executable} -S "$@"\n')
+    launcher.chmod(0o755)
+    return launcher
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", ["installed", "py-files"])
+def test_a_cluster_needs_only_the_wheel(running: Cluster, tmp_path: Path, given: str) -> None:
+    """The driver runs from the wheel alone, and sends what the executors need, or they get the wheel as a Python file."""
+    archive = tmp_path / "neverlost.zip"
+    shutil.copy(wheel(tmp_path), archive)
+    python = bare_python(tmp_path)
+    alone = subprocess.run([python, "-c", "import checker"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "No module named 'checker'" in alone.stderr, "the test would prove nothing"
+    conf = [*ON_SPARK, "--spark-conf", f"spark.submit.pyFiles={archive}"] if given == "py-files" else ON_SPARK
+    command = driver(running.url, "kip-320", SETTINGS, tmp_path / "levels", *conf)
+    program = f"import sys; sys.path.insert(0, {str(archive)!r}); from reports.cli import main; main()"
+    whole = [str(python), "-c", program, *command[3:]]
+    ran = subprocess.run(whole, capture_output=True, text=True, check=False, cwd=tmp_path,
+                         env=environment(PYSPARK_PYTHON=str(python), PYTHONPATH=""))  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["states"] == undisturbed()
