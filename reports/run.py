@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checker.outcome import Finding, Outcome
+from checker.outcome import Outcome, Trace
 from checker.search import ENGINES, Limits, Options, explore
 from model.kernel import Model
 from model.system import System
@@ -128,17 +128,17 @@ def save_counterexamples(outcome: Outcome, directory: str, prefix: str = "", num
         stem = f"{prefix}{finding.property.name}"
         folder = Path(directory)
         write_text(folder / f"{stem}.itf.json", as_json(to_itf(outcome.system, finding)))
-        for picture, extension in pictures(outcome, finding):
+        for picture, extension in pictures(outcome.system, finding.property, finding.trace):
             write_text(folder / f"{stem}.{extension}", picture)
         saved[finding.property.name] = f"{stem}.itf.json"
     return saved
 
 
-def pictures(outcome: Outcome, finding: Finding) -> list[tuple[str, str]]:
+def pictures(system: System, broken: Property, trace: Trace) -> list[tuple[str, str]]:
     """SVG and Mermaid of a counterexample, for models that have a portrait."""
-    if finding.trace is None or outcome.system.model.portrait is None:
+    if system.model.portrait is None:
         return []
-    shown = timeline(outcome.system, finding.property, finding.trace)
+    shown = timeline(system, broken, trace)
     return [(svg.render(shown), "svg"), (mermaid.render(shown), "mmd")]
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,8 @@ import pytest
 from checker import reachable
 from model.catalogue import models
 from model.system import bind
-from reports import bundle
+from reports import bundle, verification
+from reports.boundary import words
 from reports.bundle import configuration_toml, digest
 from reports.configuration import choose, read_toml
 from specs.errors import InputError
@@ -21,6 +26,8 @@ from specs.keys import configuration
 from specs.property import properties
 from tests.test_cli import neverlost
 from tests.test_sweep import MATRIX
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +41,10 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("sweep")
-    (place / "m.toml").write_text(MATRIX.replace('"0..2"', "1"))
+    (place / "m.toml").write_text(MATRIX.replace('"0..2"', "0"))
     done = neverlost("sweep", "m.toml", "--out", "b", cwd=place)
     assert done.returncode == 0, done.stderr
+    assert {each["verdict"] for each in json.loads((place / "b" / "result.json").read_text())["cells"]} == {"holds", "violated"}
     return place / "b"
 
 
@@ -51,7 +59,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def resealed(folder: Path) -> None:
     """A forger's manifest: the digests fit whatever is there."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["files"] = {name: digest(folder / name) for name in bundle._files(folder)}
+    manifest["files"] = {name: digest(folder / name) for name in bundle.files_of(folder)}
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -70,9 +78,52 @@ def copy(source: Path, target: Path) -> Path:
 def test_bundles_of_check_and_sweep_verify(checked: Path, swept: Path) -> None:
     done = neverlost("verify", str(checked))
     assert done.returncode == 0 and "1 counterexample re-executed" in done.stdout and "1 of 1 explored again" in done.stdout
-    confirmed = bundle.verify(str(swept), full=True)
-    assert any("24 of 24 explored again" in each for each in confirmed)
+    assert done.stdout.endswith("VERIFIED\n")
+    found = verification.verify(str(swept))
+    assert found.is_complete and any("all 24 cells decided again" in each for each in found.confirmed)
     assert {"junit.xml", "results.sarif", "report.html", "environment.json"} <= {each.name for each in swept.iterdir()}
+
+
+def test_a_bundle_verifies_on_another_checkout(checked: Path, swept: Path, tmp_path: Path) -> None:
+    clone, elsewhere = tmp_path / "clone", tmp_path / "elsewhere"
+    for room in ("model", "specs", "checker", "reports"):
+        shutil.copytree(ROOT / room, clone / room, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = os.environ | {"PYTHONPATH": str(clone)}
+    for source in (checked, swept):
+        shutil.copytree(source, elsewhere)
+        command = [sys.executable, "-P", "-m", "reports.cli", "verify", "elsewhere", "--json", "-"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["verdict"] == "verified" and found["verified"] is True and found["unchecked"] == []
+        shutil.rmtree(elsewhere)
+
+
+def test_what_is_too_large_is_sampled_and_never_called_verified(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification, "SMALL", 1000)
+    document = json.loads((swept / "result.json").read_text())
+    order = list(verification._sampled(document, document["cells"]))
+    assert sorted(order) == list(range(24))
+    verdicts = [document["cells"][number]["verdict"] for number in order]
+    kinds = len(set(verdicts))
+    assert len(set(verdicts[:kinds])) == kinds
+    edges = {name for each in document["boundary"] for name in (*each["maximal_safe"], *each["minimal_unsafe"])}
+    at_the_edge = [words(document["cells"][number]["cell"]) in edges for number in order[kinds:]]
+    assert at_the_edge == sorted(at_the_edge, reverse=True)
+    monkeypatch.setattr(verification, "SAMPLING_SECONDS", 0.0)
+    found = verification.verify(str(swept))
+    assert found.verdict == "partly verified" and not found.is_complete
+    counts = document["verdicts"]
+    said = [each.split(":")[0] for each in found.unchecked]
+    assert said == [f"{name}, {counts[name]} of 24" for name in ("holds", "violated") if counts[name]]
+
+
+def test_a_search_that_was_cut_short_is_not_called_verified(tmp_path: Path) -> None:
+    arguments = ["check", "--set", "model=kip-320", "--time-limit", "0.000001", "--out", "b"]
+    assert neverlost(*arguments, cwd=tmp_path).returncode == 20
+    done = neverlost("verify", "b", cwd=tmp_path)
+    assert done.returncode == 20 and "NOT CHECKED: inconclusive, 1 of 1: nothing is claimed" in done.stdout
+    assert done.stdout.endswith("PARTLY VERIFIED\n")
 
 
 def test_altered_removed_and_added_files_are_named(checked: Path, tmp_path: Path) -> None:
@@ -104,16 +155,43 @@ def test_a_forged_result_is_refused(checked: Path, tmp_path: Path, change: Any, 
     folder = copy(checked, tmp_path / "b")
     edited(folder, "result.json", change)
     with pytest.raises(InputError) as problem:
-        bundle.verify(str(folder))
+        verification.verify(str(folder))
     assert message in str(problem.value)
 
 
-def test_a_changed_count_is_refused(certified: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["distinct", "generated", "depth", "left"])
+def test_a_changed_count_is_refused(certified: Path, tmp_path: Path, name: str) -> None:
     folder = copy(certified, tmp_path / "b")
     (folder / "reachable.xz").unlink()
-    edited(folder, "result.json", lambda document: document["states"].update(distinct=5972))
-    with pytest.raises(InputError, match=r"distinct of nl-.* is 5973, not 5972"):
-        bundle.verify(str(folder))
+    edited(folder, "result.json", lambda document: document["states"].update({name: document["states"][name] + 1}))
+    with pytest.raises(InputError, match=rf"states.{name} is \d+; nl-\w+, explored again, says \d+"):
+        verification.verify(str(folder))
+
+
+def test_a_forged_verdict_is_refused(checked: Path, tmp_path: Path) -> None:
+    folder = copy(checked, tmp_path / "b")
+
+    def forge(document: dict[str, Any]) -> None:
+        document["verdict"] = "holds"
+        document["properties"] = [{"name": each["name"], "verdict": "holds"} for each in document["properties"]]
+
+    edited(folder, "result.json", forge)
+    with pytest.raises(
+        InputError, match=r"result.json is refused: verdict is 'holds'; nl-\w+, explored again, says 'violated'"
+    ):
+        verification.verify(str(folder))
+
+
+def test_a_forged_report_is_named(checked: Path, tmp_path: Path) -> None:
+    folder = copy(checked, tmp_path / "b")
+    (folder / "report.md").write_text((folder / "report.md").read_text().replace("violated", "safe"))
+    resealed(folder)
+    found = verification.verify(str(folder))
+    assert not found.is_complete and any(
+        each.startswith("report.md: not what this version renders") for each in found.unchecked
+    )
+    assert neverlost("report", str(folder)).returncode == 0
+    assert verification.verify(str(folder)).is_complete
 
 
 def test_a_swapped_configuration_is_refused(checked: Path, tmp_path: Path) -> None:
@@ -122,20 +200,54 @@ def test_a_swapped_configuration_is_refused(checked: Path, tmp_path: Path) -> No
     (folder / "config.toml").write_text(text.replace("replication.factor = 2", "replication.factor = 3"))
     resealed(folder)
     with pytest.raises(InputError, match=r"config.toml of .* is not the configuration"):
-        bundle.verify(str(folder))
+        verification.verify(str(folder))
 
 
-def test_a_flipped_verdict_of_a_sweep_is_refused(swept: Path, tmp_path: Path) -> None:
+def flip(document: dict[str, Any], verdict: str = "violated", other: str = "holds") -> dict[str, Any]:
+    cell = next(each for each in document["cells"] if each["verdict"] == verdict)
+    cell["verdict"] = cell["properties"][0]["verdict"] = other
+    cell["properties"][0]["trace"] = None
+    return cell
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: flip(d), r"refused: verdicts.holds|properties\[acked-never-lost\].verdict|verdict"),
+        (lambda d: flip(d, "holds", "violated"), r"said to be violated in nl-\w+, but there is no trace"),
+        (lambda d: d["cells"][0].update(verdict="inconclusive"), r"verdict 'inconclusive' of nl-\w+ is not that of its parts"),
+        (lambda d: d["verdicts"].update(holds=24), r"refused: verdicts.holds is 24; the sweep, run again, says"),
+        (lambda d: d["boundary"][0]["rule"].update(violated_iff="never"), r"boundary\[acked-never-lost\].rule.violated_iff"),
+        (lambda d: d["searches"][0]["states"].update(generated=1), r"searches\[0\].states.generated is 1; the sweep"),
+        (
+            lambda d: d["cells"][-1]["cell"].update(acks="1"),
+            r"cells\[nl-\w+\].cell.acks is '1'; the sweep, run again",
+        ),
+    ],
+)
+def test_a_forged_sweep_is_refused(swept: Path, tmp_path: Path, change: Any, message: str) -> None:
     folder = copy(swept, tmp_path / "b")
+    edited(folder, "result.json", change)
+    with pytest.raises(InputError, match=message):
+        verification.verify(str(folder))
 
-    def flip(document: dict[str, Any]) -> None:
-        cell = next(each for each in document["cells"] if each["verdict"] == "violated")
-        cell["verdict"] = cell["properties"][0]["verdict"] = "holds"
-        cell["properties"][0]["trace"] = None
 
-    edited(folder, "result.json", flip)
-    with pytest.raises(InputError, match=r"acked-never-lost of nl-\w+ is violated, not holds"):
-        bundle.verify(str(folder), full=True)
+@pytest.mark.parametrize("full", [True, False])
+def test_a_forged_cell_of_a_large_sweep_is_refused_when_it_is_explored(
+    swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    folder = copy(swept, tmp_path / "b")
+    edited(folder, "result.json", lambda document: (flip(document), document.update(reason="cut", verdict="violated")))
+    monkeypatch.setattr(verification, "SMALL", 100_000 if full else -1)
+    monkeypatch.setattr(verification, "_is_cut", lambda cell, document: False)
+    monkeypatch.setattr(verification, "SAMPLING_SECONDS", 600.0)
+    with pytest.raises(InputError, match=r"nl-\w+, explored again, says"):
+        verification._one_by_one(*_parts(folder), full, False, verification.Verification())
+
+
+def _parts(folder: Path) -> tuple[Any, Any, Any]:
+    document = json.loads((folder / "result.json").read_text())
+    return document, document["cells"], [verification._question(each, document) for each in document["cells"]]
 
 
 def test_the_certificate_is_walked(certified: Path) -> None:
@@ -150,7 +262,6 @@ def test_a_certificate_with_one_state_off_is_refused(certified: Path, tmp_path: 
     system = bind(found, configuration(found, {"replication.factor": (2, "test")}))
     states = sorted(system.pack(state) for state in reachable.read(certified / "reachable.xz", system))
     asked = [properties()["strong-isr"]]
-    assert reachable.verify(certified / "reachable.xz", system, asked) == 5973
     listed = set(states)
     other = next(words for words in ((*states[n][:-1], states[n][-1] ^ 1) for n in range(len(states))) if words not in listed)
     if how in ("removed", "changed"):
@@ -162,6 +273,39 @@ def test_a_certificate_with_one_state_off_is_refused(certified: Path, tmp_path: 
         path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match=r"not closed|unreachable|not a reachability certificate|outside"):
         reachable.verify(path, system, asked)
+
+
+def test_the_walk_shares_no_code_with_the_engines() -> None:
+    """Only the definition is loaded: the model with its ints interpreter, and the properties."""
+    code = "import sys, checker.reachable; print(*sorted(name for name in sys.modules if name.split('.')[0] in sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "checker", "model", "specs", "numpy", "pyspark", "pyarrow", "z3"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {each for each in loaded if each.startswith("checker")} == {"checker", "checker.reachable"}
+    assert {each.split(".")[0] for each in loaded} == {"checker", "model", "specs"} and "model.columns" not in loaded
+
+
+@pytest.mark.slow
+def test_a_certificate_of_120_879_states(tmp_path: Path) -> None:
+    keys = ["model=kip-320", "replication.factor=2", "bounds.records=3", "bounds.max_leader_epoch=3"]
+    settings = [part for key in keys for part in ("--set", key)]
+    done = neverlost("check", *settings, "--property", "weak-isr", "--certificate", "--out", str(tmp_path / "b"))
+    assert done.returncode == 0, done.stderr
+    done = neverlost("verify", str(tmp_path / "b"))
+    assert done.returncode == 0 and "certificate: 120,879 states are closed" in done.stdout, done.stderr
+    found = models()["kip-320"]
+    system = bind(found, configuration(found, {key: (value, "test") for key, value in (each.split("=") for each in keys[1:])}))
+    states = sorted(system.pack(state) for state in reachable.read(tmp_path / "b" / "reachable.xz", system))
+    other = next(words for words in ((*row[:-1], row[-1] ^ 1) for row in states) if words not in set(states))
+    for listed, message in (
+        (states[:60_000] + states[60_001:], "not closed"),
+        (sorted([*states, other]), "unreachable|outside"),
+        (sorted([*states[:60_000], *states[60_001:], other]), "not closed|outside"),
+    ):
+        reachable.write(tmp_path / "b" / "reachable.xz", system.words, listed)
+        resealed(tmp_path / "b")
+        done = neverlost("verify", str(tmp_path / "b"))
+        assert done.returncode == 64 and re.search(message, done.stderr), done.stderr
 
 
 def test_a_certificate_of_a_broken_property_is_refused(tmp_path: Path) -> None:

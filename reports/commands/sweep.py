@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,7 +43,7 @@ def sweep(
     """Run the command; returns the exit status."""
     from checker.sweep import Sweeper
     from model.system import bind
-    from reports import bundle, configuration, gate, result, run, sweeping, terminal
+    from reports import bundle, configuration, result, run, sweeping, terminal
     from reports.matrix import read_matrix
     from specs.errors import InputError
 
@@ -80,7 +79,6 @@ def sweep(
         document["changes"] = changed
     run.deliver(document, request)
     if out is not None:
-        gate.write_gate(Path(out), document)
         bundle.seal(out, document, swept.cells)
     if json != "-":
         console = terminal.console()

@@ -11,7 +11,7 @@ from reports import options
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("verify", help="Check an evidence bundle again: digests, ids, traces, counts.")(verify)
+    app.command("verify", help="Check an evidence bundle again: digests, ids, traces, verdicts, counts, reports.")(verify)
 
 
 def verify(
@@ -19,17 +19,33 @@ def verify(
     full: Annotated[bool, typer.Option("--full", help="explore everything again, however large")] = False,
     json: options.JsonTarget = None,
 ) -> int:
-    """Run the command; returns 0 when everything was confirmed."""
-    from reports import bundle as bundles
-    from reports import run, terminal
+    """Run the command; 0 when everything was confirmed, 20 when something was not checked."""
+    from rich.text import Text
+
+    from reports import result, run, terminal, verification
 
     request = run.Request(json=json)
     run.prepare(request)
-    confirmed = bundles.verify(bundle, full)
-    run.deliver({"schema": "neverlost.verify/1", "bundle": bundle, "verified": True, "confirmed": confirmed}, request)
+    found = verification.verify(bundle, full)
+    run.deliver(
+        {
+            "schema": "neverlost.verify/1",
+            "bundle": bundle,
+            "verdict": found.verdict,
+            "verified": found.is_complete,
+            "confirmed": found.confirmed,
+            "unchecked": found.unchecked,
+            "as_sealed": found.stated,
+        },
+        request,
+    )
     if json != "-":
         out = terminal.console()
-        for each in confirmed:
-            out.print(f"confirmed: {each}")
-        out.print("[bold green]verified[/bold green]")
-    return 0
+        for each in found.confirmed:
+            out.print(Text(f"confirmed: {each}"))
+        for each in found.unchecked:
+            out.print(Text(f"NOT CHECKED: {each}", "bold yellow"))
+        if found.stated:
+            out.print(Text(f"as sealed, nothing to derive it from: {', '.join(found.stated)}, times and memory", "dim"))
+        out.print(Text(found.verdict.upper(), "bold green" if found.is_complete else "bold yellow"))
+    return result.EXIT_HOLDS if found.is_complete else result.EXIT_INCONCLUSIVE
