@@ -1,4 +1,4 @@
-"""A Java runtime for Spark: one that is installed, or the one that the `java` extra brings."""
+"""A Java runtime, for Spark and for whoever else needs one: what is installed, or what the `java` extra brings."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def java_version(home: Path) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def java_home(environment: Mapping[str, str] = os.environ) -> Path:
-    """A Java home for Spark: `JAVA_HOME`, else the one on the path, else the `java` extra's.
+def java_home(environment: Mapping[str, str] = os.environ, needed_by: str = "the Spark engine") -> Path:
+    """A Java home: `JAVA_HOME`, else the one on the path, else the `java` extra's.
 
     Errors: `InputError` says what was found instead, and what to install.
     """
@@ -45,7 +45,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> Path:
     if extra is not None:
         return _without_module(extra)
     seen = f" ({'; '.join(tried)})" if tried else ""
-    raise InputError(f"the Spark engine needs Java {OLDEST} or newer, and there is none{seen}; {_REMEDY}")
+    raise InputError(f"{needed_by} needs Java {OLDEST} or newer, and there is none{seen}; {_REMEDY}")
 
 
 def _installed(environment: Mapping[str, str]) -> list[tuple[str, Path]]:

@@ -1,0 +1,109 @@
+"""Kafka's record batches as they lie on disk: read whole, found by offset, and cut off.
+
+Source: DefaultRecordBatch.java (magic 2), DefaultRecord.java.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+HEAD = struct.Struct(">qiibihiqqqhii")
+"""Base offset, length, leader epoch, magic, checksum, attributes, last offset delta, two timestamps, producer id and epoch,
+base sequence, count."""
+
+LENGTH_AT, OVERHEAD = 8, 12
+COMPRESSED, CONTROL = 0x07, 0x20
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record of a log."""
+
+    offset: int
+    leader_epoch: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch; `position` and `size` are bytes of the segment."""
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    records: tuple[Record, ...]
+    is_control: bool
+
+
+def batches(segment: bytes) -> Iterator[Batch]:
+    """The whole batches of a segment; one that is not wholly there, and the zeros of preallocation, end it.
+
+    Errors: `ValueError` for a batch of an old format or a compressed one, which nothing here writes.
+    """
+    position = 0
+    while position + HEAD.size <= len(segment):
+        base, length, epoch, magic, _, attributes, delta, *_, count = HEAD.unpack_from(segment, position)
+        size = OVERHEAD + length
+        if length <= 0 or position + size > len(segment):
+            return
+        if magic != 2 or attributes & COMPRESSED:
+            raise ValueError(f"batch at {position}: magic {magic}, attributes {attributes:#x}")
+        body = segment[position + HEAD.size : position + size]
+        is_control = bool(attributes & CONTROL)
+        yield Batch(position, size, base, base + delta, epoch, tuple(_records(body, base, epoch, count)), is_control)
+        position += size
+
+
+def _records(body: bytes, base: int, epoch: int, count: int) -> Iterator[Record]:
+    at = 0
+    for _ in range(count):
+        length, start = varint(body, at)
+        at = start + length
+        _, cursor = varint(body, start + 1)
+        delta, cursor = varint(body, cursor)
+        key, cursor = _bytes(body, cursor)
+        value, _ = _bytes(body, cursor)
+        yield Record(base + delta, epoch, key, value)
+
+
+def _bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = varint(body, at)
+    return (None, at) if length < 0 else (body[at : at + length], at + length)
+
+
+def unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and where it ends."""
+    found = shift = 0
+    while True:
+        byte = body[at]
+        at += 1
+        found |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return found, at
+        shift += 7
+
+
+def varint(body: bytes, at: int) -> tuple[int, int]:
+    """A zig-zag encoded number, and where it ends."""
+    found, at = unsigned_varint(body, at)
+    return (found >> 1) ^ -(found & 1), at
+
+
+def cut_position(segment: bytes, offset: int) -> int:
+    """The byte at which the batches with this offset and later ones begin.
+
+    Errors: `ValueError` where the offset is in the middle of a batch.
+    """
+    position = 0
+    for batch in batches(segment):
+        if batch.base_offset < offset <= batch.last_offset:
+            raise ValueError(f"offset {offset} is inside the batch {batch.base_offset}-{batch.last_offset}")
+        if batch.base_offset >= offset:
+            return batch.position
+        position = batch.position + batch.size
+    return position

@@ -1,0 +1,248 @@
+"""The cluster's network: in front of every node's internal listener stands a gate that knows who talks to whom.
+
+A gate forwards Kafka's requests and answers frame by frame.  It reads two things only, the number of the request's API and
+the client id that says which node sent it, so that traffic from one node to another can be cut, or one kind of
+request held back and let through later.  Nothing of a frame is changed.
+
+Source: RequestHeader.json, and the client ids of ReplicaFetcherThread (`broker-N-fetcher-M`), KafkaNetworkChannel
+(`raft-client-N`) and NodeToControllerChannelManager (`N`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import select
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+FETCH, ALTER_PARTITION, REGISTER, HEARTBEAT = 1, 56, 62, 63
+"""API numbers, for `Rule.api`."""
+
+SENDER = re.compile(rb"^(?:broker-(\d+)-fetcher-.*|raft-client-(\d+)|(\d+))$")
+LOOPBACK = "127.0.0.1"
+PORTS = range(12000, 30000)
+"""Below the ports that the system gives to outgoing connections: a broker that restarts must find its own free."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Traffic that does not pass: who asks, whom, and what (None: anything); the requests, or only the answers."""
+
+    source: int | None
+    target: int
+    api: int | None = None
+    answers_only: bool = False
+
+    def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
+        """Whether a frame waits; an answer goes by the api of its request."""
+        asked = self.target == target and self.source in (None, source) and self.api in (None, api)
+        return asked and (is_answer or not self.answers_only)
+
+
+class Network:
+    """The gates of one cluster and the rules in force."""
+
+    def __init__(self) -> None:
+        self.rules: set[Rule] = set()
+        self.changed = threading.Condition()
+        self.gates: dict[int, Gate] = {}
+
+    def gate(self, node: int, target_port: int) -> int:
+        """Open a gate in front of a node; the port that others reach it by."""
+        self.gates[node] = Gate(self, node, target_port)
+        return self.gates[node].port
+
+    def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
+        """Whether some rule holds a frame back."""
+        return any(rule.stops(source, target, api, is_answer) for rule in tuple(self.rules))
+
+    def hold(self, source: int | None, target: int, api: int | None = None, answers_only: bool = False) -> Rule:
+        """Hold traffic back from now on; what is held is sent when the rule is lifted."""
+        rule = Rule(source, target, api, answers_only)
+        with self.changed:
+            self.rules.add(rule)
+        return rule
+
+    def cut(self, source: int | None, target: int, api: int | None = None) -> Rule:
+        """Hold traffic back and close the connections that carry it: what is under way is lost."""
+        rule = self.hold(source, target, api)
+        self.gates[target].close_connections(rule)
+        return rule
+
+    def lift(self, *rules: Rule) -> None:
+        """Let held traffic pass again; without rules, all of it."""
+        with self.changed:
+            self.rules -= set(rules or self.rules)
+            self.changed.notify_all()
+
+    def close(self) -> None:
+        """Close every gate."""
+        self.lift()
+        for gate in self.gates.values():
+            gate.close()
+
+
+@dataclass(eq=False)
+class Connection:
+    """One connection through a gate: who opened it, what it has asked for, and the requests without an answer."""
+
+    client: socket.socket
+    server: socket.socket
+    source: int | None = None
+    apis: set[int] = field(default_factory=set)
+    asked: dict[int, int] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """End both sides."""
+        for each in (self.client, self.server):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+
+class Gate:
+    """Listens in front of one node."""
+
+    def __init__(self, network: Network, node: int, target_port: int) -> None:
+        self.network, self.node, self.target_port = network, node, target_port
+        self.connections: set[Connection] = set()
+        self.is_open = True
+        self.listener = listening_socket()
+        self.port = int(self.listener.getsockname()[1])
+        threading.Thread(target=self._accept, name=f"gate-{node}", daemon=True).start()
+
+    def close_connections(self, rule: Rule) -> None:
+        """Close those that carry what a rule stops."""
+        for each in tuple(self.connections):
+            apis = tuple(each.apis) or (-1,)
+            if any(rule.stops(each.source, self.node, api, False) for api in apis):
+                each.close()
+
+    def close(self) -> None:
+        """Stop listening and end every connection."""
+        self.is_open = False
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for each in tuple(self.connections):
+            each.close()
+
+    def _accept(self) -> None:
+        while self.is_open:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection((LOOPBACK, self.target_port), timeout=5)
+            except OSError:
+                client.close()
+                continue
+            server.settimeout(None)
+            for each in (client, server):
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = Connection(client, server)
+            self.connections.add(connection)
+            for pump in (self._pump_requests, self._pump_answers):
+                threading.Thread(target=pump, args=(connection,), daemon=True).start()
+
+    def _pump_requests(self, connection: Connection) -> None:
+        with self._ending(connection):
+            for frame in frames(connection.client):
+                api, correlation, source = request_header(frame)
+                connection.source = source if connection.source is None else connection.source
+                connection.apis.add(api)
+                connection.asked[correlation] = api
+                self._wait(connection, api, is_answer=False)
+                connection.server.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def _pump_answers(self, connection: Connection) -> None:
+        with self._ending(connection):
+            for frame in frames(connection.server):
+                api = connection.asked.pop(struct.unpack_from(">i", frame)[0], -1)
+                self._wait(connection, api, is_answer=True)
+                connection.client.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def _wait(self, connection: Connection, api: int, is_answer: bool) -> None:
+        """Until no rule holds the frame.
+
+        Errors: `ConnectionError` when the asker has hung up meanwhile; the frame goes nowhere then.
+        """
+        with self.network.changed:
+            while self.network.stops(connection.source, self.node, api, is_answer):
+                self.network.changed.wait(0.2)
+                if has_hung_up(connection.client):
+                    raise ConnectionError("hung up while its traffic was held")
+
+    @contextlib.contextmanager
+    def _ending(self, connection: Connection) -> Iterator[None]:
+        """Whatever ends one direction ends the connection."""
+        try:
+            yield
+        except (OSError, struct.error):
+            pass
+        finally:
+            connection.close()
+            self.connections.discard(connection)
+
+
+def frames(source: socket.socket) -> Iterator[bytes]:
+    """What follows each length on a connection, until it ends."""
+    while True:
+        head = _exactly(source, 4)
+        if head is None:
+            return
+        body = _exactly(source, struct.unpack(">i", head)[0])
+        if body is None:
+            return
+        yield body
+
+
+def _exactly(source: socket.socket, count: int) -> bytes | None:
+    found = bytearray()
+    while len(found) < count:
+        part = source.recv(min(count - len(found), 1 << 16))
+        if not part:
+            return None
+        found += part
+    return bytes(found)
+
+
+def request_header(frame: bytes) -> tuple[int, int, int | None]:
+    """API, correlation id, and the node that asks (None for somebody else)."""
+    api, _, correlation, length = struct.unpack_from(">hhih", frame)
+    match = SENDER.match(frame[10 : 10 + max(length, 0)])
+    return api, correlation, int(next(each for each in match.groups() if each)) if match else None
+
+
+def has_hung_up(client: socket.socket) -> bool:
+    """Whether the other side has closed a connection."""
+    try:
+        readable, _, _ = select.select([client], [], [], 0)
+        return bool(readable) and client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except (OSError, ValueError):
+        return True
+
+
+def listening_socket() -> socket.socket:
+    """A listener on a free port."""
+    for port in random.sample(PORTS, 200):
+        found = socket.socket()
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind((LOOPBACK, port))
+            found.listen(64)
+            return found
+        except OSError:
+            found.close()
+    raise OSError("no free port")
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with listening_socket() as probe:
+        return int(probe.getsockname()[1])
