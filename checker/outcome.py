@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
 from model import ints
 from model.system import State, System
-from specs.property import Property
+from specs.property import RECOVERY, Property
 
 
 class EngineError(Exception):
@@ -52,9 +52,28 @@ def replayed(system: System, trace: Trace, broken: Property | None = None) -> Tr
         step = system.steps[number]
         if ints.take(system, before, step) != after:
             raise EngineError(f"{step.label} does not lead from a state of the trace to its next one")
-    if broken is not None and ints.evaluate(system, trace.states[-1], broken.condition):
+    if broken is not None and not breaks(system, trace.states[-1], broken):
         raise EngineError(f"{broken.name} holds in the last state of its counterexample")
     return trace
+
+
+def breaks(system: System, state: State, broken: Property) -> bool:
+    """Whether a reachable state refutes a property, on the ints interpreter."""
+    if broken.kind != RECOVERY:
+        return not ints.evaluate(system, state, broken.condition)
+    return not any(ints.evaluate(system, each, broken.condition) for each in without_faults(system, state))
+
+
+def without_faults(system: System, state: State) -> Iterator[State]:
+    """The states that can be reached from one by steps that are no faults, itself the first."""
+    seen, waiting = {state}, [state]
+    while waiting:
+        yield (before := waiting.pop())
+        for step in system.steps:
+            after = None if step.action.fault else ints.take(system, before, step)
+            if after is not None and after not in seen:
+                seen.add(after)
+                waiting.append(after)
 
 
 @dataclass(frozen=True)

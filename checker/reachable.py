@@ -8,14 +8,14 @@ removed, added or changed is refused by name.
 from __future__ import annotations
 
 import lzma
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from model import ints
 from model.system import State, System
 from specs.errors import InputError
-from specs.property import Property
+from specs.property import RECOVERY, Property
 
 MAGIC = b"neverlost.reachable/1\n"
 LARGEST = 4 * 1024**3
@@ -69,21 +69,40 @@ def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
     if missing:
         raise InputError(f"{str(path)!r} lacks an initial state: {min(missing)}")
     seen, waiting = set(starts), sorted(starts)
+    healing: dict[State, list[State]] = {state: [] for state in listed}
     while waiting:
         state = waiting.pop()
         for each in properties:
-            if not ints.evaluate(system, state, each.condition):
+            if each.kind != RECOVERY and not ints.evaluate(system, state, each.condition):
                 raise InputError(f"{str(path)!r}: {each.name} does not hold in state {state}")
         for step in system.steps:
             after = ints.take(system, state, step)
-            if after is None or after in seen:
+            if after is None:
                 continue
             if after not in listed:
                 raise InputError(
                     f"{str(path)!r} is not closed: {step.label} leads from {state} to {after}, which is not listed"
                 )
-            seen.add(after)
-            waiting.append(after)
+            if not step.action.fault:
+                healing[after].append(state)
+            if after not in seen:
+                seen.add(after)
+                waiting.append(after)
     if len(seen) != len(listed):
         raise InputError(f"{str(path)!r} lists {len(listed) - len(seen)} unreachable states, the first is {min(listed - seen)}")
+    for each in properties:
+        if each.kind == RECOVERY:
+            _recovers(path, system, each, healing)
     return len(seen)
+
+
+def _recovers(path: Path, system: System, asked: Property, healing: Mapping[State, Sequence[State]]) -> None:
+    """Walk back from the wanted states; `healing` tells the states from which a step that is no fault leads to each."""
+    met = {state for state in healing if ints.evaluate(system, state, asked.condition)}
+    waiting = list(met)
+    while waiting:
+        earlier = set(healing[waiting.pop()]) - met
+        met |= earlier
+        waiting += earlier
+    if len(met) != len(healing):
+        raise InputError(f"{str(path)!r}: {asked.name} does not hold: nothing leads on from {min(healing.keys() - met)}")

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from checker.outcome import Outcome
 from model.system import System
-from specs.property import Property
+from specs.property import RECOVERY, Property
 
 ENGINES = ("memory", "spark")
 
@@ -33,6 +33,14 @@ class Reporter(Protocol):
     """Told how far a search is; called from the driving process only."""
 
     def __call__(self, progress: Progress) -> None: ...
+
+
+class Search(Protocol):
+    """An engine's search for states that break properties."""
+
+    def __call__(
+        self, system: System, properties: Sequence[Property], options: Options, reporter: Reporter | None
+    ) -> Outcome: ...
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,9 @@ def explore(
 
     Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
     """
-    module = importlib.import_module(f"checker.{engine}")
-    found: Outcome = module.explore(system, properties, options or Options(), reporter)
-    return found
+    search: Search = importlib.import_module(f"checker.{engine}").explore
+    if any(each.kind == RECOVERY for each in properties):
+        from checker import recovery
+
+        return recovery.explore(system, properties, options or Options(), reporter, search)
+    return search(system, properties, options or Options(), reporter)

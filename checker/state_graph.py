@@ -10,7 +10,7 @@ Shapes: `states` is `uint64[words, n]`; `sources`, `targets`, `steps` have one e
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,15 +68,13 @@ class StateGraph:
 
     def reaching(self, wanted: Chosen, edges: Chosen | None = None) -> Chosen:
         """The states from which a wanted one can be reached, in no step or many, along some edges (None: all)."""
-        found = wanted.copy()
-        sources, targets = (self.sources, self.targets) if edges is None else (self.sources[edges], self.targets[edges])
-        while True:
-            leads = found[targets] & ~found[sources]
-            if not leads.any():
-                return found
-            found[sources[leads]] = True
-            open_ends = ~found[sources]
-            sources, targets = sources[open_ends], targets[open_ends]
+        kept = slice(None) if edges is None else edges
+        return _spread(wanted, self.targets[kept], self.sources[kept])
+
+    def reached(self, start: Chosen, edges: Chosen | None = None) -> Chosen:
+        """The states that can be reached from the chosen ones."""
+        kept = slice(None) if edges is None else edges
+        return _spread(start, self.sources[kept], self.targets[kept])
 
     def shortest_way(self, number: int) -> Trace:
         """A shortest behaviour from an initial state: at every step back the smallest predecessor and its lowest step.
@@ -91,12 +89,8 @@ class StateGraph:
         return Trace(tuple(map(self.state, numbers)), tuple(steps))
 
     def _edge_back(self, number: int) -> int:
-        into = self._by_target[slice(*np.searchsorted(self.targets, (number, number + 1), sorter=self._by_target))]
+        into = np.flatnonzero(self.targets == number)
         return int(into[np.lexsort((self.steps[into], self.sources[into]))[0]])
-
-    @cached_property
-    def _by_target(self) -> NDArray[np.intp]:
-        return np.argsort(self.targets, kind="stable")
 
     def as_networkx(self, among: Chosen | None = None, edges: Chosen | None = None) -> Any:
         """A `networkx.MultiDiGraph` of the chosen states and of the chosen edges between them (None: all).
@@ -126,6 +120,18 @@ class StateGraph:
         order = states[np.argsort(home[states], kind="stable")]
         parts = np.split(order, np.flatnonzero(np.diff(home[order])) + 1) if len(order) else []
         return [Component(tuple(part.tolist()), bool(is_terminal[part[0]])) for part in parts]
+
+
+def _spread(found: Chosen, heads: Numbers, tails: Numbers) -> Chosen:
+    """The states that arrows from heads to tails lead to from those that are found already."""
+    found = found.copy()
+    while True:
+        leads = found[heads] & ~found[tails]
+        if not leads.any():
+            return found
+        found[tails[leads]] = True
+        left = ~found[tails]
+        heads, tails = heads[left], tails[left]
 
 
 def _homes(count: int, sources: Numbers, targets: Numbers) -> NDArray[np.int64]:
@@ -176,31 +182,45 @@ def explored(
         return of_store(system, Store.attach(place))
 
 
-def of_store(system: System, store: Store) -> StateGraph:
+def of_store(system: System, store: Store, tell: Callable[[int], None] = lambda done: None) -> StateGraph:
     """The graph of a complete search whose levels were kept."""
     levels = (np.concatenate(list(store.level(each.depth)), axis=1) for each in store.levels() if each.rows)
-    return of_levels(system, levels, bool(store.meta["symmetry"]))
+    return of_levels(system, levels, bool(store.meta["symmetry"]), tell)
 
 
-def of_levels(system: System, levels: Iterable[Packed], symmetry: bool = False) -> StateGraph:
+def of_levels(
+    system: System,
+    levels: Iterable[Packed],
+    symmetry: bool = False,
+    tell: Callable[[int], None] = lambda done: None,
+    only: frozenset[int] | None = None,
+) -> StateGraph:
     """The graph of all reachable states, given as packed levels in any order within each.
 
+    With `only` it is the graph of some steps, and of states that these do not leave.  `tell` hears how many states are
+    done before each batch; it may raise to give up.
     Errors: `EngineError` when a step leads to a state that is not among them.
     """
     known, bounds = StateSet(system.words), [0]
     for level in levels:
         known.add(level.take(np.lexsort(level[::-1]), axis=1))
         bounds.append(len(known))
-    edges = np.concatenate([_edges(system, known, start, symmetry) for start in range(0, len(known), BATCH)], axis=1)
+    parts = []
+    for start in range(0, len(known), BATCH):
+        tell(start)
+        parts.append(_edges(system, known, start, symmetry, only))
+    edges = np.concatenate(parts, axis=1)
     return StateGraph(system, known.slice(0, len(known)), tuple(bounds[:-1]), edges[0], edges[1], edges[2], symmetry)
 
 
-def _edges(system: System, known: StateSet, start: int, symmetry: bool) -> Numbers:
+def _edges(system: System, known: StateSet, start: int, symmetry: bool, only: frozenset[int] | None) -> Numbers:
     """Every edge that leaves a batch of states.  Shape: `(3, edges)`: source, target, step."""
     renamed = Symmetry(system).canonical if symmetry else lambda states: states
     batch = known.slice(start, min(start + BATCH, len(known)))
     edges = [np.empty((3, 0), np.int32)]
     for number, rows, after in Successors(system).of(batch):
+        if only is not None and number not in only:
+            continue
         places = known.find(renamed(after))
         if (places < 0).any():
             raise EngineError(f"{system.steps[number].label} leads to a state that the search did not list")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.outcome import Counts, Finding, Outcome, Trace, Verdict
+from checker.outcome import Counts, Finding, Outcome, Trace, Verdict, breaks
 from checker.search import Options, Reporter, explore
 from model import ints
 from model.kernel import Configuration, Model
@@ -233,7 +233,7 @@ def again(system: System, trace: Trace, other: System, broken: Property) -> Trac
     steps = [numbers[label] for label in labels]
     for _, start in other.initial_states():
         states = _walked(other, start, steps)
-        if states is not None and not ints.evaluate(other, states[-1], broken.condition):
+        if states is not None and breaks(other, states[-1], broken):
             return Trace(tuple(states), tuple(steps))
     return None
 

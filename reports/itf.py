@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from checker.outcome import Finding, Trace
+from checker.outcome import Finding, Trace, breaks
 from model import ints
 from model.catalogue import models
 from model.kernel import ModelError
@@ -82,7 +82,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
     """A saved counterexample, re-executed on the ints interpreter.
 
     Errors: `InputError` with the state and what is wrong with it: another value than the step leads to, a step
-    that is not enabled, a first state that is not initial, a last state in which the property holds.
+    that is not enabled, a first state that is not initial, a last state that does not break the property.
     """
     document = _parsed(path)
     try:
@@ -97,8 +97,8 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
     if not states:
         raise InputError(f"{str(path)!r} has no states")
     steps = _replayed(system, states, labels, str(path))
-    if ints.evaluate(system, states[-1], broken.condition):
-        raise InputError(f"{broken.name} holds in the last state of {str(path)!r}: this is no counterexample to it")
+    if not breaks(system, states[-1], broken):
+        raise InputError(f"{str(path)!r} ends in a state that does not break {broken.name}")
     if about.get("checksum") != checksum(document):
         raise InputError(f"{str(path)!r} was changed since it was written: its checksum does not match")
     return system, broken, Trace(tuple(states), steps)

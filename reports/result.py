@@ -13,6 +13,7 @@ from checker.digest import model_digest
 from checker.outcome import Finding, Outcome, Verdict
 from model.kernel import Configuration, Model
 from specs.keys import shown
+from specs.property import RECOVERY, SAFETY
 
 SCHEMA = "neverlost.result/1"
 
@@ -72,6 +73,11 @@ def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     found: dict[str, Any] = {"name": finding.property.name, "verdict": str(finding.verdict)}
     if finding.trace is not None:
         found |= {"steps": len(finding.trace.steps), "faults": finding.trace.faults(outcome.system), "trace": None}
+        if finding.property.kind == RECOVERY:
+            from checker.recovery import trap
+
+            left = trap(outcome.system, finding.trace.states[-1])
+            found["trap"] = {"states": left.states, "ends": list(left.ends)}
     return found
 
 
@@ -113,8 +119,9 @@ def document(outcome: Outcome) -> dict[str, Any]:
     return shared(outcome) | cell(outcome, 0)
 
 
-def exit_status(verdicts: list[Verdict]) -> int:
-    """The exit status of several verdicts: the worst news first."""
-    if Verdict.VIOLATED in verdicts:
-        return EXIT_VIOLATED
-    return EXIT_INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else EXIT_HOLDS
+def exit_status(outcomes: list[Outcome]) -> int:
+    """The exit status of several outcomes: the worst news first, and a loss is worse than an outage."""
+    broken = {each.property.kind for outcome in outcomes for each in outcome.findings if each.verdict is Verdict.VIOLATED}
+    if broken:
+        return EXIT_VIOLATED if SAFETY in broken else EXIT_UNAVAILABLE
+    return EXIT_INCONCLUSIVE if any(each.verdict is Verdict.INCONCLUSIVE for each in outcomes) else EXIT_HOLDS

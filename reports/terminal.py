@@ -11,12 +11,14 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from checker.outcome import Outcome, Verdict
+from checker.outcome import Outcome, Trace, Verdict
 from checker.search import Progress as SearchProgress
 from model.kernel import Configuration
 from model.portrait import Lane
+from model.system import System
 from reports.timeline import Frame, Timeline, isr_text, missing
 from specs.keys import MECHANISM, shown
+from specs.property import RECOVERY
 
 STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCONCLUSIVE: "bold yellow"}
 
@@ -44,6 +46,23 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, subjects: tupl
             spent = ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
             line.append(f" ({len(finding.trace.steps)} steps; {spent})", "dim")
         out.print(line)
+        if finding.trace is not None and finding.property.kind == RECOVERY:
+            show_trap(out, outcome.system, finding.trace)
+
+
+def show_trap(out: Console, system: System, trace: Trace) -> None:
+    """What is left after a counterexample to recovery."""
+    from checker.recovery import trap
+
+    found = trap(system, trace.states[-1])
+    ends = ", ".join(str(size) for size in sorted(set(found.ends)))
+    out.print(
+        Text(
+            f"             from its last state {found.states:,} states can be reached without a further fault, none of them as"
+            f" wanted; that ends in {len(found.ends)} components of {ends} states",
+            style="dim",
+        )
+    )
 
 
 def summary(configuration: Configuration) -> str:

@@ -11,7 +11,7 @@ from checker.outcome import Trace
 from model.portrait import Lane, Scene
 from model.system import System
 from reports.itf import describe
-from specs.property import Property
+from specs.property import RECOVERY, SAFETY, Property
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ def timeline(system: System, broken: Property, trace: Trace) -> Timeline:
         moved = (before.leader, before.epoch, before.isr, before.notes) != (scene.leader, scene.epoch, scene.isr, scene.notes)
         is_fault = step is not None and step.action.fault is not None
         frames.append(Frame(number, describe(system, step), is_fault, scene, changed, moved))
-    return Timeline(system.model.name, f"violates {broken.name}", tuple(frames), _lost(scenes))
+    lost = _lost(scenes) if broken.kind == SAFETY else frozenset[int]()
+    end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
+    return Timeline(system.model.name, f"violates {broken.name}{end}", tuple(frames), lost)
 
 
 def _changes(before: Lane, after: Lane) -> frozenset[str]:

@@ -11,12 +11,16 @@ from typing import Any
 
 from model.kernel import Model, Value
 
+SAFETY, AVAILABILITY, RECOVERY = "safety", "availability", "recovery"
+"""Kinds of properties."""
+
 
 @dataclass(frozen=True)
 class Property:
     """A named condition that must hold in every reachable state.
 
-    `needs` are the fields it reads: a model without them does not define the property.  `violated_by`
+    Of the kind `RECOVERY` it need not hold everywhere, but it must be possible everywhere that it holds again, by steps
+    that are no faults.  `needs` are the fields it reads: a model without them does not define the property.  `violated_by`
     names a model (or mutant, as `model-clause`) that breaks it; a property that nothing breaks is no check.
     """
 
@@ -26,6 +30,7 @@ class Property:
     needs: tuple[str, ...]
     violated_by: str
     source: str = ""
+    kind: str = SAFETY
 
 
 @cache

@@ -85,7 +85,7 @@ def check(
         bundle.seal(out, document, [(each.model, each.configuration) for each in every])
     if json != "-":
         _show(every, outcomes)
-    return result.exit_status([each.verdict for each in outcomes])
+    return result.exit_status(outcomes)
 
 
 def _chosen(config: str | None, settings: list[str], files: dict[str, str | None], version: str | None) -> list[Chosen]:

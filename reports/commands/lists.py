@@ -60,14 +60,14 @@ def properties(json: options.JsonTarget = None) -> int:
     from specs.property import properties as catalogue
 
     listed = [
-        {"name": each.name, "says": each.says, "violated_by": each.violated_by, "source": each.source}
+        {"name": each.name, "says": each.says, "kind": each.kind, "violated_by": each.violated_by, "source": each.source}
         for each in catalogue().values()
     ]
     run.deliver({"schema": "neverlost.properties/1", "properties": listed}, run.Request(json=json))
     if json != "-":
         out = terminal.console()
         for entry in listed:
-            out.print(f"[bold]{entry['name']}[/bold]: {entry['says']} (broken by {entry['violated_by']})")
+            out.print(f"[bold]{entry['name']}[/bold]: {entry['says']} ({entry['kind']}; broken by {entry['violated_by']})")
     return 0
 
 

@@ -60,9 +60,14 @@ def prove(
 
 def _asked(system: System, names: list[str] | None) -> list[Property]:
     from reports import run
+    from specs.errors import InputError
+    from specs.property import RECOVERY
 
     asked = run.chosen_properties(system.model, names)
     run.require_fields(system, asked)
+    for each in asked:
+        if each.kind == RECOVERY:
+            raise InputError(f"property {each.name!r} is about what can still happen, which no proof here decides; use check")
     return asked
 
 
@@ -80,7 +85,7 @@ def _bounded(given: Given, free: list[str], names: list[str] | None, depth: int,
     run.deliver(document, request)
     if request.json != "-":
         proofs.show_bounded(found, keys)
-    return result.exit_status([found.outcome.verdict])
+    return result.exit_status([found.outcome])
 
 
 def _induction(given: Given, names: list[str] | None, unbounded: bool, mine: bool, request: Request) -> int:
@@ -96,4 +101,4 @@ def _induction(given: Given, names: list[str] | None, unbounded: bool, mine: boo
     run.deliver(document, request)
     if request.json != "-":
         proofs.show_proofs(found)
-    return result.exit_status([each.verdict for each in found])
+    return result.exit_status([each.outcome for each in found])

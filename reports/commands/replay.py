@@ -22,6 +22,7 @@ def replay(
     from reports import itf, run, terminal
     from reports.result import SCHEMA
     from reports.timeline import timeline
+    from specs.property import RECOVERY
 
     request = run.Request(json=json)
     run.prepare(request)
@@ -33,6 +34,8 @@ def replay(
         out = terminal.console()
         if system.model.portrait is not None:
             terminal.show_timeline(out, timeline(system, broken, found))
+        if broken.kind == RECOVERY:
+            terminal.show_trap(out, system, found)
         out.print(
             f"replayed: {steps} steps of {system.model.name}, each confirmed; {broken.name} is violated in the last state"
         )

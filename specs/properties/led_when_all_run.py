@@ -6,7 +6,7 @@ from typing import Any
 
 from model.kernel import NOBODY, Value, implies
 from model.modern_state import everyone
-from specs.property import Property
+from specs.property import AVAILABILITY, Property
 
 
 def led_when_all_run(k: Any, s: Any) -> Value:
@@ -22,4 +22,5 @@ PROPERTY = Property(
     needs=("is_fenced", "is_running", "leader"),
     violated_by="kraft-elr",
     source="P-RAV for brokers that are back; ClearElrRecord empties what could be elected",
+    kind=AVAILABILITY,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from model.kernel import Value, implies
 from model.modern_availability import is_settled, is_writable
-from specs.property import Property
+from specs.property import AVAILABILITY, Property
 
 
 def stays_writable(k: Any, s: Any) -> Value:
@@ -25,4 +25,5 @@ PROPERTY = Property(
     ),
     violated_by="kraft",
     source="P-WAV",
+    kind=AVAILABILITY,
 )
