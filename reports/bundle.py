@@ -109,7 +109,7 @@ def render(folder: Path, document: Mapping[str, Any], place: Path) -> None:
 
     write_reports(folder, document, place)
     if "matrix" in document:
-        write_gate(place, document)
+        write_gate(folder, document, place)
         return
     for cell in document.get("cells", [document]):
         for name in [each["trace"] for each in cell["properties"] if each.get("trace")]:

@@ -21,7 +21,6 @@ from checker.search import Limits, Options, explore
 from checker.sweep import Sweeper
 from model.system import System, bind
 from reports import bundle, result, sweeping
-from reports.boundary import words
 from reports.bundle import CERTIFICATE, MANIFEST, SCHEMA, digest
 from reports.configuration import Chosen, choose, read_toml
 from reports.itf import read_itf
@@ -274,12 +273,17 @@ def _sampled(document: Document, cells: Sequence[Document]) -> Iterator[int]:
     """Cells in an order that nobody can foretell: one of each verdict, then those at the boundary, then the others."""
     order = list(range(len(cells)))
     random.SystemRandom().shuffle(order)
-    edges = {
-        name for each in document.get("boundary", []) for kind in ("maximal_safe", "minimal_unsafe") for name in each[kind]
-    }
     first = {cells[number]["verdict"]: number for number in order}
-    at_the_edge = [number for number in order if words(cells[number].get("cell", {})) in edges]
-    yield from dict.fromkeys([*first.values(), *at_the_edge, *order])
+    edges = set(boundary_ids(cells))
+    yield from dict.fromkeys([*first.values(), *(number for number in order if cells[number]["id"] in edges), *order])
+
+
+def boundary_ids(cells: Sequence[Document]) -> Iterator[str]:
+    """Each violated cell that is one setting away from a safe one, and that safe one."""
+    for cell in cells:
+        for sibling in [each["sibling"] for each in cell["properties"] if each.get("sibling")]:
+            if len(sibling["changed"]) == 1:
+                yield from (cell["id"], sibling["id"])
 
 
 def _explored(cell: Document, asked: Chosen, document: Document, seconds: float | None) -> bool:

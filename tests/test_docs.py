@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from reports.sweeping import cell_name
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -36,6 +39,39 @@ def test_shown_runs_are_real(command: str, shown: list[str]) -> None:
     lines = [TIMES.sub("", " ".join(line.split())) for line in done.stdout.splitlines()]
     for line in shown:
         assert TIMES.sub("", " ".join(line.split())) in lines
+
+
+def block(marker: str, kind: str) -> str:
+    found = re.search(rf"<!-- {marker} -->\n```{kind}\n(.*?)```", README, flags=re.DOTALL)
+    assert found is not None, marker
+    return found[1]
+
+
+def test_the_gate_of_the_readme_passes_and_fails(tmp_path: Path) -> None:
+    """The workflow's own commands: green as it is, red with the changed cell's name when an expectation differs."""
+    (tmp_path / "production.toml").write_text(block("gate matrix", "toml"))
+    commands = re.findall(r"run: neverlost (sweep .*)", block("gate workflow", "yaml"))
+    (record,) = re.findall(r"neverlost (sweep production.toml --json .*?)\s*#", README)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+
+    def ran(command: str) -> subprocess.CompletedProcess[str]:
+        whole = [sys.executable, "-m", "reports.cli", *shlex.split(command)]
+        return subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=120, check=False)
+
+    assert ran(record).returncode == 0
+    (gate,) = commands
+    assert ran(gate).returncode == 0 and "No verdict changed." in (tmp_path / "summary").read_text()
+    expected = json.loads((tmp_path / "expected.json").read_text())
+    cell = next(each for each in expected["cells"] if each["verdict"] == "violated")
+    cell["properties"][0]["verdict"] = "holds"
+    (tmp_path / "expected.json").write_text(json.dumps(expected))
+    done = ran(gate)
+    assert done.returncode == 21
+    named = cell_name(cell)
+    changed = [line for line in done.stdout.splitlines() if line.startswith("changed: ")]
+    assert changed == [f"changed: {named}: acked-never-lost was holds, is violated"]
+    assert f"| {named} | acked-never-lost | holds | violated |" in (tmp_path / "summary").read_text()
+    assert {"junit.xml", "results.sarif"} <= {each.name for each in (tmp_path / "evidence").iterdir()}
 
 
 def test_ci_runs_the_readme_s_test_command() -> None:

@@ -9,15 +9,22 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
+import xmlschema
 
 from checker.rule import Atom, Place, prove, smallest_rule
 from checker.sweep import Sweep
+from model.catalogue import models
 from reports import gate, sweeping
 from reports.boundary import Boundary
 from reports.matrix import Matrix
 from reports.page import report_data, write_reports
+from specs.errors import InputError
 from tests.test_sweep import found
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "tests" / "data"
 
 
 @pytest.fixture(scope="module")
@@ -137,17 +144,80 @@ def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) ->
     assert failed == [sweeping.cell_name(document["cells"][5]), sweeping.cell_name(document["cells"][7])]
 
 
-def test_sarif_has_what_its_schema_demands(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:
-    _, _, document = result
-    (run,) = gate.sarif(document, None)["runs"]
+@pytest.fixture(scope="module")
+def saved(
+    result: tuple[Matrix, Sweep, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], Path]:
+    matrix, sweep, _ = result
+    folder = tmp_path_factory.mktemp("saved")
+    return sweeping.document(matrix, sweep, "memory", True, sweeping.save_traces(sweep, str(folder))), folder
+
+
+def schema_errors(found: dict[str, Any]) -> list[str]:
+    schema = json.loads((DATA / "sarif-2.1.0.schema.json").read_text())
+    return [each.message for each in jsonschema.Draft4Validator(schema).iter_errors(found)]
+
+
+@pytest.mark.parametrize("baseline", [False, True])
+def test_gate_files_are_valid_by_their_schemas(saved: tuple[dict[str, Any], Path], baseline: bool) -> None:
+    document, folder = saved
+    changed = [] if baseline else None
+    if changed is not None:
+        cell = document["cells"][0]
+        changed = [{"cell": sweeping.cell_name(cell), "property": "acked-never-lost", "was": "holds", "is": cell["verdict"]}]
+        changed.append({"cell": "gone", "property": "acked-never-lost", "was": "holds", "is": None})
+    found = gate.sarif(document, changed, folder)
+    assert schema_errors(found) == []
+    found["runs"][0]["results"][0]["level"] = "fatal"
+    assert schema_errors(found)
+    schema = xmlschema.XMLSchema(str(DATA / "junit-10.xsd"))
+    text = gate.junit(document, changed)
+    assert list(schema.iter_errors(text)) == []
+    assert list(schema.iter_errors(text.replace("<testcase ", "<testcase verdict='x' ", 1)))
+
+
+def test_sarif_points_at_the_model_s_action_and_at_the_property(saved: tuple[dict[str, Any], Path]) -> None:
+    document, folder = saved
+    (run,) = gate.sarif(document, None, folder)["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert len(run["results"]) == document["verdicts"]["violated"]
-    root = Path(__file__).parent.parent
     for each in run["results"]:
-        assert rules[each["ruleIndex"]]["id"] == each["ruleId"] and each["level"] in ("none", "note", "warning", "error")
-        (location,) = each["locations"]
-        place = location["physicalLocation"]
-        lines = (root / place["artifactLocation"]["uri"]).read_text().splitlines()
-        assert "def acked_never_lost" in lines[place["region"]["startLine"] - 1]
-        assert each["message"]["text"]
-    assert "No verdict changed." in gate.summary(document, [])
+        assert rules[each["ruleIndex"]]["id"] == each["ruleId"] and each["message"]["text"]
+        (location,), (related,) = each["locations"], each["relatedLocations"]
+        assert "def acked_never_lost" in source_line(related)
+        (flow,) = each["codeFlows"][0]["threadFlows"]
+        assert all(re.match(r"@action|def ", source_line(step["location"])) for step in flow["locations"])
+        uri = location["physicalLocation"]["artifactLocation"]["uri"]
+        assert uri.startswith("model/") and location["message"]["text"]
+        assert any(location["physicalLocation"] == step["location"]["physicalLocation"] for step in flow["locations"])
+
+
+def source_line(location: dict[str, Any]) -> str:
+    place = location["physicalLocation"]
+    lines = (ROOT / place["artifactLocation"]["uri"]).read_text().splitlines()
+    return lines[place["region"]["startLine"] - 1].strip()
+
+
+def test_sarif_points_at_the_clause_that_a_safe_configuration_refuses() -> None:
+    found = models()["kraft-elr"]
+    action = next(each for each in found.actions if each.name == "controller_fence_dead")
+    parting = {"sibling": {"parts": {"step": 1, "refused": {"step": 2, "clause": "electable"}}}}
+    location = gate._mattered([(found.actions[0], "first"), (action, "second")], parting)
+    assert '"electable"' in source_line(location) and location["message"]["text"].startswith("second; ")
+    own = gate.clause_place(models()["kip-320"].actions[0], "no such clause")
+    assert own == models()["kip-320"].actions[0].source
+
+
+def test_the_job_summary_is_added_to_the_page(
+    saved: tuple[dict[str, Any], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, _ = saved
+    target = tmp_path / "summary.md"
+    target.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(target))
+    gate.announce(document | {"changes": []})
+    assert target.read_text() == "before\n" + gate.summary(document, [])
+    assert "No verdict changed." in target.read_text()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    with pytest.raises(InputError, match="cannot write GITHUB_STEP_SUMMARY"):
+        gate.announce(document)

@@ -43,7 +43,7 @@ def sweep(
     """Run the command; returns the exit status."""
     from checker.sweep import Sweeper
     from model.system import bind
-    from reports import bundle, configuration, result, run, sweeping, terminal
+    from reports import bundle, configuration, gate, result, run, sweeping, terminal
     from reports.matrix import read_matrix
     from specs.errors import InputError
 
@@ -80,6 +80,7 @@ def sweep(
     run.deliver(document, request)
     if out is not None:
         bundle.seal(out, document, swept.cells)
+    gate.announce(document)
     if json != "-":
         console = terminal.console()
         sweeping.show(console, document)
