@@ -106,7 +106,7 @@ class Unrolling:
 
     def strengthen(self) -> None:
         """Adds what is known of every reachable state: the model's lemmas that are inductive for this very system."""
-        self.facts = inductive_among(self.system, lemmas_of(self.system.model))
+        self.facts = inductive_among(self.system, lemmas_of(self.system))
         for state in self.states[1:]:
             self._state_facts(state)
 

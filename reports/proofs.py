@@ -13,7 +13,7 @@ from rich.text import Text
 from checker import certificate, ledger
 from checker.bmc import Bounded
 from checker.digest import model_digest
-from checker.induction import KINDS, Looked, Proof, prove
+from checker.induction import KINDS, Answer, Looked, Proof, prove
 from checker.outcome import EngineError, Outcome, Trace, Verdict
 from model.kernel import Model, ModelError
 from model.system import System, bind
@@ -21,7 +21,7 @@ from reports import result, terminal
 from reports.configuration import Given, choose
 from reports.options import memory_size
 from reports.run import Request, save_counterexamples, with_traces
-from reports.timeline import timeline
+from reports.timeline import Timeline, timeline
 from specs.errors import InputError, unknown
 from specs.keys import KEYS, shown
 from specs.lemma import Lemma, lemmas_of
@@ -85,14 +85,15 @@ def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
 
 def induction(system: System, goal: Property, unbounded: bool, mine: bool, request: Request) -> Proof:
     """A proof with the model's own lemmas, or with mined ones."""
-    lemmas, work = lemmas_of(system.model), None
+    lemmas, work = lemmas_of(system, goal.name), None
     if mine:
         from checker.mining import mined
 
         found = mined(system, goal, seconds=None if request.time_limit is None else request.time_limit / 2)
         lemmas, work = found.lemmas, found.says
     if not lemmas:
-        lemmas = (Lemma("the-property", goal.says, "nobody wrote lemmas for this model", lambda k, s: [goal.condition(k, s)]),)
+        alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
+        lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
     reading, names = None, ()
     if unbounded:
         from checker.open_reading import Open
@@ -264,8 +265,20 @@ def _show_open(proof: Proof) -> None:
     out = terminal.console()
     for each in proof.open:
         out.print(f"  {each.answer}: {each.goal} after {each.task.label} {each.reason}".rstrip())
-    for looked in proof.looked[:1]:
-        states, step = looked.answer.states, looked.answer.task.step
+    for looked in {each.answer.goal: each for each in reversed(proof.looked)}.values():
         out.print(Text(f"a counterexample to induction ({REACHED[looked.is_reachable]}):", style="bold"))
-        if states is not None and step is not None and proof.system.model.portrait is not None:
-            terminal.show_timeline(out, timeline(proof.system, proof.goal, Trace(states, (step,))))
+        found = _before_and_after(proof, looked.answer)
+        if found is not None:
+            terminal.show_timeline(out, found)
+
+
+def _before_and_after(proof: Proof, answer: Answer) -> Timeline | None:
+    """The two states of a counterexample to induction, with the action between."""
+    step = answer.task.step
+    if answer.states is None or step is None or proof.system.model.portrait is None:
+        return None
+    drawn = timeline(proof.system, proof.goal, Trace(answer.states, (step,)))
+    first = replace(drawn.frames[0], says="a state that keeps all lemmas")
+    says = {each.name: each.says for each in proof.lemmas}
+    title = f"breaks {answer.goal}: not always: {says.get(answer.goal, 'every value stays within what is declared')}"
+    return replace(drawn, frames=(first, *drawn.frames[1:]), title=title, lost=frozenset())

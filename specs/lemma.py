@@ -9,20 +9,22 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from model.kernel import Model, Value
+from model.kernel import Configuration, Value
+from model.system import System
 
 
 @dataclass(frozen=True)
 class Lemma:
     """A named predicate that holds in every reachable state of its models, and why.
 
-    `condition(k, s)` gives its conjuncts, each of which is proved by itself.
+    `conjuncts(k, s)` gives its parts.  `only_for` names the one property that needs it; None stands for all.
     """
 
     name: str
     says: str
     why: str
     conjuncts: Callable[[Any, Any], list[Value]]
+    only_for: str | None = None
 
     def condition(self, k: Any, s: Any) -> Value:
         """All conjuncts at once."""
@@ -31,10 +33,11 @@ class Lemma:
 
 @dataclass(frozen=True)
 class Theory:
-    """The lemmas that together are inductive for some models, and the properties that they imply."""
+    """The lemmas that together are inductive for some models, in the configurations that the argument covers."""
 
     models: tuple[str, ...]
     lemmas: tuple[Lemma, ...]
+    covers: Callable[[Configuration], bool] = lambda configuration: True
 
 
 @cache
@@ -45,6 +48,12 @@ def theories() -> tuple[Theory, ...]:
     return tuple(importlib.import_module(f"specs.lemmas.{each.name}").THEORY for each in pkgutil.iter_modules(folder.__path__))
 
 
-def lemmas_of(model: Model) -> tuple[Lemma, ...]:
-    """The hand-written lemmas of a model; none where nobody wrote any."""
-    return tuple(lemma for theory in theories() if model.name in theory.models for lemma in theory.lemmas)
+def lemmas_of(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
+    """The hand-written lemmas of a system, for a property or for all; none where nobody wrote any that cover it."""
+    return tuple(
+        lemma
+        for theory in theories()
+        if system.model.name in theory.models and all(map(theory.covers, system.configurations))
+        for lemma in theory.lemmas
+        if goal is None or lemma.only_for in (None, goal)
+    )
