@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from checker.certificate import replace_file
-from checker.outcome import Outcome, Verdict
+from checker.outcome import Finding, Outcome, Verdict
+from model.system import System
 from specs.errors import InputError
 from specs.keys import shown
 
@@ -42,18 +43,23 @@ class Line:
     unbounded: tuple[str, ...] = ()
 
     @property
-    def says(self) -> str:
-        """The line as a sentence."""
+    def known(self) -> str:
+        """What is known, in a few words."""
         if self.status == REFUTED:
-            return f"{self.goal} is refuted in {self.steps} steps ({self.how})"
+            return f"refuted in {self.steps} step{'' if self.steps == 1 else 's'}"
         if self.status == BOUNDED:
-            return f"{self.goal} has no counterexample of up to {self.steps} steps ({self.how})"
+            return f"without a counterexample of up to {self.steps} steps"
         if self.status == EXHAUSTED:
-            return f"{self.goal} holds in every reachable state within the bounds ({self.how})"
+            return "true in every reachable state within the bounds"
         if self.status == PROVED:
             beyond = f", whatever the number of {' and '.join(self.unbounded)}" if self.unbounded else " within the bounds"
-            return f"{self.goal} is proved by induction{beyond} ({self.how})"
-        return f"{self.goal} is not covered ({self.how})"
+            return f"proved by induction{beyond}"
+        return OPEN
+
+    @property
+    def says(self) -> str:
+        """The line as a sentence."""
+        return f"{self.goal} is {self.known} ({self.how})"
 
     @property
     def subject(self) -> tuple[str, str, str, str]:
@@ -71,29 +77,33 @@ def lines_of(
     proved: bool = False,
 ) -> list[Line]:
     """The lines that an outcome is worth; `depth` is the number of steps up to which a bounded search is complete."""
-    found = []
-    for each in outcome.findings:
-        configuration = {name: shown(value) for name, value in outcome.system.configurations[each.configuration].items()}
-        status, steps = OPEN, None
-        if each.verdict == Verdict.VIOLATED:
-            status, steps = REFUTED, len(each.trace.steps) if each.trace else None
-        elif each.verdict == Verdict.HOLDS:
-            status = PROVED if proved else EXHAUSTED
-        elif depth is not None and depth >= 0:
-            status, steps = BOUNDED, depth
-        found.append(
-            Line(
-                outcome.system.model.name,
-                model_digest,
-                configuration,
-                each.property.name,
-                status,
-                how,
-                steps,
-                unbounded if status == PROVED else (),
-            )
-        )
-    return found
+    return [
+        line_of(outcome.system, each, model_digest, how, depth=depth, unbounded=unbounded, proved=proved)
+        for each in outcome.findings
+    ]
+
+
+def line_of(
+    system: System,
+    finding: Finding,
+    model_digest: str,
+    how: str,
+    *,
+    depth: int | None = None,
+    unbounded: tuple[str, ...] = (),
+    proved: bool = False,
+) -> Line:
+    """The line that one finding is worth."""
+    configuration = {name: shown(value) for name, value in system.configurations[finding.configuration].items()}
+    status, steps = OPEN, None
+    if finding.verdict == Verdict.VIOLATED:
+        status, steps = REFUTED, len(finding.trace.steps) if finding.trace else None
+    elif finding.verdict == Verdict.HOLDS:
+        status = PROVED if proved else EXHAUSTED
+    elif depth is not None and depth >= 0:
+        status, steps = BOUNDED, depth
+    beyond = unbounded if status == PROVED else ()
+    return Line(system.model.name, model_digest, configuration, finding.property.name, status, how, steps, beyond)
 
 
 def read(directory: Path) -> list[Line]:

@@ -1,18 +1,17 @@
-"""Where safe ends in a matrix: the cells at the edge, the rule, what each setting survives, and the nearest safe cell."""
+"""Where safe ends in a matrix: the cells at the edge, the rule, exceptions to what is expected, and the nearest safe cell."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from checker.outcome import Trace, Verdict
 from checker.rule import Place, Rule, smallest_rule
 from checker.sweep import Sweep
-from model import ints
 from model.mechanisms import parsed
-from reports.itf import describe
 from reports.matrix import Matrix
+from reports.rows import merged, plain, values_of
+from reports.siblings import follow
 from specs.keys import shown
 
 SAFER: dict[str, Sequence[Any]] = {
@@ -45,21 +44,13 @@ def is_setting(key: str) -> bool:
     return not key.startswith(NOT_SETTINGS)
 
 
-def words(values: Mapping[str, Any]) -> str:
-    """Keys with values in one line."""
-    return " ".join(
-        f"{key}={str(value).lower() if isinstance(value, bool) else shown(value)}"
-        for key, value in values.items()
-        if value is not None
-    )
-
-
 class Boundary:
     """One property's verdicts over a matrix, looked at together."""
 
     def __init__(self, matrix: Matrix, sweep: Sweep, place: int) -> None:
         self.matrix, self.sweep, self.place = matrix, sweep, place
         self.rows = [{key: each.coordinates.get(key) for key in matrix.varying} for each in matrix.cells]
+        self.every = values_of(self.rows)
         self.verdicts = [decisions[place].verdict for decisions in sweep.decisions]
         self.numbers = {tuple(row.values()): number for number, row in enumerate(self.rows)}
         self.orders = {key: self._order(key) for key in matrix.varying}
@@ -104,8 +95,18 @@ class Boundary:
                 continue
             for key, other in self.neighbours(number, -1).items():
                 if self.verdicts[other] is Verdict.HOLDS:
-                    found.append({"key": key, "violated": words(self.rows[number]), "holds": words(self.rows[other])})
-        return found
+                    rest = {name: value for name, value in self.rows[number].items() if name != key and value is not None}
+                    found.append((rest, (key, plain(self.rows[number][key]), plain(self.rows[other][key]))))
+        return [
+            {
+                "key": key,
+                "expected_safer": safer,
+                "than": riskier,
+                "where": where,
+                "says": f"{key}={safer} is violated where {key}={riskier} holds: {where}",
+            }
+            for where, (key, safer, riskier) in merged(found, self.every)
+        ]
 
     def rule(self) -> tuple[Rule, int]:
         """The smallest rule for `violated`, over the decided cells; how many cells those are."""
@@ -118,33 +119,6 @@ class Boundary:
     def _placed(self, key: str, value: Any) -> Any:
         """Versions have an order."""
         return Place(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
-
-    def tolerance(self) -> list[dict[str, Any]]:
-        """For each choice of the settings and each fault whose budget varies: the most of it that is survived."""
-        budgets = [key for key in self.matrix.varying if key.startswith("faults.")]
-        found = []
-        for key in budgets:
-            lines: dict[tuple[Any, ...], list[tuple[int, int]]] = defaultdict(list)
-            for number, row in enumerate(self.rows):
-                rest = tuple((name, value) for name, value in row.items() if name != key)
-                lines[rest].append((row[key], number))
-            for rest, points in lines.items():
-                found.append(self._survived(key, dict(rest), sorted(points)))
-        return found
-
-    def _survived(self, key: str, setting: dict[str, Any], points: list[tuple[int, int]]) -> dict[str, Any]:
-        survived, lost_at = None, None
-        for budget, number in points:
-            if self.verdicts[number] is not Verdict.HOLDS:
-                lost_at = budget if self.verdicts[number] is Verdict.VIOLATED else None
-                break
-            survived = budget
-        fault = key.removeprefix("faults.").replace("_", " ")
-        if survived is None:
-            says = f"violated at {lost_at} {fault}" if lost_at is not None else "undecided"
-        else:
-            says = f"survives any {survived} {fault}" + ("" if lost_at is None else f"; violated at {lost_at}")
-        return {"setting": setting, "fault": key, "survives": survived, "violated_at": lost_at, "says": says}
 
     def sibling(self, number: int) -> dict[str, Any] | None:
         """The nearest cell that holds under the same faults and bounds, and where the two runs part."""
@@ -173,31 +147,12 @@ class Boundary:
         return abs(order.index(one) - order.index(other)) if one in order and other in order else 0.5
 
     def _parting(self, number: int, other: int, trace: Trace) -> dict[str, Any]:
-        """The first step of the counterexample that the safe cell refuses, or takes elsewhere."""
-        system, safe = self.sweep.systems[number], self.sweep.systems[other]
-        numbers = {step.label: place for place, step in enumerate(safe.steps)}
-        starts = [state for _, state in safe.initial_states()]
-        if safe.sizes.get("replica") != system.sizes.get("replica"):
-            return {"step": 0, "why": "it has another number of replicas"}
-        best: dict[str, Any] = {"step": 0, "why": "it starts elsewhere"}
-        for start in starts:
-            state = start
-            for place, taken in enumerate(trace.steps, start=1):
-                label = system.steps[taken].label
-                if label not in numbers:
-                    why = {"step": place, "why": f"there is no such step there: {describe(system, system.steps[taken])}"}
-                    break
-                step = safe.steps[numbers[label]]
-                after = ints.take(safe, state, step)
-                if after is None:
-                    refused = ", ".join(ints.refusals(safe, state, step))
-                    why = {"step": place, "why": f"refused there ({refused}): {describe(system, system.steps[taken])}"}
-                    break
-                state = after
-            else:
-                why = {"step": len(trace.steps), "why": "the same steps leave nothing lost there"}
-            best = max(best, why, key=lambda each: each["step"])
-        return best
+        system = self.sweep.systems[number]
+        return follow(system, trace, self.sweep.systems[other]).document(system, trace)
+
+    def _listed(self, cells: list[int]) -> list[str]:
+        """Cells in as few lines as say the same."""
+        return [line for line, _ in merged([(self.rows[number], True) for number in cells], self.every)]
 
     def document(self) -> dict[str, Any]:
         """Everything above, for the result document."""
@@ -207,13 +162,13 @@ class Boundary:
             "property": name,
             "rule": {
                 "violated_iff": str(rule),
+                "terms": [" and ".join(map(str, term)) for term in rule.terms],
                 "atoms": rule.size,
                 "cells": decided,
                 "smallest": rule.smallest,
                 "proved": rule.proved,
             },
-            "minimal_unsafe": [words(self.rows[n]) for n in self.edge(Verdict.VIOLATED, 1, Verdict.HOLDS)],
-            "maximal_safe": [words(self.rows[n]) for n in self.edge(Verdict.HOLDS, -1, Verdict.VIOLATED)],
+            "minimal_unsafe": self._listed(self.edge(Verdict.VIOLATED, 1, Verdict.HOLDS)),
+            "maximal_safe": self._listed(self.edge(Verdict.HOLDS, -1, Verdict.VIOLATED)),
             "exceptions": self.exceptions(),
-            "fault_tolerance": self.tolerance(),
         }

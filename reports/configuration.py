@@ -125,6 +125,12 @@ def choose(
     return Chosen(model, keys.configuration(model, _read_by(model, offered or {}) | given), subjects)
 
 
+def chosen_of(cell: Mapping[str, Any]) -> Chosen:
+    """The model and configuration of a cell of a result document."""
+    stated = cell["config"] | cell["bounds"]
+    return choose({str(key): (value, "result.json") for key, value in stated.items() if value != ""}, str(cell["model"]))
+
+
 def _read_by(model: Model, offered: Mapping[str, tuple[Any, str]]) -> Given:
     """The offered keys that a model reads."""
     return {key: each for key, each in offered.items() if key in model.keys}

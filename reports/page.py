@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from checker import ledger
 from model.catalogue import models
+from model.system import System, bind
+from reports.configuration import chosen_of
+from reports.drawing import STYLE, inside
 from reports.files import write_text
+from reports.graph import DRAWN, pictured
+from reports.growth import chart, largest
 from reports.itf import read_itf
-from reports.timeline import Frame, Timeline, isr_text, missing, timeline
+from reports.rows import plain, words
+from reports.stories import Stories
+from reports.sweeping import tolerated
+from reports.tolerance import fault_words
 from specs.keys import MECHANISM
 from specs.property import properties
 
-MOST_IN_MARKDOWN = 60
+MOST_IN_MARKDOWN, MOST_RUNS = 60, 6
 
 
 def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None = None) -> None:
@@ -30,30 +40,39 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    growth = largest(document)
+    extra = {
+        "chart_style": STYLE,
+        "growth": inside(chart(growth)) if growth is not None else None,
+        "graph": _graph(folder, document),
+    }
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    write_text(place / "report.html", environment.get_template("report.html").render(data=data, packed=packed))
-    write_text(place / "report.md", environment.get_template("report.md").render(data=data, most=MOST_IN_MARKDOWN))
+    write_text(place / "report.html", environment.get_template("report.html").render(data=data, packed=packed, **extra))
+    told = {"pairs": _pairs(data), "alone": _alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
+    write_text(place / "report.md", environment.get_template("report.md").render(data=data, **told))
 
 
 def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     """What both reports show."""
     cells = document.get("cells") or [document]
     matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
-    stories: list[Any] = []
-    known: dict[str, int] = {}
+    cells = [{"model": document.get("model"), **each} for each in cells]
+    systems = Systems(cells)
+    stories = Stories()
     shown = []
     for cell in cells:
-        merged = {"model": document.get("model"), **cell}
-        entries = [_entry(folder, merged, each, document, stories, known) for each in cell["properties"]]
+        entries = [_entry(folder, cell, each, document, stories, systems) for each in cell["properties"]]
         shown.append(
             {
                 "id": cell.get("id"),
                 "cell": cell.get("cell", {}),
                 "verdict": cell.get("verdict"),
-                "scope": scope(merged),
+                "scope": scope(cell),
+                "name": ", ".join(cell.get("topics", ())) or cell["model"],
                 "properties": entries,
             }
         )
+    lines = _ledger(folder, cells, shown)
     verdicts = [each["verdict"] for each in shown]
     names = list(dict.fromkeys(each["name"] for cell in cells for each in cell["properties"]))
     return {
@@ -64,12 +83,16 @@ def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
         "version": document.get("version") or cells[0].get("version") or "",
         "counts": {name: verdicts.count(name) for name in ("holds", "violated", "inconclusive")},
         "properties": [{"name": name, "says": properties()[name].says} for name in names],
-        "boundary": document.get("boundary", []),
+        "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
+        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerated(document)],
         "searches": document.get("searches", []),
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
         "cells": shown,
-        "stories": stories,
+        "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
+        "frames": stories.frames,
+        "stories": stories.stories,
+        "runs": stories.runs,
     }
 
 
@@ -90,19 +113,116 @@ def scope(cell: Mapping[str, Any]) -> str:
 
 def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     """A verdict that survives being pasted: property, verdict, configuration, bounds, counts, identity, id."""
+    about = {**document, **cell}
     where = scope(cell)
     distinct = (cell.get("states") or {}).get("distinct")
-    kind = "orbits of states under renaming of replicas" if document.get("symmetry") else "states"
-    counted = f" ({distinct:,} distinct {kind}, exact identity)" if distinct else ""
-    stamp = f"neverlost {document.get('version', '')}, {cell.get('id')}"
+    kind = "orbits of states under renaming of replicas" if about.get("symmetry") else "states"
+    counts = f"{distinct:,} distinct {kind}, exact identity" if distinct else ""
+    stamp = f"neverlost {about.get('version', '')}, {cell.get('id')}"
     if entry["verdict"] == "violated":
-        faults = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in entry["faults"].items()) or "no fault"
+        faults = fault_words(entry["faults"].items()) or "no fault"
         steps = "1 step" if entry["steps"] == 1 else f"{entry['steps']} steps"
-        return f"{entry['name']} is violated in {steps} with {faults}: {where}. [{stamp}]"
+        found = f"found among {counts}; " if counts else ""
+        again = f" ({found}re-executed step by step)"
+        return f"{entry['name']} is violated in {steps} with {faults}{again}: {where}. [{stamp}]"
+    if entry["verdict"] == "holds" and about.get("method") == "induction":
+        return f"{entry['name']} is proved by induction: {where}. [{stamp}]"
     if entry["verdict"] == "holds":
-        return f"{entry['name']} holds in every reachable state{counted}: {where}. [{stamp}]"
-    reason = document.get("reason") or "the search was cut short"
+        return f"{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"
+    reason = about.get("reason") or "the search was cut short"
     return f"{entry['name']} is undecided ({reason}): {where}. [{stamp}]"
+
+
+def counted(names: Sequence[str]) -> dict[str, int]:
+    """How often each name occurs."""
+    return dict(Counter(names).most_common())
+
+
+def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+    """What the directory's ledger knows, in the order of the cells; lines on other configurations come last."""
+    known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in ledger.read(folder)}
+    found = []
+    for cell, seen in zip(cells, shown, strict=True):
+        configuration = json.dumps({**cell["config"], **cell["bounds"]}, sort_keys=True)
+        for entry in seen["properties"]:
+            line = known.pop((cell["model"], configuration, entry["name"]), None)
+            if line is not None:
+                entry["ledger"] = {"status": line.known, "how": line.how}
+                found.append(_line(words(seen["cell"]) or seen["scope"], line))
+    rest = [(scope({"model": each.model, "config": each.config, "bounds": {}}), each) for each in known.values()]
+    return found + [_line(*each) for each in rest]
+
+
+def _line(configuration: str, line: ledger.Line) -> dict[str, str]:
+    return {"configuration": configuration, "property": line.goal, "status": line.status, "known": line.known, "how": line.how}
+
+
+def _pairs(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Counterexamples with the run under the nearest safe setting, each pair once; those with the fewest changes first."""
+    found = {}
+    for cell in data["cells"]:
+        for entry in cell["properties"]:
+            if entry.get("run") is not None and (entry["story"], entry["run"]) not in found:
+                found[entry["story"], entry["run"]] = _pair(cell, entry, data)
+    return sorted(found.values(), key=lambda each: each["distance"])
+
+
+def _alone(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Counterexamples of single configurations, each once."""
+    if data["varying"]:
+        return []
+    entries = [entry for cell in data["cells"] for entry in cell["properties"] if entry.get("story") is not None]
+    told = {entry["story"]: entry["name"] for entry in reversed(entries)}
+    stories = [(name, data["stories"][story]) for story, name in sorted(told.items())]
+    return [
+        {"property": name, "title": each["title"], "says": [data["frames"][frame]["says"] for frame in each["frames"]]}
+        for name, each in stories
+    ]
+
+
+def _pair(cell: Mapping[str, Any], entry: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    run = data["runs"][entry["run"]]
+    refused, differs = run.get("refused") or {}, run.get("differs") or {}
+    rows = []
+    for number, frame in enumerate(data["stories"][entry["story"]]["frames"]):
+        there = "the same"
+        if differs and number >= differs["step"]:
+            there = "; ".join(differs["says"]) if number == differs["step"] else "taken, too"
+        if refused and number >= refused["step"]:
+            there = f"**refused: `{refused['clause']}`**" if number == refused["step"] else ""
+        rows.append([data["frames"][frame]["says"], there])
+    if not refused:
+        rows[-1][1] += "; nothing is lost"
+    changes = ", ".join(f"{key}={plain(to)} (not {plain(value)})" for key, (value, to) in entry["sibling"]["changed"].items())
+    distance = len(entry["sibling"]["changed"])
+    return {"property": entry["name"], "here": words(cell["cell"]), "changes": changes, "distance": distance, "rows": rows}
+
+
+def _graph(folder: Path, document: Mapping[str, Any]) -> dict[str, str] | None:
+    """The state graph of a result on one small configuration."""
+    cell = document if not document.get("cells") else None
+    distinct = (document.get("states") or {}).get("distinct") or 0
+    if cell is None or not 0 < distinct <= DRAWN:
+        return None
+    chosen = chosen_of(cell)
+    asked = [properties()[each["name"]] for each in document["properties"]]
+    found = pictured(bind(chosen.model, chosen.configuration), asked, DRAWN)
+    return None if found is None else {"says": found.says, "picture": inside(found.drawn())}
+
+
+class Systems:
+    """The systems of a result's cells, bound when they are needed."""
+
+    def __init__(self, cells: Sequence[Mapping[str, Any]]) -> None:
+        self._cells = {each.get("id"): each for each in cells}
+        self._known: dict[str, System] = {}
+
+    def of(self, cell_id: str) -> System:
+        """The system of a cell."""
+        if cell_id not in self._known:
+            chosen = chosen_of(self._cells[cell_id])
+            self._known[cell_id] = bind(chosen.model, chosen.configuration)
+        return self._known[cell_id]
 
 
 def _entry(
@@ -110,56 +230,19 @@ def _entry(
     cell: Mapping[str, Any],
     each: Mapping[str, Any],
     document: Mapping[str, Any],
-    stories: list[Any],
-    known: dict[str, int],
+    stories: Stories,
+    systems: Systems,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {"name": each["name"], "verdict": each["verdict"], "says": sentence(cell, each, document)}
     found["how"] = each.get("how", "explored")
     if each["verdict"] == "violated":
         found |= {"steps": each["steps"], "faults": each["faults"], "trace": each.get("trace")}
-        if each.get("sibling"):
-            found["sibling"] = each["sibling"]
+        sibling = each.get("sibling")
         if each.get("trace"):
-            found["story"] = _story(folder / str(each["trace"]), stories, known)
+            system, broken, trace = read_itf(folder / str(each["trace"]))
+            found["story"] = stories.add(system, broken, trace)
+            run = None if sibling is None else stories.beside(system, broken, trace, systems.of(sibling["id"]))
+            found["run"] = run
+        if sibling is not None:
+            found["sibling"] = {"id": sibling["id"], "changed": sibling["changed"]}
     return found
-
-
-def _story(path: Path, stories: list[Any], known: dict[str, int]) -> int | None:
-    """The number of a counterexample's frames; equal ones are kept once."""
-    system, broken, trace = read_itf(path)
-    if system.model.portrait is None:
-        return None
-    shown = timeline(system, broken, trace)
-    frames = [_frame(each, shown) for each in shown.frames]
-    text = json.dumps([frames, shown.verdict_line], sort_keys=True)
-    if text not in known:
-        known[text] = len(stories)
-        stories.append({"title": shown.verdict_line, "frames": frames})
-    return known[text]
-
-
-def _frame(frame: Frame, shown: Timeline) -> dict[str, Any]:
-    scene = frame.scene
-    is_last = frame is shown.frames[-1]
-    controller = ["no leader" if scene.leader is None else f"leader {scene.leader + 1}", f"ISR {isr_text(scene.isr)}"]
-    controller += [] if scene.epoch is None else [f"epoch {scene.epoch}"]
-    lanes = []
-    for lane, changed in zip(scene.lanes, frame.changed, strict=True):
-        notes = [*([] if lane.isr is None else [f"ISR {isr_text(lane.isr)}"]), *lane.notes]
-        lanes.append(
-            {
-                "role": lane.role,
-                "log": [record for record, _ in lane.log],
-                "hw": lane.high_watermark,
-                "notes": notes,
-                "changed": sorted(changed),
-                "lost": missing(lane, frame, shown.lost) if is_last else [],
-            }
-        )
-    return {
-        "says": frame.says,
-        "fault": frame.is_fault,
-        "controller": [*controller, *scene.notes],
-        "moved": frame.controller_changed,
-        "lanes": lanes,
-    }

@@ -13,18 +13,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from checker import ledger
 from checker.digest import model_digest
 from checker.outcome import Verdict
-from checker.sweep import Sweep
+from checker.sweep import REPLAYED, SAME, Sweep
 from reports.boundary import Boundary
 from reports.configuration import read_text
 from reports.files import write_text
 from reports.itf import to_itf
 from reports.matrix import Matrix
 from reports.result import SCHEMA, levels, question_id, version
+from reports.rows import merged, plain, values_of
+from reports.tolerance import tolerance
 from specs.errors import InputError
 from specs.keys import shown
 
+HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counterexample of fewer faults, run again"}
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
 
 
@@ -100,6 +104,7 @@ def document(
         "version": version(),
         "model_digests": models,
         "boundary": [each.document() for each in boundaries],
+        "fault_tolerance": tolerance(matrix, sweep),
         "cells": cells,
     }
 
@@ -112,6 +117,17 @@ def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
         if sibling is not None:
             other = cells[sibling["cell"]]
             entry["sibling"] = {"id": other["id"], "cell": other["cell"], **{k: v for k, v in sibling.items() if k != "cell"}}
+
+
+def record_ledger(sweep: Sweep, engine: str, directory: str) -> None:
+    """A line per cell and property."""
+    digests = {model.name: model_digest(model) for model, _ in sweep.cells}
+    lines = []
+    for number, (model, _) in enumerate(sweep.cells):
+        for each in sweep.decisions[number]:
+            how = HOW.get(each.how) or f"{engine} engine"
+            lines.append(ledger.line_of(sweep.systems[number], sweep.finding(number, each), digests[model.name], how))
+    ledger.record(Path(directory), lines)
 
 
 def save_traces(sweep: Sweep, directory: str) -> dict[tuple[int, str], str]:
@@ -134,14 +150,8 @@ Expected = dict[tuple[str, str], str]
 
 def cell_name(cell: Mapping[str, Any]) -> str:
     """A cell in a few words: the values of the keys that vary."""
-    named = " ".join(f"{name}={_plain(value)}" for name, value in cell["cell"].items())
+    named = " ".join(f"{name}={plain(value)}" for name, value in cell["cell"].items())
     return named or f"model={cell['model']}"
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return "-"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _verdicts(cells: Any) -> dict[str, tuple[str, Expected]]:
@@ -195,7 +205,7 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
         shortest = min(violated, key=lambda each: each["steps"], default=None)
         faults = ", ".join(f"{name} {count}" for name, count in shortest["faults"].items()) or "none" if shortest else ""
         table.add_row(
-            *[_plain(cell["cell"][name]) for name in varying],
+            *[plain(cell["cell"][name]) for name in varying],
             *[Text(each["verdict"], STYLES[each["verdict"]]) for each in cell["properties"]],
             str(shortest["steps"]) if shortest else "",
             faults,
@@ -216,7 +226,7 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
 
 
 def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> None:
-    """The rule, its exceptions, and what each setting survives."""
+    """The rule, its exceptions, and the loosest safe settings."""
     for each in found["boundary"]:
         rule = each["rule"]
         proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
@@ -224,14 +234,32 @@ def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> Non
         out.print(Text.assemble((each["property"], "bold"), " is violated iff ", (rule["violated_iff"], "bold red")))
         out.print(Text(f"  ({proof}{smallest}; {rule['cells']} cells)", "dim"))
         for exception in each["exceptions"][:most]:
-            line = f"  not safer: {exception['key']}: violated with {exception['violated']}; holds with {exception['holds']}"
-            out.print(Text(line, "yellow"))
+            out.print(Text(f"  not safer: {exception['says']}", "yellow"))
         if len(each["exceptions"]) > most:
             out.print(Text(f"  ... and {len(each['exceptions']) - most} more exceptions", "dim"))
+        if not each["exceptions"]:
+            out.print(Text("  every setting that is expected to be safer is", "dim"))
         for cell in each["maximal_safe"][:most]:
             out.print(Text(f"  loosest safe: {cell}", "green"))
         if len(each["maximal_safe"]) > most:
             out.print(Text(f"  ... and {len(each['maximal_safe']) - most} more", "dim"))
+
+
+def tolerated(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What each setting survives, in as few lines as say the same."""
+    rows = found.get("fault_tolerance", [])
+    return merged([(each["setting"], each["says"]) for each in rows], values_of(each["setting"] for each in rows))
+
+
+def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> None:
+    """What each setting survives, an operator's sentence each."""
+    lines = tolerated(found)
+    if lines:
+        out.print(Text("fault tolerance", "bold"))
+    for setting, says in lines[:most]:
+        out.print(Text.assemble("  ", (setting, "dim"), ": ", says))
+    if len(lines) > most:
+        out.print(Text(f"  ... and {len(lines) - most} more (--out has them all)", "dim"))
 
 
 def show_changes(out: Console, changed: list[dict[str, Any]]) -> None:

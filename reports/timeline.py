@@ -44,8 +44,8 @@ class Timeline:
         return f"{self.title}: {names} {'is' if len(self.lost) == 1 else 'are'} gone where it must be"
 
 
-def timeline(system: System, broken: Property, trace: Trace) -> Timeline:
-    """The frames of a trace.
+def timeline(system: System, broken: Property, trace: Trace, breaks: bool = True) -> Timeline:
+    """The frames of a trace, which need not break the property.
 
     Errors: `ValueError` for a model without a portrait.
     """
@@ -61,6 +61,8 @@ def timeline(system: System, broken: Property, trace: Trace) -> Timeline:
         moved = (before.leader, before.epoch, before.isr, before.notes) != (scene.leader, scene.epoch, scene.isr, scene.notes)
         is_fault = step is not None and step.action.fault is not None
         frames.append(Frame(number, describe(system, step), is_fault, scene, changed, moved))
+    if not breaks:
+        return Timeline(system.model.name, broken.name, tuple(frames), frozenset())
     lost = _lost(scenes) if broken.kind == SAFETY else frozenset[int]()
     end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
     return Timeline(system.model.name, f"violates {broken.name}{end}", tuple(frames), lost)

@@ -22,6 +22,7 @@ class Property:
     Of the kind `RECOVERY` it need not hold everywhere, but it must be possible everywhere that it holds again, by steps
     that are no faults.  `needs` are the fields it reads: a model without them does not define the property.  `violated_by`
     names a model (or mutant, as `model-clause`) that breaks it; a property that nothing breaks is no check.
+    `failure` is what then happens, as an operator says it ("stops accepting writes").
     """
 
     name: str
@@ -29,6 +30,7 @@ class Property:
     condition: Callable[[Any, Any], Value]
     needs: tuple[str, ...]
     violated_by: str
+    failure: str = ""
     source: str = ""
     kind: str = SAFETY
 

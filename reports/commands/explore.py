@@ -29,11 +29,22 @@ def explore(
     master: options.Master = None,
     spark_conf: options.SparkConf = None,
     export: options.ExportDirectory = None,
+    graph: Annotated[
+        str | None,
+        typer.Option("--graph", metavar="DIR", help="write the state graph here: GraphML, DOT, SVG if it is small"),
+    ] = None,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option("--property", metavar="NAME", help="with --graph: mark the states that break it (default: guarantees)"),
+    ] = None,
 ) -> int:
     """Run the command; returns the exit status."""
     from model.system import bind
     from reports import configuration, result, run, terminal
+    from reports.files import writable_directory
+    from reports.graph import write_graph
     from reports.states import kept_levels
+    from specs.errors import InputError
 
     request = run.Request(
         engine,
@@ -50,13 +61,23 @@ def explore(
         tuple(spark_conf or ()),
     )
     run.prepare(request)
+    if properties and graph is None:
+        raise InputError("explore checks nothing: use --property with --graph DIR, or neverlost check")
     chosen = configuration.choose(configuration.read_settings(settings or ()), model)
+    system = bind(chosen.model, chosen.configuration)
+    asked = run.chosen_properties(chosen.model, properties) if graph is not None else []
+    run.require_fields(system, asked if properties else [])
+    if graph is not None:
+        writable_directory(graph)
     with kept_levels(request, export) as (keeping, write):
-        outcome = run.search(bind(chosen.model, chosen.configuration), (), keeping)
+        outcome = run.search(system, (), keeping)
         write(outcome)
     run.deliver(result.document(outcome), request)
     if json != "-":
         out_console = terminal.console()
         terminal.show_outcome(out_console, outcome)
         terminal.show_counts(out_console, outcome)
+    if graph is not None and not outcome.reason:
+        for line in write_graph(system, asked, outcome.counts.distinct, symmetry, graph):
+            typer.echo(line, err=json == "-")
     return result.EXIT_INCONCLUSIVE if outcome.reason else result.EXIT_HOLDS

@@ -79,12 +79,14 @@ def sweep(
         document["changes"] = changed
     run.deliver(document, request)
     if out is not None:
+        sweeping.record_ledger(swept, engine, out)
         bundle.seal(out, document, swept.cells)
     gate.announce(document)
     if json != "-":
         console = terminal.console()
         sweeping.show(console, document)
         sweeping.show_boundary(console, document)
+        sweeping.show_tolerance(console, document)
         if expected is not None:
             sweeping.show_changes(console, changed)
     if changed:

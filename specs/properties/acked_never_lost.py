@@ -28,6 +28,7 @@ def acked_never_lost(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="acked-never-lost",
     says="the leader of the newest epoch, once it has taken over, has every record that the producer was told is written",
+    failure="loses acknowledged records",
     condition=acked_never_lost,
     needs=("ghost_acked", "leader_knows", "log_record"),
     violated_by="kraft",

@@ -30,6 +30,7 @@ def acked_on_min_isr(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="acked-on-min-isr",
     says="every acknowledged record is in the logs of min.insync.replicas replicas, running or not",
+    failure="has acknowledged records on too few disks",
     condition=acked_on_min_isr,
     needs=("ghost_acked", "log_record", "min_isr"),
     violated_by="kraft",

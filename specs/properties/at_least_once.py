@@ -26,6 +26,7 @@ def at_least_once(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="at-least-once",
     says="every record below the committed offset of the consumer has been processed, or is in its hands",
+    failure="skips a record",
     condition=at_least_once,
     needs=(
         "consumer_committed",

@@ -17,6 +17,7 @@ def at_most_once(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="at-most-once",
     says="no record is processed more than once",
+    failure="processes a record twice",
     condition=at_most_once,
     needs=("ghost_processed",),
     violated_by="kraft",

@@ -28,6 +28,7 @@ def committed_never_lost(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="committed-never-lost",
     says="a record that was below the high watermark of the leader of its time is in the log of every later leader",
+    failure="loses committed records",
     condition=committed_never_lost,
     needs=("ghost_committed", "leader_knows", "log_record"),
     violated_by="kraft",

@@ -18,6 +18,7 @@ def led_when_all_run(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="led-when-all-run",
     says="when every broker runs and is registered, the partition has a leader",
+    failure="stays without a leader",
     condition=led_when_all_run,
     needs=("is_fenced", "is_running", "leader"),
     violated_by="kraft-elr",

@@ -29,6 +29,7 @@ def log_matching(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="log-matching",
     says="two replicas agree at every offset below both high watermarks",
+    failure="lets logs differ below the high watermark",
     condition=log_matching,
     needs=("high_watermark", "log_record"),
     violated_by="truncate-to-hw",

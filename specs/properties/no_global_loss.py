@@ -23,6 +23,7 @@ def no_global_loss(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="no-global-loss",
     says="every acknowledged record is in the log of at least one replica, running or not",
+    failure="loses acknowledged records on every disk",
     condition=no_global_loss,
     needs=(
         "ghost_acked",

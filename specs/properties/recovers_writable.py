@@ -20,6 +20,7 @@ def recovers_writable(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="recovers-writable",
     says="from every reachable state, without a further fault, the leader can come to accept the producer's writes again",
+    failure="cannot accept writes again",
     condition=recovers_writable,
     needs=("is_fenced", "leader_isr", "leader_knows"),
     violated_by="kraft-elr",

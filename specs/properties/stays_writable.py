@@ -17,6 +17,7 @@ def stays_writable(k: Any, s: Any) -> Value:
 PROPERTY = Property(
     name="stays-writable",
     says="in every state in which nothing is left to detect or to learn, the leader accepts the producer writes",
+    failure="stops accepting writes",
     condition=stays_writable,
     needs=(
         "is_fenced",

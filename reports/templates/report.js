@@ -1,0 +1,238 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const make = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter(child => child !== null && child !== undefined));
+  return node;
+};
+const root = document.documentElement;
+const text = value => value === null || value === undefined ? "–" : String(value);
+root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+document.getElementById("theme").onclick = () => { root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark"; };
+
+/* The matrix: the last keys that fit across, the others down. */
+const brief = {"replication.factor": "RF", "min.insync.replicas": "min ISR", "unclean.leader.election.enable": "unclean",
+  "flush.messages": "flush", "eligible.leader.replicas": "ELR", "kafka.version": "Kafka"};
+const short = key => brief[key] || key.replace(/^(faults|bounds|mechanism)\./, "").replace(/_/g, " ");
+const order = Object.fromEntries(data.varying.map(key => [key, [...new Set(data.cells.map(cell => text(cell.cell[key])))]]));
+let across = [], width = 1;
+for (const key of [...data.varying].reverse()) {
+  if (across.length && (width * order[key].length > 8 || across.length >= data.varying.length - 1)) break;
+  width *= order[key].length;
+  across.unshift(key);
+}
+const down = data.varying.filter(key => !across.includes(key));
+const chosen = Object.fromEntries(data.varying.map(key => [key, ""]));
+let property = data.properties.length ? data.properties[0].name : "", opened = null, step = 0;
+const entryOf = cell => cell.properties.find(each => each.name === property) || cell.properties[0];
+const compare = keys => (a, b) => {
+  for (const key of keys) {
+    const difference = order[key].indexOf(text(a[key])) - order[key].indexOf(text(b[key]));
+    if (difference) return difference;
+  }
+  return 0;
+};
+const nameOf = (cell, keys) => keys.map(key => text(cell[key])).join("\u0000");
+const distinct = (cells, keys) => {
+  const seen = new Map();
+  for (const each of cells) seen.set(nameOf(each.cell, keys), each.cell);
+  return [...seen.values()].sort(compare(keys));
+};
+const settings = cell => data.varying.map(key => `${key}=${text(cell.cell[key])}`).join(" ");
+
+function filters() {
+  const box = document.getElementById("filters");
+  const add = (name, filter, values, change) => box.append(make("label", {}, name, make("select",
+    {"data-filter": filter, onchange: event => { change(event.target.value); map(); }}, ...values)));
+  const any = values => [make("option", {value: ""}, "any"), ...values.map(value => make("option", {value}, value))];
+  if (data.properties.length > 1)
+    add("property", "property", data.properties.map(each => make("option", {}, each.name)), value => {
+      property = value;
+      if (opened !== null) show(opened, false);
+    });
+  for (const key of data.varying) add(key, key, any(order[key]), value => { chosen[key] = value; });
+  add("verdict", "verdict", any(["holds", "violated", "inconclusive"]), value => { chosen.verdict = value; });
+}
+
+function square(cell) {
+  if (!cell) return make("td");
+  const entry = entryOf(cell), mark = {holds: "✓", violated: `✗ ${entry.steps}`, inconclusive: "?"}[entry.verdict];
+  return make("td", {}, make("button", {type: "button", class: entry.verdict, "data-cell": cell.number, tabindex: "-1",
+    "aria-pressed": String(cell.number === opened), "aria-label": `${settings(cell)}: ${entry.verdict}`, title: settings(cell),
+    onclick: () => show(cell.number, true), onfocus: event => rove(event.target)}, mark));
+}
+
+/* One cell of the matrix is in the tab order, the arrow keys reach the others. */
+function rove(button) {
+  for (const each of document.querySelectorAll("#map button[tabindex='0']")) each.tabIndex = -1;
+  button.tabIndex = 0;
+}
+
+function map() {
+  const cells = data.cells.map((cell, number) => ({...cell, number})).filter(cell =>
+    data.varying.every(key => !chosen[key] || text(cell.cell[key]) === chosen[key]) &&
+    (!chosen.verdict || entryOf(cell).verdict === chosen.verdict));
+  document.getElementById("shown").textContent = `${cells.length} of ${data.cells.length} cells shown`;
+  const rows = distinct(cells, down), columns = distinct(cells, across);
+  const at = new Map(cells.map(cell => [nameOf(cell.cell, down) + "\u0001" + nameOf(cell.cell, across), cell]));
+  const head = make("thead", {}, make("tr", {}, ...down.map(key => make("th", {scope: "col", title: key}, short(key))),
+    ...columns.map(column => make("th", {scope: "col"},
+      ...across.flatMap((key, place) => [place ? make("br") : "", `${short(key)} ${text(column[key])}`])))));
+  const body = make("tbody", {}, ...rows.map(row => make("tr", {}, ...down.map(key => make("th", {scope: "row"}, text(row[key]))),
+    ...columns.map(column => square(at.get(nameOf(row, down) + "\u0001" + nameOf(column, across)))))));
+  document.getElementById("map").replaceChildren(head, body);
+  const entry = document.querySelector("#map button[aria-pressed=true]") || document.querySelector("#map button");
+  if (entry) rove(entry);
+}
+/* Without keys that vary: a row per configuration, a column per property. */
+function verdicts() {
+  const button = (cell, number, each) => make("td", {}, make("button", {type: "button", class: each.verdict, "data-cell": number, tabindex: "-1",
+    "aria-label": `${cell.name}, ${each.name}: ${each.verdict}`, title: cell.scope, onfocus: event => rove(event.target),
+    onclick: () => { property = each.name; show(number, true); }}, each.verdict === "violated" ? `✗ ${each.steps}` : {holds: "✓"}[each.verdict] || "?"));
+  document.getElementById("map").replaceChildren(
+    make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "configuration"), ...data.properties.map(each => make("th", {scope: "col"}, each.name)))),
+    make("tbody", {}, ...data.cells.map((cell, number) => make("tr", {}, make("th", {scope: "row", title: cell.scope}, cell.name),
+      ...data.properties.map(each => cell.properties.find(one => one.name === each.name)).map(each => each ? button(cell, number, each) : make("td"))))));
+  const entry = document.querySelector("#map button");
+  if (entry) rove(entry);
+}
+document.getElementById("map").addEventListener("keydown", event => {
+  const cell = event.target.closest("td");
+  if (!cell) return;
+  const row = cell.parentElement, column = [...row.children].indexOf(cell);
+  const line = {ArrowUp: row.previousElementSibling, ArrowDown: row.nextElementSibling}[event.key];
+  const next = {ArrowLeft: cell.previousElementSibling, ArrowRight: cell.nextElementSibling}[event.key] || (line && line.children[column]);
+  const button = next && next.querySelector("button");
+  if (button) { event.preventDefault(); button.focus(); }
+});
+
+/* A counterexample, and the same steps under the nearest safe setting beside it. */
+function lane(each, number) {
+  return make("div", {class: "lane" + (each.changed ? " changed" : "")}, make("b", {}, `broker ${number + 1}`),
+    make("span", {class: "dim"}, each.role), make("br"),
+    ...each.log.map((record, offset) => make("span", {class: "record" + (each.hw !== null && offset < each.hw ? " safe" : "")}, `m${record}`)),
+    ...each.lost.map(record => make("span", {class: "record gone"}, `m${record} lost`)),
+    make("div", {class: "dim"}, [each.hw === null ? "" : `high watermark ${each.hw}`, ...each.notes].filter(Boolean).join(" · ")));
+}
+const lanes = frame => make("div", {class: "lanes"},
+  make("div", {class: "lane" + (frame.moved ? " changed" : "")}, make("b", {}, "controller"), ...frame.controller.flatMap(each => [each, make("br")])),
+  ...frame.lanes.map(lane));
+const frameOf = (story, number) => data.frames[story.frames[Math.min(number, story.frames.length - 1)]];
+
+function lastFrame(story) {
+  return make("p", {class: "badge violated", style: "white-space: normal"}, story.title);
+}
+
+function safeRun(run, sibling) {
+  const isRefused = run.refused && step >= run.refused.step, differs = run.differs && step >= run.differs.step;
+  const box = make("div", {class: "run safe" + (isRefused ? " over" : "")}, make("h4", {}, "The same steps with ", changes(sibling)), lanes(frameOf(run, step)));
+  if (isRefused) box.append(make("p", {class: "parting"}, make("b", {}, `Step ${run.refused.step} is refused here: `), make("code", {}, run.refused.clause)));
+  if (differs) box.append(make("p", {class: "parting"}, make("b", {}, run.differs.step ? `Different since step ${run.differs.step}: ` : "Different from the beginning: "), run.differs.says.join("; ")));
+  if (!run.refused && step >= run.frames.length - 1) box.append(make("p", {class: "parting"}, make("b", {}, "The same steps leave nothing lost here.")));
+  return box;
+}
+
+function changes(sibling) {
+  return make("span", {}, ...Object.entries(sibling.changed).flatMap(([key, [from, to]], place) =>
+    [place ? ", " : "", make("code", {}, `${key}=${text(to)}`), ` (not ${text(from)})`]));
+}
+
+function stepper(story, run, sibling) {
+  const last = story.frames.length - 1;
+  const box = make("div", {class: "stepper", tabindex: "0", role: "group", "aria-label": "counterexample, step by step; arrow keys, Home and End step"});
+  const draw = () => {
+    const frame = frameOf(story, step);
+    const bar = make("div", {class: "step"},
+      make("button", {type: "button", class: "act", onclick: () => go(step - 1), disabled: step === 0, "aria-label": "previous step"}, "←"),
+      make("button", {type: "button", class: "act", onclick: () => go(step + 1), disabled: step === last, "aria-label": "next step"}, "→"),
+      make("span", {class: "dim", "data-step": step}, `step ${step} of ${last}`));
+    const broken = make("div", {class: run ? "run broken" : ""}, run ? make("h4", {}, "This setting") : null, lanes(frame), step === last ? lastFrame(story) : null);
+    box.replaceChildren(bar, make("div", {class: "says" + (frame.fault ? " fault" : ""), "aria-live": "polite"}, (frame.fault ? "⚡ " : "") + frame.says),
+      make("div", {class: run ? "runs" : ""}, broken, run ? safeRun(run, sibling) : null));
+    const items = box.parentElement ? box.parentElement.querySelectorAll("ol.all li") : [];
+    items.forEach((item, number) => number + 1 === step ? item.setAttribute("aria-current", "step") : item.removeAttribute("aria-current"));
+  };
+  const go = to => {
+    step = Math.max(0, Math.min(last, to));
+    const had = document.activeElement;
+    draw();
+    if (had && had !== box && !document.contains(had)) box.focus();
+  };
+  box.addEventListener("keydown", event => {
+    const to = {ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: last}[event.key];
+    if (to !== undefined) { event.preventDefault(); go(to); box.focus(); }
+  });
+  draw();
+  return box;
+}
+
+function allSteps(story, run) {
+  const said = number => {
+    if (!run) return null;
+    if (run.refused && run.refused.step === number) return make("small", {}, "refused in the safe setting: ", make("code", {}, run.refused.clause));
+    if (run.differs && run.differs.step === number) return make("small", {}, "different in the safe setting: " + run.differs.says.join("; "));
+    return null;
+  };
+  return make("details", {open: true}, make("summary", {}, "All steps"), make("ol", {class: "all"},
+    ...story.frames.slice(1).map((frame, number) => make("li", {class: data.frames[frame].fault ? "fault" : false},
+      (data.frames[frame].fault ? "⚡ " : "") + data.frames[frame].says, said(number + 1)))));
+}
+
+function siblingLine(entry) {
+  if (!data.varying.length) return null;
+  if (!entry.sibling) return make("p", {class: "dim"}, "No cell of this matrix holds under the same faults.");
+  const other = data.cells.findIndex(each => each.id === entry.sibling.id);
+  return make("p", {id: "sibling"}, "Nearest safe cell: ", changes(entry.sibling), " ",
+    other >= 0 ? make("button", {type: "button", class: "act", onclick: () => show(other, true)}, "open it") : null);
+}
+
+function cite(cell, entry) {
+  const plain = entry.says, key = (cell.id || "neverlost").replace(/[^a-z0-9-]/gi, "");
+  const escaped = value => value.replace(/[{}]/g, "").replace(/([_&%#$])/g, "\\$1");
+  const forms = {plain, Markdown: "> " + plain.replace(cell.id, "`" + cell.id + "`"),
+    BibTeX: `@misc{${key},\n  title = {${escaped(entry.name)}: ${entry.verdict}},\n  howpublished = {neverlost ${data.version}},\n  note = {${escaped(plain)}}\n}`};
+  const area = make("textarea", {readonly: true, rows: 5, "aria-label": "citation"});
+  area.value = plain;
+  return make("div", {id: "cite"}, make("h3", {}, "Cite this"), make("div", {class: "step"}, ...Object.entries(forms).map(([name, value]) =>
+    make("button", {type: "button", class: "act", onclick: () => { area.value = value; area.select(); }}, name))), area);
+}
+
+const HOW = {"same system": "Decided as another cell whose system is the same.",
+  replayed: "The counterexample of a cell with fewer faults, run again under this configuration."};
+
+function show(number, focus) {
+  const cell = data.cells[number], entry = entryOf(cell), box = document.getElementById("cell");
+  opened = number;
+  step = 0;
+  document.querySelectorAll("#map button").forEach(each => each.setAttribute("aria-pressed", String(Number(each.dataset.cell) === number)));
+  const parts = [make("h2", {}, make("span", {class: "badge " + entry.verdict}, entry.verdict), " " + entry.name),
+    make("p", {class: "sentence"}, entry.says)];
+  if (entry.ledger) parts.push(make("p", {class: "dim"}, `Ledger: ${entry.ledger.status} (${entry.ledger.how}).`));
+  if (entry.how !== "explored") parts.push(make("p", {class: "dim"}, HOW[entry.how] || entry.how));
+  for (const other of cell.properties) if (other.name !== entry.name) parts.push(make("p", {class: "dim"}, other.says));
+  if (entry.story !== undefined && entry.story !== null) {
+    const story = data.stories[entry.story], run = entry.run === undefined || entry.run === null ? null : data.runs[entry.run];
+    parts.push(siblingLine(entry), make("div", {}, stepper(story, run, entry.sibling), allSteps(story, run)));
+  }
+  parts.push(cite(cell, entry));
+  box.replaceChildren(...parts.filter(Boolean));
+  if (focus) {
+    (box.querySelector(".stepper") || box).focus({preventScroll: true});
+    box.scrollIntoView({block: "start"});
+  }
+}
+
+function ledger() {
+  const table = document.getElementById("lines");
+  if (!table) return;
+  table.replaceChildren(make("thead", {}, make("tr", {}, ...["configuration", "property", "known", "how"].map(each => make("th", {scope: "col"}, each)))),
+    make("tbody", {}, ...data.ledger.lines.map(each => make("tr", {}, ...[each.configuration, each.property, each.known, each.how].map(value => make("td", {}, value))))));
+}
+if (data.varying.length) { filters(); map(); } else verdicts();
+const first = data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
+if (data.cells.length && data.properties.length) show(Math.max(first, 0), false);
+ledger();
