@@ -9,6 +9,7 @@ from checker.outcome import Verdict
 from checker.sweep import Sweep
 from reports.matrix import Matrix
 from reports.rows import words
+from specs.keys import shown
 from specs.property import Property
 
 FAULTS = {
@@ -66,7 +67,7 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
         broken[each.name] = _edge(fewest, largest=False)
         open_ones += [budgets[n] for n, one in decided if one.verdict is Verdict.INCONCLUSIVE]
     return {
-        "setting": dict(setting),
+        "setting": {key: shown(value) for key, value in setting.items()},
         "survives": [dict(each) for each in held],
         "violated_at": {name: [dict(each) for each in found] for name, found in broken.items() if found},
         "says": _sentence(held, {each: broken[each.name] for each in asked}, _edge(open_ones, largest=False)),

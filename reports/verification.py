@@ -22,7 +22,7 @@ from checker.sweep import Sweeper
 from model.system import System, bind
 from reports import bundle, result, sweeping
 from reports.bundle import CERTIFICATE, MANIFEST, SCHEMA, digest
-from reports.configuration import Chosen, choose, read_toml
+from reports.configuration import Chosen, choose, chosen_of, read_toml
 from reports.itf import read_itf
 from reports.matrix import Matrix, MatrixCell
 from reports.result import question_id
@@ -110,8 +110,7 @@ def _digests(folder: Path, manifest: Document) -> str:
 def _question(cell: Document, document: Document) -> Chosen:
     """A cell's model and configuration, after its id."""
     name = str(cell.get("model") or document["model"])
-    given = {str(key): (value, "result.json") for key, value in (cell["config"] | cell["bounds"]).items() if value != ""}
-    chosen = choose(given, name)
+    chosen = chosen_of({**cell, "model": name})
     stated = cell.get("model_digest") or document.get("model_digest") or document.get("model_digests", {}).get(name)
     if stated != model_digest(chosen.model):
         raise InputError(f"the bundle was made with another version of model {name} ({stated}); check out that version")
