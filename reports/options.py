@@ -24,6 +24,10 @@ Resume = Annotated[bool, typer.Option("--resume", help="go on from the levels in
 KeepGoing = Annotated[bool, typer.Option("--continue", help="do not stop at the first violation")]
 Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master")]
 ExportDirectory = Annotated[str | None, typer.Option("--export", metavar="DIR", help="write the states here, as Parquet")]
+Forecasting = Annotated[
+    bool | None,
+    typer.Option("--forecast/--no-forecast", help="only say what it will cost; or run a limited search without asking that"),
+]
 SparkConf = Annotated[list[str] | None, typer.Option("--spark-conf", metavar="K=V", help="Spark setting (repeatable)")]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}

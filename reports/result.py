@@ -47,15 +47,25 @@ def question_id(model: Model, configuration: Configuration, properties: list[str
     return "nl-" + hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def question(model: Model, configuration: Configuration) -> dict[str, Any]:
+    """A model and a configuration with its bounds, as documents show them."""
+    return {
+        "model": model.name,
+        "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
+        "bounds": {name: value for name, value in configuration.items() if name.startswith("bounds.")},
+    }
+
+
 def cell(outcome: Outcome, number: int) -> dict[str, Any]:
     """What is particular to one configuration: keys, verdict, properties."""
     configuration = outcome.system.configurations[number]
     findings = [each for each in outcome.findings if each.configuration == number]
     names = [each.property.name for each in findings]
+    about = question(outcome.system.model, configuration)
     return {
         "id": question_id(outcome.system.model, configuration, names),
-        "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
-        "bounds": {name: value for name, value in configuration.items() if name.startswith("bounds.")},
+        "config": about["config"],
+        "bounds": about["bounds"],
         "verdict": str(verdict_of(findings, outcome.reason)) if findings or outcome.reason else None,
         "properties": [_property(outcome, each) for each in findings],
     }

@@ -37,6 +37,7 @@ class Request:
     keep_going: bool = False
     master: str | None = None
     spark_conf: tuple[str, ...] = ()
+    forecast: bool | None = None
 
     def options(self, **changes: Any) -> Options:
         """The search options.

@@ -45,12 +45,13 @@ def check(
     kafka_version: Annotated[
         str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")
     ] = None,
+    forecast: options.Forecasting = None,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="with --out: add the reachable states, for verify to walk through")
     ] = False,
 ) -> int:
     """Run the command; returns the exit status."""
-    from reports import bundle, result, run
+    from reports import bundle, forecasting, result, run
 
     request = run.Request(
         engine,
@@ -65,6 +66,7 @@ def check(
         keep_going,
         master,
         tuple(spark_conf or ()),
+        forecast,
     )
     run.prepare(request)
     files = {
@@ -75,16 +77,19 @@ def check(
         "consumer_properties": consumer_properties,
     }
     every = _chosen(config, settings or [], files, kafka_version)
+    if forecast:
+        return forecasting.only(every, request)
     with bundle.certified(request, certificate, len(every)) as (keeping, certify):
-        outcomes = [_decided(chosen, properties, keeping) for chosen in every]
+        decided = [_decided(chosen, properties, keeping) for chosen in every]
+        outcomes = [outcome for outcome, _ in decided]
         certify(outcomes[0])
-    documents = [_saved(outcome, request, number, len(every)) for number, outcome in enumerate(outcomes)]
+    documents = [_saved(outcome, request, number, len(every)) | cost for number, (outcome, cost) in enumerate(decided)]
     document = _document(every, outcomes, documents)
     run.deliver(document, request)
     if out is not None:
         bundle.seal(out, document, [(each.model, each.configuration) for each in every])
     if json != "-":
-        _show(every, outcomes)
+        _show(every, outcomes, [cost for _, cost in decided])
     return result.exit_status(outcomes)
 
 
@@ -112,12 +117,12 @@ def _chosen(config: str | None, settings: list[str], files: dict[str, str | None
     return found
 
 
-def _decided(chosen: Chosen, names: list[str] | None, request: Request) -> Outcome:
+def _decided(chosen: Chosen, names: list[str] | None, request: Request) -> tuple[Outcome, dict[str, Any]]:
     from model.system import bind
-    from reports import run
+    from reports import forecasting, run
 
     system = bind(chosen.model, chosen.configuration)
-    return run.search(system, run.chosen_properties(chosen.model, names), request)
+    return forecasting.search(system, run.chosen_properties(chosen.model, names), request)
 
 
 def _saved(outcome: Outcome, request: Request, number: int, total: int) -> dict[str, Any]:
@@ -147,14 +152,15 @@ def _document(every: list[Chosen], outcomes: list[Outcome], documents: list[dict
     return {"schema": result.SCHEMA, "verdict": str(worst), "cells": cells}
 
 
-def _show(every: list[Chosen], outcomes: list[Outcome]) -> None:
-    from reports import terminal
+def _show(every: list[Chosen], outcomes: list[Outcome], costs: list[dict[str, Any]]) -> None:
+    from reports import forecasting, terminal
     from reports.timeline import timeline
 
     out = terminal.console()
-    for chosen, outcome in zip(every, outcomes, strict=True):
+    for chosen, outcome, cost in zip(every, outcomes, costs, strict=True):
         terminal.show_outcome(out, outcome, subjects=chosen.subjects)
         shortest = min((each for each in outcome.findings if each.trace), key=lambda each: len(each.trace.steps), default=None)
         if shortest is not None and shortest.trace is not None and outcome.system.model.portrait is not None:
             terminal.show_timeline(out, timeline(outcome.system, shortest.property, shortest.trace))
         terminal.show_counts(out, outcome)
+        forecasting.show_afterwards(out, cost, outcome)

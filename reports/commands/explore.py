@@ -37,10 +37,11 @@ def explore(
         list[str] | None,
         typer.Option("--property", metavar="NAME", help="with --graph: mark the states that break it (default: guarantees)"),
     ] = None,
+    forecast: options.Forecasting = None,
 ) -> int:
     """Run the command; returns the exit status."""
     from model.system import bind
-    from reports import configuration, result, run, terminal
+    from reports import configuration, forecasting, result, run, terminal
     from reports.files import writable_directory
     from reports.graph import write_graph
     from reports.states import kept_levels
@@ -59,6 +60,7 @@ def explore(
         False,
         master,
         tuple(spark_conf or ()),
+        forecast,
     )
     run.prepare(request)
     if properties and graph is None:
@@ -69,14 +71,17 @@ def explore(
     run.require_fields(system, asked if properties else [])
     if graph is not None:
         writable_directory(graph)
+    if forecast:
+        return forecasting.only([chosen], request)
     with kept_levels(request, export) as (keeping, write):
-        outcome = run.search(system, (), keeping)
+        outcome, cost = forecasting.search(system, (), keeping)
         write(outcome)
-    run.deliver(result.document(outcome), request)
+    run.deliver(result.document(outcome) | cost, request)
     if json != "-":
         out_console = terminal.console()
         terminal.show_outcome(out_console, outcome)
         terminal.show_counts(out_console, outcome)
+        forecasting.show_afterwards(out_console, cost, outcome)
     if graph is not None and not outcome.reason:
         for line in write_graph(system, asked, outcome.counts.distinct, symmetry, graph):
             typer.echo(line, err=json == "-")

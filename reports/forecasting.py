@@ -1,0 +1,253 @@
+"""Forecasts before a run: what may be lowered, what fits this machine, and what a forecast says; honest afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from checker.forecast import Estimate, Forecast, Point, forecast
+from checker.outcome import Outcome
+from checker.search import Options
+from model.catalogue import models
+from model.kernel import Configuration
+from model.system import System, bind
+from reports import result, run, terminal
+from reports.configuration import Chosen
+from reports.run import Request
+from specs.keys import KEYS
+from specs.property import Property
+
+SECONDS = 10.0
+"""How long smaller searches are run for a forecast."""
+
+SHARE = 0.1
+"""The part of a time limit that a forecast may take."""
+
+SCHEMA = "neverlost.forecast/1"
+REFUSED = "refused, because it cannot fit"
+
+SHORTEST = 0.5
+"""Units: seconds.  Nothing is learned in less."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Keys that are lowered together, from their value down to a floor."""
+
+    keys: tuple[str, ...]
+    floor: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """Makes the system of a model with smaller bounds and budgets; can be sent to another process."""
+
+    model: str
+    configurations: tuple[Configuration, ...]
+    axes: tuple[Axis, ...]
+
+    def __call__(self, point: Point) -> System:
+        changes = {key: size for axis, size in zip(self.axes, point, strict=True) for key in axis.keys}
+        return bind(models()[self.model], *[dict(each) | changes for each in self.configurations])
+
+
+def axes_of(configurations: Sequence[Configuration]) -> tuple[Axis, ...]:
+    """The budgets and bounds that can be lowered in all configurations; a log is as long as there are records."""
+    found = []
+    first = configurations[0]
+    for name, value in first.items():
+        known = KEYS.get(name)
+        if known is None or known.table not in ("faults", "bounds") or name == "bounds.log_size":
+            continue
+        together = (name,)
+        if name == "bounds.records" and first.get("bounds.log_size") == value:
+            together = (name, "bounds.log_size")
+        if value > known.low and all(each[key] == value for each in configurations for key in together):
+            found.append(Axis(together, known.low, value))
+    return tuple(found)
+
+
+def forecast_of(model: str, configurations: Sequence[Configuration], options: Options, seconds: float) -> Forecast | None:
+    """The forecast of a search of these configurations together."""
+    axes = axes_of(configurations)
+    make = Lowered(model, tuple(dict(each) for each in configurations), axes)
+    return forecast(make, tuple(each.floor for each in axes), tuple(each.value for each in axes), options, seconds)
+
+
+def search(system: System, asked: Sequence[Property], request: Request) -> tuple[Outcome, dict[str, Any]]:
+    """Run the engine; where limits are given, say first what it will cost, and refuse what cannot fit.
+
+    Before it refuses it searches as long as the forecast took: a violation may be near.
+    Returns the outcome, and `{"forecast": ...}` for its document.
+    """
+    options = request.options()
+    found = _beforehand(system, request, options)
+    if found is None:
+        return run.search(system, asked, request), {}
+    tell(found, request)
+    why = refusal(found, axes_of(system.configurations), options, request.engine)
+    if why is None:
+        return run.search(system, asked, request), {"forecast": document(found)}
+    outcome = run.search(system, asked, replace(request, time_limit=time_for(request.time_limit)))
+    if outcome.reason is not None:
+        outcome = replace(outcome, reason=f"{REFUSED}: {why}")
+    return outcome, {"forecast": document(found)}
+
+
+def _beforehand(system: System, request: Request, options: Options) -> Forecast | None:
+    """The forecast where limits ask for one and there is time for it."""
+    limited = request.time_limit is not None or request.memory_limit is not None
+    seconds = time_for(request.time_limit)
+    if request.forecast is False or request.resume or not limited or seconds < SHORTEST:
+        return None
+    return forecast_of(system.model.name, system.configurations, options, seconds)
+
+
+def tell(found: Forecast, request: Request) -> None:
+    """The forecast on stderr, and whether the time will do."""
+    err = Console(stderr=True, highlight=False, soft_wrap=True)
+    err.print(Text(sentence(found), "cyan"))
+    if request.time_limit is not None and found.seconds.low > request.time_limit:
+        err.print(Text(f"forecast: --time-limit {request.time_limit:g} will probably end it before that", "yellow"))
+
+
+def only(every: Sequence[Chosen], request: Request) -> int:
+    """`--forecast`: say what it will cost, and whether it fits; returns the exit status."""
+    options = request.options()
+    documents = []
+    for chosen in every:
+        found = forecast_of(chosen.model.name, [chosen.configuration], options, SECONDS)
+        about = result.question(chosen.model, chosen.configuration)
+        if found is None:
+            why: str | None = f"not even its smallest sizes were explored in {SECONDS:g} s of processor time"
+            documents.append(about | {"forecast": None, "fits": None, "reason": why})
+        else:
+            why = refusal(found, axes_of([chosen.configuration]), options, request.engine)
+            documents.append(about | {"forecast": document(found), "fits": why is None, "reason": why})
+        if request.json != "-":
+            shown_forecast(terminal.console(), terminal.summary(chosen.configuration), found, why)
+    whole = documents[0] if len(documents) == 1 else {"cells": documents}
+    run.deliver({"schema": SCHEMA, **whole}, request)
+    return result.EXIT_HOLDS if all(each["fits"] for each in documents) else result.EXIT_INCONCLUSIVE
+
+
+def shown_forecast(out: Console, subject: str, found: Forecast | None, why: str | None) -> None:
+    """A forecast for people."""
+    out.print(Text(subject, "dim"))
+    if found is not None:
+        out.print(Text(sentence(found), "bold"))
+    if why is not None:
+        out.print(Text(f"{REFUSED}: {why}" if found is not None else f"no forecast: {why}", "bold yellow"))
+
+
+def show_afterwards(out: Console, cost: Mapping[str, Any], outcome: Outcome) -> None:
+    """Predicted against found."""
+    if cost:
+        out.print(Text(afterwards(cost["forecast"], outcome), "dim"))
+
+
+def time_for(time_limit: float | None) -> float:
+    """How long a forecast may take.  Units: seconds."""
+    return SECONDS if time_limit is None else min(SECONDS, SHARE * time_limit)
+
+
+def refusal(found: Forecast, axes: Sequence[Axis], options: Options, engine: str = "memory") -> str | None:
+    """Why a search cannot fit even if it is as small as the interval allows, and what would; None if it may fit."""
+    limit, place = options.limits.memory_bytes, options.state_dir
+    advice = _advice(found, axes)
+    levels = found.memory.low - found.stored.low
+    if engine == "memory" and limit is not None and levels > limit:
+        return f"it needs {_bytes(levels)} for its levels alone, and --memory-limit is {_bytes(limit)}{advice}"
+    if (limit is not None or place is not None) and "://" not in str(place):
+        room = shutil.disk_usage(place if place is not None and os.path.isdir(place) else tempfile.gettempdir()).free
+        if found.stored.low > room:
+            return f"its states take {_estimated(found.stored, _bytes)} on disk, and {_bytes(room)} are free{advice}"
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if engine == "memory" and limit is None and found.memory.low > machine:
+        advice += ", or let it spill to disk (--memory-limit SIZE), or use a cluster (--engine spark)"
+        return f"it needs {_estimated(found.memory, _bytes)} of memory, and this machine has {_bytes(machine)}{advice}"
+    return None
+
+
+def _advice(found: Forecast, axes: Sequence[Axis]) -> str:
+    """The size whose lowering helps most."""
+    if not found.smaller:
+        return ""
+    number = min(found.smaller, key=found.smaller.__getitem__)
+    axis = axes[number]
+    return f"; lower {axis.keys[0]} to {axis.value - 1} (about {_count(found.smaller[number])} states)"
+
+
+def document(found: Forecast) -> dict[str, Any]:
+    """The forecast in a result document."""
+    return {
+        "states": _rounded(found.states),
+        "generated": _rounded(found.generated),
+        "seconds": _rounded(found.seconds, 2),
+        "memory_bytes": _rounded(found.memory),
+        "stored_bytes": _rounded(found.stored),
+        "samples": found.samples,
+        "sampled_seconds": round(found.sampled_seconds, 2),
+        "exact": found.exact,
+    }
+
+
+def _rounded(found: Estimate, digits: int = 0) -> dict[str, float]:
+    return {
+        name: round(value, digits) if digits else int(value)
+        for name, value in (("low", found.low), ("likely", found.likely), ("high", found.high))
+    }
+
+
+def sentence(found: Forecast) -> str:
+    """The forecast in a line."""
+    basis = "explored already" if found.exact else f"from {found.samples} smaller searches in {found.sampled_seconds:.0f} s"
+    return (
+        f"forecast: {_estimated(found.states, _count)} states, {_estimated(found.seconds, _seconds)}, "
+        f"{_estimated(found.memory, _bytes)} of memory, if nothing is violated before ({basis})"
+    )
+
+
+def afterwards(found: Mapping[str, Any], outcome: Outcome) -> str:
+    """Predicted against found."""
+    states = found["states"]
+    if outcome.counts.left or outcome.reason:
+        return f"forecast {_count(states['likely'])} states for all of it; this search ended before that"
+    count = outcome.counts.distinct
+    within = "inside" if states["low"] <= count <= states["high"] else "OUTSIDE"
+    expected = f"forecast {_count(states['likely'])} states and {_seconds(found['seconds']['likely'])}"
+    interval = f"{within} the interval of {_count(states['low'])} to {_count(states['high'])}"
+    return f"{expected}: {states['likely'] / count:.2f} of the states found, {interval}"
+
+
+def _estimated(found: Estimate, shown: Any) -> str:
+    likely = shown(found.likely)
+    return f"about {likely} ({shown(found.low)} to {shown(found.high)})" if found.low < found.high else str(likely)
+
+
+def _count(value: float) -> str:
+    for size, name in ((1e9, "billion"), (1e6, "million")):
+        if value >= size:
+            return f"{value / size:.3g} {name}"
+    return f"{value:,.0f}"
+
+
+def _seconds(value: float) -> str:
+    if value < 120:
+        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def _bytes(value: float) -> str:
+    for size, name in ((1e12, "TB"), (1e9, "GB")):
+        if value >= size:
+            return f"{value / size:.3g} {name}"
+    return f"{value / 1e6:.0f} MB"
