@@ -131,9 +131,9 @@ def record(directory: Path, lines: Iterable[Line]) -> list[Line]:
         if older is None or _weight(each) >= _weight(older):
             known[each.subject] = each
     merged = [known[subject] for subject in sorted(known)]
-    document = {"schema": SCHEMA, "lines": [asdict(each) for each in merged]}
+    lines_of_text = ",\n".join(json.dumps(asdict(each)) for each in merged)
     directory.mkdir(parents=True, exist_ok=True)
-    replace_file(directory / FILE, json.dumps(document, indent=1) + "\n")
+    replace_file(directory / FILE, f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{lines_of_text}\n]}}\n')
     return merged
 
 

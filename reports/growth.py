@@ -31,7 +31,7 @@ def chart(search: Mapping[str, Any]) -> Element:
     for power in range(top + 1):
         y = _y(10**power, top)
         SubElement(root, "line", {"class": "grid", "x1": f"{LEFT}", "x2": f"{WIDTH - RIGHT}", "y1": f"{y:g}", "y2": f"{y:g}"})
-        text(root, LEFT - 8, y + 4, f"{10**power:,}" if power < 4 else f"10^{power}", "faint", "end")
+        text(root, LEFT - 8, y + 4, ("1", "10", "100")[power % 3] + ("", "k", "M", "G", "T")[power // 3], "faint", "end")
     every = max(1, len(distinct) // 12)
     for level in range(0, len(distinct), every):
         text(root, _x(level, len(distinct)), HEIGHT - BOTTOM + 18, str(level + 1), "faint", "middle")

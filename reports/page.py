@@ -22,7 +22,7 @@ from reports.itf import read_itf
 from reports.rows import plain, words
 from reports.stories import Stories
 from reports.sweeping import tolerated
-from reports.tolerance import fault_words
+from reports.tolerance import budget, fault_words
 from specs.keys import MECHANISM
 from specs.property import properties
 
@@ -120,13 +120,15 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
     counts = f"{distinct:,} distinct {kind}, exact identity" if distinct else ""
     stamp = f"neverlost {about.get('version', '')}, {cell.get('id')}"
     if entry["verdict"] == "violated":
-        faults = fault_words(entry["faults"].items()) or "no fault"
+        faults = fault_words(budget(entry["faults"])) or "no fault"
         steps = "1 step" if entry["steps"] == 1 else f"{entry['steps']} steps"
         found = f"found among {counts}; " if counts else ""
         again = f" ({found}re-executed step by step)"
         return f"{entry['name']} is violated in {steps} with {faults}{again}: {where}. [{stamp}]"
     if entry["verdict"] == "holds" and about.get("method") == "induction":
-        return f"{entry['name']} is proved by induction: {where}. [{stamp}]"
+        free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
+        beyond = f", whatever the number of {' and '.join(free)}" if free else ""
+        return f"{entry['name']} is proved by induction{beyond}: {where}. [{stamp}]"
     if entry["verdict"] == "holds":
         return f"{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"
     reason = about.get("reason") or "the search was cut short"

@@ -25,6 +25,7 @@ FAULTS = {
     "rack_loss": ("lost rack", "lost racks"),
     "min_isr_change": ("raised min.insync.replicas", "raises of min.insync.replicas"),
 }
+ORDER = {name: place for place, name in enumerate(FAULTS)}
 PREFIX = "faults."
 
 Budget = tuple[tuple[str, int], ...]
@@ -32,11 +33,12 @@ Budget = tuple[tuple[str, int], ...]
 
 
 def budget(counts: Mapping[str, int]) -> Budget:
-    """The faults of a configuration, or of a counterexample."""
-    return tuple((name.removeprefix(PREFIX), count) for name, count in counts.items() if count)
+    """The faults of a configuration, or of a counterexample, in one order."""
+    found = {name.removeprefix(PREFIX): count for name, count in counts.items() if count}
+    return tuple(sorted(found.items(), key=lambda each: (ORDER.get(each[0], len(ORDER)), each)))
 
 
-def fault_words(faults: Iterable[tuple[str, int]]) -> str:
+def fault_words(faults: Budget) -> str:
     """Faults as people count them."""
     parts = [f"{count} {FAULTS.get(name, (name, name))[count > 1]}" for name, count in faults]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

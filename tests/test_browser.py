@@ -30,7 +30,7 @@ FLAGS = [
     "--disable-sync",
 ]
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-LARGEST = 3_000_000
+LARGEST, PAPER = 3_000_000, 794
 
 MANY = """
 properties = ["acked-never-lost"]
@@ -215,6 +215,8 @@ def test_print_has_the_story_and_no_controls(page: Page) -> None:
         assert not any(each.is_visible() for each in page.locator(control).all()), control
     assert page.locator("ol.all li").first.is_visible() and page.locator("#map").is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    page.set_viewport_size({"width": PAPER, "height": 1123})
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
     printed = page.pdf()
     assert printed.startswith(b"%PDF") and len(printed) > 20_000
 
@@ -259,6 +261,7 @@ def test_a_check_shows_every_property_its_growth_and_its_state_graph(page: Page,
     assert page.locator("#map button").count() == len(data["properties"]) > 1
     for number, each in enumerate(data["properties"]):
         page.locator("#map button").nth(number).click()
+        assert page.locator("#map [aria-pressed=true]").count() == 1
         assert each["name"] in (page.locator("#cell h2").text_content() or "")
     assert page.locator("#growth polyline").count() == 3
     assert page.locator("#graph circle title").count() == 353
@@ -275,3 +278,6 @@ def test_a_page_of_many_cells_is_small_and_quick(page: Page, tmp_path: Path) -> 
     assert page.locator("#map button").count() >= 500
     page.select_option("[data-filter=acks]", "all")
     assert page.locator("#map button").count() < 500
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": PAPER, "height": 1123})
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER

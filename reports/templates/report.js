@@ -19,15 +19,24 @@ const brief = {"replication.factor": "RF", "min.insync.replicas": "min ISR", "un
   "flush.messages": "flush", "eligible.leader.replicas": "ELR", "kafka.version": "Kafka"};
 const short = key => brief[key] || key.replace(/^(faults|bounds|mechanism)\./, "").replace(/_/g, " ");
 const order = Object.fromEntries(data.varying.map(key => [key, [...new Set(data.cells.map(cell => text(cell.cell[key])))]]));
+const follows = (key, other) => {
+  const seen = new Map();
+  return data.cells.every(({cell}) => seen.has(text(cell[other])) ? seen.get(text(cell[other])) === text(cell[key]) : seen.set(text(cell[other]), text(cell[key])));
+};
+/* A key that goes with another one needs no place of its own. */
+const axes = data.varying.filter((key, place) =>
+  !data.varying.some((other, before) => other !== key && follows(key, other) && !(before > place && follows(other, key))));
 let across = [], width = 1;
-for (const key of [...data.varying].reverse()) {
-  if (across.length && (width * order[key].length > 8 || across.length >= data.varying.length - 1)) break;
+for (const key of [...axes].reverse()) {
+  if (across.length && (width * order[key].length > 12 || across.length >= axes.length - 1)) break;
   width *= order[key].length;
   across.unshift(key);
 }
-const down = data.varying.filter(key => !across.includes(key));
+const down = axes.filter(key => !across.includes(key));
 const chosen = Object.fromEntries(data.varying.map(key => [key, ""]));
-let property = data.properties.length ? data.properties[0].name : "", opened = null, step = 0;
+const isBroken = name => data.cells.some(cell => cell.properties.some(each => each.name === name && each.verdict === "violated"));
+const names = data.properties.map(each => each.name);
+let property = names.find(isBroken) || names[0], opened = null, step = 0;
 const entryOf = cell => cell.properties.find(each => each.name === property) || cell.properties[0];
 const compare = keys => (a, b) => {
   for (const key of keys) {
@@ -50,7 +59,7 @@ function filters() {
     {"data-filter": filter, onchange: event => { change(event.target.value); map(); }}, ...values)));
   const any = values => [make("option", {value: ""}, "any"), ...values.map(value => make("option", {value}, value))];
   if (data.properties.length > 1)
-    add("property", "property", data.properties.map(each => make("option", {}, each.name)), value => {
+    add("property", "property", names.map(each => make("option", {selected: each === property}, each)), value => {
       property = value;
       if (opened !== null) show(opened, false);
     });
@@ -90,7 +99,7 @@ function map() {
 }
 /* Without keys that vary: a row per configuration, a column per property. */
 function verdicts() {
-  const button = (cell, number, each) => make("td", {}, make("button", {type: "button", class: each.verdict, "data-cell": number, tabindex: "-1",
+  const button = (cell, number, each) => make("td", {}, make("button", {type: "button", class: each.verdict, "data-cell": number, "data-property": each.name, tabindex: "-1",
     "aria-label": `${cell.name}, ${each.name}: ${each.verdict}`, title: cell.scope, onfocus: event => rove(event.target),
     onclick: () => { property = each.name; show(number, true); }}, each.verdict === "violated" ? `✗ ${each.steps}` : {holds: "✓"}[each.verdict] || "?"));
   document.getElementById("map").replaceChildren(
@@ -208,7 +217,8 @@ function show(number, focus) {
   const cell = data.cells[number], entry = entryOf(cell), box = document.getElementById("cell");
   opened = number;
   step = 0;
-  document.querySelectorAll("#map button").forEach(each => each.setAttribute("aria-pressed", String(Number(each.dataset.cell) === number)));
+  for (const each of document.querySelectorAll("#map button"))
+    each.setAttribute("aria-pressed", String(Number(each.dataset.cell) === number && (each.dataset.property || property) === property));
   const parts = [make("h2", {}, make("span", {class: "badge " + entry.verdict}, entry.verdict), " " + entry.name),
     make("p", {class: "sentence"}, entry.says)];
   if (entry.ledger) parts.push(make("p", {class: "dim"}, `Ledger: ${entry.ledger.status} (${entry.ledger.how}).`));
@@ -233,6 +243,9 @@ function ledger() {
     make("tbody", {}, ...data.ledger.lines.map(each => make("tr", {}, ...[each.configuration, each.property, each.known, each.how].map(value => make("td", {}, value))))));
 }
 if (data.varying.length) { filters(); map(); } else verdicts();
-const first = data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
+/* The first look is worth most at a loss that one setting prevents. */
+const isTelling = entry => entry && entry.sibling && Object.keys(entry.sibling.changed).length === 1 && entry.run !== null && data.runs[entry.run].refused;
+const telling = data.cells.findIndex(cell => isTelling(entryOf(cell)));
+const first = telling >= 0 ? telling : data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
 if (data.cells.length && data.properties.length) show(Math.max(first, 0), false);
 ledger();
