@@ -17,7 +17,7 @@ import z3
 
 from checker.obligations import inductive_among
 from checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
-from checker.processes import TIMEOUT, Message, Send, run
+from checker.processes import INTERRUPTED, OUT_OF_MEMORY, TIMEOUT, Message, Send, run
 from model.system import State, Step, System
 from model.terms import Symbols, Terms, bit_width, condition, solver_name, state_of, transition, variables, within_bounds
 from specs.lemma import Lemma, lemmas_of
@@ -317,6 +317,6 @@ def _inconclusive(message: Message) -> str:
     Errors: `EngineError` when it did not give up but failed.
     """
     text = str(message.value)
-    if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, "out of memory"):
+    if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY):
         return text.removeprefix("InterruptedError: ")
     raise EngineError(f"the solver's process failed: {text}")

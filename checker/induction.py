@@ -17,7 +17,7 @@ import z3
 from checker import certificate
 from checker.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Closed, Goal, Predicate, Reading, Task
 from checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
-from checker.processes import Send, run
+from checker.processes import INTERRUPTED, Send, run
 from checker.search import Limits, Options, explore
 from model import ints
 from model.kernel import ModelError
@@ -102,6 +102,11 @@ class Proof:
         return sum(each.seconds for each in self.answers if each.task.kind == kind)
 
     @property
+    def is_interrupted(self) -> bool:
+        """Somebody did not want to wait for the rest."""
+        return any(each.reason == INTERRUPTED for each in self.open)
+
+    @property
     def outcome(self) -> Outcome:
         """The verdict in the form that every engine gives; it speaks about all configurations of the system."""
         found = tuple(
@@ -128,13 +133,17 @@ class Proof:
 
 def discharge(send: Send, reading: Reading, task: Task, patience: float, shared: certificate.Shared | None) -> str | None:
     """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
-    first = _solver(reading.solvers[0], SEED, patience)
-    first.add(*reading.premises(task))
+    first = None
     for goal in reading.goals(task):
+        if first is None:
+            first = _solver(reading.solvers[0], SEED, patience)
+            first.add(*reading.premises(task))
         first.push()
         first.add(*reading.refutation(task, goal))
         answer = _asked(reading, task, goal, first, reading.solvers[0])
         first.pop()
+        if answer.answer == "unknown":
+            first = None  # a solver that was cut short may have lost premises: what it says next is not to be trusted
         for number, name in enumerate(reading.solvers[1:], start=1):
             if answer.answer != "unknown":
                 break
@@ -218,7 +227,13 @@ def prove(
     for each in refuted:
         _replay(proof, each)
     left = None if seconds is None else max(1.0, seconds - proof.seconds)
-    return _explored(proof, refuted, left) if look_up and refuted else proof
+    return _explored(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+
+
+def untried(system: System, goal: Property, reason: str) -> Proof:
+    """A proof that was not begun."""
+    nothing = Answer(Task(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
+    return Proof(system, goal, (), (nothing,), 0.0, solver=solver_name())
 
 
 def _given_up(reading: Reading, task: Task, answers: list[Answer], reason: str) -> list[Answer]:

@@ -8,6 +8,7 @@ where they are too weak; at last only those are kept that the proof leans on.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,9 @@ from specs.property import Property
 Bits = NDArray[np.uint8]
 LARGEST = 300_000
 """Reachable states beyond which mining is refused."""
+
+ASIDE = 15.0
+"""Seconds for each configuration that is only scanned."""
 
 
 @dataclass(frozen=True, order=True)
@@ -75,12 +79,13 @@ class Mined:
     """What mining found, and how much work it was.  `is_inductive` tells whether the lemmas prove the property; minimising them
     takes at most about twice as long as finding them.
 
+    `states` counts the reachable states of each configuration that was scanned, the one of the proof first.
     Units: seconds.
     """
 
     lemmas: tuple[Lemma, ...]
     is_inductive: bool
-    states: int
+    states: tuple[int, ...]
     literals: int
     candidates: int
     survivors: int
@@ -92,10 +97,11 @@ class Mined:
     def says(self) -> str:
         """The work in one sentence."""
         found = f"{len(self.lemmas)} kept" if self.is_inductive else "no inductive set found"
+        more = f" of {len(self.states)} configurations" if len(self.states) > 1 else ""
         return (
-            f"mined {self.states} reachable states: {self.candidates} clauses of {self.literals} literals looked at, "
-            f"{self.survivors} survived ({self.seconds_scanning:.1f} s), {self.inductive} in the inductive set, {found} "
-            f"({self.seconds_proving:.1f} s)"
+            f"mined {' + '.join(map(str, self.states))} reachable states{more}: "
+            f"{self.candidates} clauses of {self.literals} literals looked at, {self.survivors} survived "
+            f"({self.seconds_scanning:.1f} s), {self.inductive} in the inductive set, {found} ({self.seconds_proving:.1f} s)"
         )
 
 
@@ -471,31 +477,30 @@ def _breaks(member: int) -> Any:
 
 
 def mined(system: System, goal: Property, *, size: int = 3, seconds: float | None = None, also: Sequence[System] = ()) -> Mined:
-    """Lemmas that prove a property of a system small enough to be explored completely; clauses must hold in `also` too.
+    """Lemmas that prove a property of a system small enough to be explored completely.
 
-    Errors: `InputError` for a system that is too large.
+    Clauses must hold in `also` too, systems that have all its slots and more; those that are too large are left out.
+    Errors: `InputError` where the system itself is too large, or another lacks a slot.
     """
     started = time.monotonic()
     deadline = started + (600.0 if seconds is None else seconds)
     vocabulary = Vocabulary(system)
     literals = vocabulary.literals()
-    states = [reachable(each, seconds) for each in (system, *also)]
-    tables = [
-        false_rows(Vocabulary(each), _named(vocabulary, each, literals), rows)
-        for each, rows in zip((system, *also), states, strict=True)
-    ]
+    scanned_sets = [(system, literals, reachable(system, seconds)), *_small_enough(vocabulary, also, literals, seconds)]
+    tables = [false_rows(Vocabulary(each), named, rows) for each, named, rows in scanned_sets]
     false = np.concatenate(tables, axis=1)
     clauses, looked = survivors(vocabulary, literals, false, size)
-    scanned = time.monotonic()
+    scanned, busy = time.monotonic(), time.process_time()
     pool = Pool(vocabulary, literals, false, clauses, size)
     houdini = Houdini(system, goal, pool)
     is_proof = houdini.grow(deadline)
-    deadline = min(deadline, 3 * time.monotonic() - 2 * scanned + 20)
-    kept = _minimal(system, goal, vocabulary, [pool.orbits[each][0] for each in houdini.needed()], deadline) if is_proof else []
+    found = [pool.orbits[each][0] for each in houdini.needed()] if is_proof else []
+    allowed = 2 * (time.process_time() - busy) + 20
+    kept = _minimal(system, goal, vocabulary, found, deadline, allowed)
     return Mined(
         (*kept, Lemma("the-property", goal.says, "it is part of its own induction", _itself(goal))) if is_proof else (),
         is_proof,
-        sum(int(each.shape[1]) for each in states),
+        tuple(int(rows.shape[1]) for _, _, rows in scanned_sets),
         len(literals),
         looked,
         len(clauses),
@@ -503,6 +508,16 @@ def mined(system: System, goal: Property, *, size: int = 3, seconds: float | Non
         scanned - started,
         time.monotonic() - scanned,
     )
+
+
+def _small_enough(
+    vocabulary: Vocabulary, also: Sequence[System], literals: Sequence[Literal], seconds: float | None
+) -> Iterator[tuple[System, list[Literal], Packed]]:
+    """Those systems that can be explored completely, with the literals in their slots, and their states."""
+    for each in also:
+        named = _named(vocabulary, each, literals)
+        with contextlib.suppress(InputError):
+            yield each, named, reachable(each, min(ASIDE, seconds or ASIDE))
 
 
 def _named(vocabulary: Vocabulary, other: System, literals: Sequence[Literal]) -> list[Literal]:
@@ -521,8 +536,14 @@ def _named(vocabulary: Vocabulary, other: System, literals: Sequence[Literal]) -
     ]
 
 
-def _minimal(system: System, goal: Property, vocabulary: Vocabulary, clauses: Sequence[Clause], deadline: float) -> list[Lemma]:
-    """As few of an inductive set's clauses as still prove the property, as lemmas; dropped one by one while there is time."""
+def _minimal(
+    system: System, goal: Property, vocabulary: Vocabulary, clauses: Sequence[Clause], deadline: float, allowed: float
+) -> list[Lemma]:
+    """As few of an inductive set's clauses as still prove the property, as lemmas; dropped one by one while there is time.
+
+    Units: `deadline` on the clock, `allowed` seconds of work, so that a busy machine keeps no more than an idle one.
+    """
+    until = time.process_time() + allowed
     itself = Lemma("the-property", goal.says, "", _itself(goal))
     kept = [_lemma(vocabulary, clause, number) for number, clause in enumerate(clauses, start=1)]
     before = 0
@@ -530,7 +551,8 @@ def _minimal(system: System, goal: Property, vocabulary: Vocabulary, clauses: Se
         before = len(kept)
         for each in kept[::-1]:
             rest = [other for other in kept if other is not each]
-            if time.monotonic() < deadline and is_inductive(system, goal, [*rest, itself]):
+            has_time = time.monotonic() < deadline and time.process_time() < until
+            if has_time and is_inductive(system, goal, [*rest, itself]):
                 kept = rest
     return kept
 

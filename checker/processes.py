@@ -21,7 +21,8 @@ Work = Callable[..., Any]
 """Runs in a child as `work(send, *arguments)`; what it returns is its result."""
 
 
-TIMEOUT = "the time limit was reached"
+TIMEOUT, INTERRUPTED, OUT_OF_MEMORY = "the time limit was reached", "interrupted", "out of memory"
+"""Why jobs were given up."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +54,16 @@ def _die_with_parent() -> None:
 def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None) -> None:
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     try:
         pipe.send(("result", work(lambda value: pipe.send(("progress", value)), *arguments)))
     except MemoryError:
-        pipe.send(("failure", "out of memory"))
+        pipe.send(("failure", OUT_OF_MEMORY))
     except Exception as error:
-        pipe.send(("failure", f"{type(error).__name__}: {error}"))
+        text = f"{type(error).__name__}: {error}"
+        pipe.send(("failure", OUT_OF_MEMORY if OUT_OF_MEMORY in text else text))
     finally:
         pipe.close()
 
@@ -72,7 +75,7 @@ def run(
     seconds: float | None = None,
     memory_bytes: int | None = None,
 ) -> Generator[Message, None, None]:
-    """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
+    """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds`, or at Ctrl-C, is killed.
 
     Every job ends with one `result` or one `failure`.  Closing the iterator kills what still runs.
     """
@@ -87,19 +90,28 @@ def run(
                 running[number] = _started(context, work, arguments, memory_bytes)
             yield from _collected(running, deadline)
             if time.monotonic() >= deadline:
-                yield from (
-                    Message(number, "failure", TIMEOUT) for number in sorted({*running, *(each[0] for each in waiting)})
-                )
+                yield from _abandoned(running, waiting, TIMEOUT)
                 return
+    except KeyboardInterrupt:
+        yield from _abandoned(running, waiting, INTERRUPTED)
     finally:
         for child in running.values():
             _kill(child)
 
 
+def _abandoned(running: dict[int, _Child], waiting: list[tuple[int, tuple[Any, ...]]], reason: str) -> list[Message]:
+    """A failure for every job that has not ended."""
+    return [Message(number, "failure", reason) for number in sorted({*running, *(each[0] for each in waiting)})]
+
+
 def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None) -> _Child:
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_main, args=(theirs, work, arguments, memory), daemon=True)
-    process.start()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C waits until the child has learnt to ignore it
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     theirs.close()
     return _Child(process, ours)
 

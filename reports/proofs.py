@@ -13,8 +13,9 @@ from rich.text import Text
 from checker import certificate, ledger
 from checker.bmc import Bounded
 from checker.digest import model_digest
-from checker.induction import KINDS, Answer, Looked, Proof, prove
+from checker.induction import KINDS, Answer, Looked, Proof, prove, untried
 from checker.outcome import EngineError, Outcome, Trace, Verdict
+from checker.processes import INTERRUPTED
 from model.kernel import Model, ModelError
 from model.system import System, bind
 from reports import result, terminal
@@ -83,13 +84,23 @@ def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
     raise InputError(f"{name} cannot be left free without its values: write --free {name}={key.low or 1},{(key.low or 1) + 1}")
 
 
+def inductions(system: System, goals: Sequence[Property], unbounded: bool, mine: bool, request: Request) -> list[Proof]:
+    """One proof per property; after an interrupt the rest is not begun."""
+    found: list[Proof] = []
+    for goal in goals:
+        is_over = bool(found) and found[-1].is_interrupted
+        found.append(untried(system, goal, INTERRUPTED) if is_over else induction(system, goal, unbounded, mine, request))
+    return found
+
+
 def induction(system: System, goal: Property, unbounded: bool, mine: bool, request: Request) -> Proof:
     """A proof with the model's own lemmas, or with mined ones."""
     lemmas, work = lemmas_of(system, goal.name), None
     if mine:
         from checker.mining import mined
 
-        found = mined(system, goal, seconds=None if request.time_limit is None else request.time_limit / 2)
+        seconds = None if request.time_limit is None else request.time_limit / 2
+        found = mined(system, goal, seconds=seconds, also=_neighbours(system))
         lemmas, work = found.lemmas, found.says
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
@@ -112,6 +123,16 @@ def induction(system: System, goal: Property, unbounded: bool, mine: bool, reque
         memory_bytes=memory_size(request.memory_limit),
     )
     return proof if work is None else replace(proof, mined=work)
+
+
+def _neighbours(system: System) -> list[System]:
+    """The same configuration with each of its bounds one larger: what is mined must be true there too."""
+    model, configuration = system.model, system.configurations[0]
+    return [
+        bind(model, {**configuration, key: configuration[key] + 1}, disabled=system.disabled)
+        for key in model.keys
+        if key.startswith("bounds.")
+    ]
 
 
 def bounded_document(bounded: Bounded, free: list[str]) -> dict[str, Any]:
@@ -202,18 +223,19 @@ def show_bounded(bounded: Bounded, free: list[str]) -> None:
     """A bounded search for people."""
     out, outcome = terminal.console(), bounded.outcome
     if free:
-        _show_unsafe(outcome, free)
+        _show_unsafe(bounded, free)
     else:
         terminal.show_outcome(out, outcome)
         _show_shortest(outcome)
-    text = f"{bounded.solver}, seed {bounded.seed}: all behaviours of up to {bounded.depth} steps, {outcome.seconds:.1f} s"
+    covered = f"all behaviours of up to {bounded.depth} steps" if bounded.depth >= 0 else "nothing is covered"
+    text = f"{bounded.solver}, seed {bounded.seed}: {covered}, {outcome.seconds:.1f} s"
     out.print(Text(text, style="dim"))
     if outcome.reason:
         out.print(Text(f"inconclusive beyond: {outcome.reason}", style="bold yellow"))
 
 
-def _show_unsafe(outcome: Outcome, free: list[str]) -> None:
-    out = terminal.console()
+def _show_unsafe(bounded: Bounded, free: list[str]) -> None:
+    out, outcome = terminal.console(), bounded.outcome
     total = len(outcome.system.configurations)
     for name in dict.fromkeys(each.property.name for each in outcome.findings):
         unsafe = [each for each in outcome.findings if each.property.name == name and each.trace is not None]
@@ -222,6 +244,8 @@ def _show_unsafe(outcome: Outcome, free: list[str]) -> None:
             configuration = outcome.system.configurations[each.configuration]
             values = " ".join(f"{key}={str(shown(configuration[key])).lower()}" for key in free)
             out.print(f"  {values} ({len(each.trace.steps) if each.trace else 0} steps)")
+        if bounded.depth >= 0:
+            out.print(f"the other {total - len(unsafe)} have no counterexample of up to {bounded.depth} steps")
 
 
 def _show_shortest(outcome: Outcome) -> None:
@@ -264,12 +288,25 @@ REACHED = {
 def _show_open(proof: Proof) -> None:
     out = terminal.console()
     for each in proof.open:
-        out.print(f"  {each.answer}: {each.goal} after {each.task.label} {each.reason}".rstrip())
+        if each.answer == "refuted":
+            out.print(f"  refuted: {each.goal} after {each.task.label}")
+    for reason, unknown_ones in _by_reason(proof).items():
+        first = unknown_ones[0]
+        more = f" and {len(unknown_ones) - 1} more" if len(unknown_ones) > 1 else ""
+        out.print(f"  unknown: {first.goal} after {first.task.label}{more}: {reason}")
     for looked in {each.answer.goal: each for each in reversed(proof.looked)}.values():
         out.print(Text(f"a counterexample to induction ({REACHED[looked.is_reachable]}):", style="bold"))
         found = _before_and_after(proof, looked.answer)
         if found is not None:
             terminal.show_timeline(out, found)
+
+
+def _by_reason(proof: Proof) -> dict[str, list[Answer]]:
+    found: dict[str, list[Answer]] = {}
+    for each in proof.open:
+        if each.answer == "unknown":
+            found.setdefault(each.reason, []).append(each)
+    return found
 
 
 def _before_and_after(proof: Proof, answer: Answer) -> Timeline | None:

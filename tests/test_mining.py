@@ -25,14 +25,33 @@ from specs.errors import InputError
 
 @cache
 def smallest() -> Mined:
-    return mined(kip_320(2, 1, 0), STRONG, size=2, seconds=60)
+    return mined(kip_320(2, 1, 0), STRONG, size=2, seconds=600)
 
 
 def test_a_property_is_proved_with_mined_lemmas_only() -> None:
     found = smallest()
-    assert found.is_inductive and found.survivors < found.candidates and found.states == 37
+    assert found.is_inductive and found.survivors < found.candidates and found.states == (37,)
     proof = prove(kip_320(2, 1, 0), STRONG, found.lemmas)
     assert proof.verdict == Verdict.HOLDS, proof.reason
+
+
+def test_what_is_mined_in_several_configurations_holds_in_each() -> None:
+    """With one epoch more some clauses fail, and still the rest proves the property."""
+    base, larger = kip_320(2, 1, 0), kip_320(2, 1, 1)
+    found = mined(base, STRONG, size=2, seconds=600, also=[larger])
+    assert found.states == (37, 277) and found.survivors < smallest().survivors
+    assert found.is_inductive and prove(base, STRONG, found.lemmas).verdict == Verdict.HOLDS
+    names = {slot.name: number for number, slot in enumerate(larger.slots)}
+    moved = [names[slot.name] for slot in base.slots]
+    within = {tuple(state[number] for number in moved) for state in states_of(larger)}
+    for state in within:
+        view = IntsView(base, state)
+        assert [each.name for each in found.lemmas[:-1] if not each.condition(Ints, view)] == []
+
+
+def test_a_configuration_without_a_needed_slot_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="a configuration to mine in has no 'log_record"):
+        mined(kip_320(2, 2, 0), STRONG, size=1, seconds=60, also=[kip_320(2, 1, 0)])
 
 
 @pytest.mark.slow
@@ -107,7 +126,8 @@ def test_the_command_prints_mined_lemmas() -> None:
     done = subprocess.run([*command, "--property", "strong-isr", "--json", "-"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     proof = json.loads(done.stdout)["proofs"][0]
-    assert proof["mined"].startswith("mined 37 reachable states") and proof["open"] == []
+    assert proof["mined"].startswith("mined 37 + ") and proof["open"] == []
+    assert " reachable states of 4 configurations: " in proof["mined"]
     assert all(each["name"].startswith("mined-") for each in proof["lemmas"][:-1])
 
 

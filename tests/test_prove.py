@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,46 @@ def explored_unsafe() -> set[tuple[str, bool, str]]:
     outcome = explore(system, [properties()["acked-never-lost"]], options)
     cells = [system.configurations[each.configuration] for each in outcome.findings if each.trace is not None]
     return {(each["acks"], each["unclean.leader.election.enable"], each["flush.messages"]) for each in cells}
+
+
+FREE_KEYS = ["min.insync.replicas", "acks", "unclean.leader.election.enable", "flush.messages"]
+MATRIX = """
+[topic]
+min.insync.replicas = "1..3"
+unclean.leader.election.enable = [false, true]
+flush.messages = ["1", "default"]
+[producer]
+acks = ["0", "1", "all", "min.insync.replicas"]
+"""
+FIXED = ["replication.factor=3", "faults.lossy_crash=1", "faults.isr_shrink=1", "bounds.records=1"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["kraft", "kraft-elr"])
+def test_four_free_keys_are_unsafe_exactly_where_a_complete_sweep_says(model: str, tmp_path: Path) -> None:
+    """Every unsafe cell, with the steps of its shortest counterexample; the sweep has no depth, so none is deeper."""
+    fixed = [part for each in (f"model={model}", *FIXED) for part in ("--set", each)]
+    free = [part for each in FREE_KEYS for part in ("--free", each)]
+    proved = prove(*fixed, *free, "--property", "acked-never-lost", "--depth", "9", "--json", "-")
+    assert proved.returncode == 12, proved.stderr
+    matrix = tmp_path / "matrix.toml"
+    matrix.write_text(MATRIX)
+    swept = run("sweep", str(matrix), *fixed, "--property", "acked-never-lost", "--json", "-")
+    assert swept.returncode == 0, swept.stderr
+    by_z3, by_search = steps_by_cell(proved.stdout), steps_by_cell(swept.stdout)
+    assert len(by_search) == 3 * 4 * 2 * 2 and "inconclusive" not in {each["verdict"] for each in cells_of(swept.stdout)}
+    assert by_z3 == by_search
+    assert sum(steps is not None for steps in by_z3.values()) == 22
+
+
+def cells_of(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(text)["cells"]
+    return found
+
+
+def steps_by_cell(text: str) -> dict[tuple[object, ...], int | None]:
+    cells = [(tuple(each["config"][key] for key in FREE_KEYS), each["properties"][0].get("steps")) for each in cells_of(text)]
+    return dict(cells)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def _induction(given: Given, names: list[str] | None, unbounded: bool, mine: boo
 
     chosen = configuration.choose(given)
     system = bind(chosen.model, chosen.configuration)
-    found = [proofs.induction(system, each, unbounded, mine, request) for each in _asked(system, names)]
+    found = proofs.inductions(system, _asked(system, names), unbounded, mine, request)
     document = proofs.induction_document(found)
     if request.out is not None:
         document = proofs.save(document, found, None, request.out)
