@@ -10,7 +10,20 @@ from typing import NoReturn
 
 import typer
 
-COMMANDS = ("check", "explore", "sweep", "prove", "scenarios", "claims", "necessity", "replay", "verify", "report", "lists")
+COMMANDS = (
+    "check",
+    "explore",
+    "sweep",
+    "prove",
+    "scenarios",
+    "claims",
+    "necessity",
+    "replay",
+    "reproduce",
+    "verify",
+    "report",
+    "lists",
+)
 EXIT_USAGE, EXIT_INTERNAL = 64, 70
 
 app = typer.Typer(
