@@ -1,14 +1,11 @@
 # Shortcuts; the README's commands do the same without make.
-.PHONY: test slow browser lint published
+.PHONY: test slow lint published
 
 test:
 	pytest
 
 slow:
 	pytest -m slow
-
-browser:
-	pytest -m browser
 
 lint:
 	ruff check . && ruff format --check . && mypy

@@ -71,10 +71,6 @@ class Estimate:
         """A quantity that is proportional to this one, plus a constant."""
         return Estimate(self.low * factor / wider + more, self.likely * factor + more, self.high * factor * wider + more)
 
-    def plus(self, other: Estimate) -> Estimate:
-        """Two quantities together."""
-        return Estimate(self.low + other.low, self.likely + other.likely, self.high + other.high)
-
 
 @dataclass(frozen=True)
 class Forecast:
@@ -97,21 +93,16 @@ class Forecast:
 
 
 def forecast(make: Make, floor: Point, target: Point, options: Options, seconds: float) -> Forecast | None:
-    """Explore smaller points for some seconds of processor time; None where that was not enough for even one."""
+    """Explore smaller points for some seconds of processor time, in a process of its own; None where that was not enough."""
     started = time.monotonic()
-    samples = sampled(make, floor, target, options, seconds)
+    samples: dict[Point, Sample] = {}
+    words = make(target).words
+    for message in run(_sample, [(make, floor, target, options.symmetry, seconds)], 1, PATIENCE * seconds):
+        if message.kind == "progress":
+            samples[message.value.point] = message.value
     if not samples:
         return None
-    workers = options.workers or os.cpu_count() or 1
-    return predicted(samples, floor, target, make(target).words, workers, time.monotonic() - started)
-
-
-def sampled(
-    make: Make, floor: Point, target: Point, options: Options, seconds: float, with_target: bool = True
-) -> dict[Point, Sample]:
-    """Complete searches of points up to the target, in a process of its own."""
-    messages = run(_sample, [(make, floor, target, options.symmetry, seconds, with_target)], 1, PATIENCE * seconds)
-    return {message.value.point: message.value for message in messages if message.kind == "progress"}
+    return predicted(samples, floor, target, words, options.workers or os.cpu_count() or 1, time.monotonic() - started)
 
 
 def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, words: int, workers: int, spent: float) -> Forecast:
@@ -120,28 +111,19 @@ def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, word
     states = estimate(known, floor, target)
     largest = max(samples.values(), key=lambda each: each.generated)
     exact = target in samples
-    cost = _Cost(list(samples.values()))
     generated = states.times(largest.generated / largest.distinct)
     widest = states.times(largest.widest / largest.distinct, 1.0 if exact else 1.3)
+    rate = largest.generated / max(largest.seconds, LEAST)
     shared = widest.likely > WORTH_SHARING and workers > 1
     faster = 1 + 0.35 * (workers - 1) if shared else 1.0
     held = 8 * words + 9
     fixed = used_memory() + (workers * 110e6 if shared else 40e6)
     memory = states.times(held, more=fixed + widest.likely * 4 * words)
-    seconds = generated.times(1 / (cost.rate * faster), 1.1 if exact else 1.6, cost.level * largest.depth + 0.3 * shared)
+    each = largest.generated / largest.distinct / (rate * faster)
+    seconds = states.times(each, 1.1 if exact else 1.6, 0.3 if shared else 0.0)
     less = {number: lowered(target, (number,)) for number, size in enumerate(target) if size > floor[number]}
     smaller = {number: estimate(known, floor, point).likely for number, point in less.items()}
     return Forecast(states, generated, seconds, memory, widest, states.times(8 * words), smaller, len(samples), spent, exact)
-
-
-class _Cost:
-    """Seconds of a level, however small, and how many states are generated in a second beyond that."""
-
-    def __init__(self, samples: Sequence[Sample]) -> None:
-        largest = max(samples, key=lambda each: each.generated)
-        self.level = min(each.seconds / each.depth for each in samples)
-        busy = max(largest.seconds - self.level * largest.depth, largest.seconds / 20, LEAST)
-        self.rate = largest.generated / busy
 
 
 def estimate(known: Mapping[Point, float], floor: Point, target: Point) -> Estimate:
@@ -206,20 +188,14 @@ def _along(value: Callable[[Point], float], floor: Point, point: Point, number: 
 
 
 def fitted(known: Mapping[Point, float], floor: Point, stiffness: float = 0.02) -> Callable[[Point], float]:
-    """Prediction by a quadratic in the sizes; large points weigh more, and what no sample shows grows tenfold a step."""
-    points = np.array(list(known), float)
-    values = np.array(list(known.values())) - UNKNOWN_GROWTH * (points - floor).sum(axis=1)
+    """Prediction by a quadratic in the sizes; large points weigh more, and curvature has its price."""
+    points, values = np.array(list(known), float), np.array(list(known.values()))
     weights = np.exp(0.25 * (values - values.max()))[:, None]
     columns, price = _terms(points, floor)
     weighted = columns * weights
     system = weighted.T @ columns + stiffness * np.diag(price)
     coefficients = np.linalg.solve(system, weighted.T @ values)
-
-    def value(point: Point) -> float:
-        steps = sum(size - low for size, low in zip(point, floor, strict=True))
-        return float((_terms(np.array([point], float), floor)[0] @ coefficients)[0]) + UNKNOWN_GROWTH * steps
-
-    return value
+    return lambda point: float((_terms(np.array([point], float), floor)[0] @ coefficients)[0])
 
 
 def _terms(points: Floats, floor: Point) -> tuple[Floats, Floats]:
@@ -233,14 +209,13 @@ def _terms(points: Floats, floor: Point) -> tuple[Floats, Floats]:
     return columns, np.array([1e-6] + [0.1] * count + [1.0] * (len(curved) + len(mixed)))
 
 
-def _sample(send: Send, make: Make, floor: Point, target: Point, symmetry: bool, seconds: float, with_target: bool) -> None:
+def _sample(send: Send, make: Make, floor: Point, target: Point, symmetry: bool, seconds: float) -> None:
     """Explore points until the time is used: the smallest ones first, then the largest that the rest of the time allows."""
     deadline = time.process_time() + seconds
     samples: dict[Point, Sample] = {}
     for point in _small_points(floor, target):
-        if point != target or with_target:
-            _explore(send, make, point, symmetry, deadline, samples)
-    for point in iter(lambda: _next(samples, floor, target, deadline - time.process_time(), with_target), None):
+        _explore(send, make, point, symmetry, deadline, samples)
+    for point in iter(lambda: _next(samples, floor, target, deadline - time.process_time()), None):
         if not _explore(send, make, point, symmetry, deadline, samples):
             return
 
@@ -275,7 +250,7 @@ def _small_points(floor: Point, target: Point) -> Iterator[Point]:
         yield lowered(floor, pair, -1)
 
 
-def _next(samples: Mapping[Point, Sample], floor: Point, target: Point, left: float, with_target: bool) -> Point | None:
+def _next(samples: Mapping[Point, Sample], floor: Point, target: Point, left: float) -> Point | None:
     """The target if there is time for it, else the largest unknown point that takes a quarter of the time that is left."""
     if not samples or left <= 0 or target in samples:
         return None
@@ -286,7 +261,7 @@ def _next(samples: Mapping[Point, Sample], floor: Point, target: Point, left: fl
     guessed = {
         point: (one(point) + other(point)) / 2 for point in _box(floor, target) if point not in samples and point != target
     }
-    if with_target and math.exp(min(50.0, (one(target) + other(target)) / 2)) / rate < left / 3:
+    if math.exp(min(50.0, (one(target) + other(target)) / 2)) / rate < left / 3:
         return target
     affordable = [point for point, value in guessed.items() if math.exp(min(50.0, value)) / rate < left / 4]
     return max(affordable, key=lambda point: (guessed[point], point), default=None)

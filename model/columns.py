@@ -7,7 +7,7 @@ columns costs less than gathering rows); effects run on the rows that survived.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -134,11 +134,11 @@ class Successors:
         self.system = system
         self._counts = clause_counts(system)
 
-    def of(self, words: Packed) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
-        """Step number, parent rows and packed successors, step by step; steps that lead nowhere are left out."""
+    def of(self, words: Packed, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
+        """Step number, parent rows and packed successors, step by step (all, or some); those that lead nowhere are left out."""
         batch = Batch(self.system, words)
-        for number, step in enumerate(self.system.steps):
-            found = self._apply(batch, step, self._counts[number])
+        for number in range(len(self.system.steps)) if numbers is None else numbers:
+            found = self._apply(batch, self.system.steps[number], self._counts[number])
             if found is not None:
                 yield number, *found
 

@@ -11,19 +11,8 @@ from typing import NoReturn
 import typer
 
 COMMANDS = (
-    "check",
-    "explore",
-    "sweep",
-    "prove",
-    "scenarios",
-    "claims",
-    "necessity",
-    "replay",
-    "reproduce",
-    "verify",
-    "report",
-    "lists",
-)
+    "check", "explore", "sweep", "prove", "scenarios", "claims", "necessity", "replay", "verify", "report", "observe", "lists",
+)  # fmt: skip
 EXIT_USAGE, EXIT_INTERNAL = 64, 70
 
 app = typer.Typer(

@@ -27,7 +27,7 @@ THIRD_PARTY = {
     "pyspark": ("checker/spark*.py",),
     "pyarrow": ("checker/storage.py", "checker/store*.py", "checker/spark*.py", "checker/dataset*.py"),
     "networkx": ("checker/state_graph.py", "reports/graph.py"),
-    "rich": ("reports/*", "reports/commands/*"),
+    "rich": ("reports/*", "reports/commands/*", "reports/observed/*"),
     "typer": ("reports/*", "reports/commands/*"),
     "confluent_kafka": ("reports/cluster/clients.py",),
     "jinja2": ("reports/*", "reports/commands/*"),

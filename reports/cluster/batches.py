@@ -64,6 +64,8 @@ def _records(body: bytes, base: int, epoch: int, count: int) -> Iterator[Record]
     for _ in range(count):
         length, start = varint(body, at)
         at = start + length
+        if length < 0 or at > len(body):
+            raise ValueError(f"a record of {length} bytes at {start} of a batch of {len(body)}")
         _, cursor = varint(body, start + 1)
         delta, cursor = varint(body, cursor)
         key, cursor = _bytes(body, cursor)

@@ -1,0 +1,139 @@
+"""`neverlost observe`: hold what was seen of a real partition against the model; live, or from a user's files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reports import options
+from specs.errors import InputError
+
+if TYPE_CHECKING:
+    from reports.configuration import Given
+    from reports.observed.history import History
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("observe", help="Hold what was seen of a real partition against the model.")(observe)
+
+
+def observe(
+    history: Annotated[str | None, typer.Argument(metavar="[HISTORY.jsonl]", help="a history", show_default=False)] = None,
+    settings: options.Settings = None,
+    kafka_version: Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version")] = None,
+    kafka_home: Annotated[str | None, typer.Option(metavar="DIR", help="a live run: a folder with Kafka's libs")] = None,
+    metadata_log: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="a segment or snapshot of __cluster_metadata-0, or what kafka-dump-log.sh prints of it"
+        ),
+    ] = None,
+    broker_log: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="server.log, state-change.log or controller.log (repeatable)")
+    ] = None,
+    clients: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="JSON lines of what producers and consumers saw (repeatable)")
+    ] = None,
+    topic: Annotated[str | None, typer.Option(metavar="NAME", help="the topic in those files")] = None,
+    partition: Annotated[int, typer.Option(metavar="N", help="the partition in those files")] = 0,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="a live run: its seed")] = None,
+    duration: Annotated[float, typer.Option(metavar="SECONDS", help="a live run: how long")] = 60.0,
+    faults: Annotated[str | None, typer.Option(metavar="NAME,...", help="a live run: which faults")] = None,
+    mechanisms: Annotated[
+        bool, typer.Option("--mechanisms", help="ask again with each mechanism of the version switched off")
+    ] = False,
+    losses: Annotated[bool, typer.Option("--losses/--no-losses", help="say what could have been lost at each moment")] = True,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+) -> int:
+    """Run the command; returns the exit status."""
+    from reports import run
+
+    request = run.Request(out=out, json=json)
+    run.prepare(request)
+    files = {"metadata_log": metadata_log or [], "broker_log": broker_log or [], "clients": clients or []}
+    given = _given(settings or [], kafka_version)
+    is_live = seed is not None or faults is not None or kafka_home is not None
+    if sum((history is not None, any(files.values()), is_live)) != 1:
+        raise InputError(
+            "say what to observe: HISTORY.jsonl, or files such as --metadata-log FILE, or a live run with --seed N "
+            "--kafka-version X.Y"
+        )
+    if is_live:
+        found = _live(seed or 0, duration, faults, kafka_home, kafka_version, given)
+    elif history is not None:
+        from reports.observed.history import read_history
+
+        found = read_history(history)
+    else:
+        found = _from_files(files, topic, partition)
+    return _judged(found, given, request, mechanisms, losses)
+
+
+def _given(settings: list[str], version: str | None) -> Given:
+    from reports.configuration import read_settings
+
+    given = read_settings(settings)
+    if version is not None:
+        given.setdefault("kafka.version", (".".join(version.split(".")[:2]), "--kafka-version"))
+    return given
+
+
+def _from_files(files: dict[str, list[str]], topic: str | None, partition: int) -> History:
+    from reports.observed.gather import gathered
+
+    if topic is None:
+        raise InputError("--topic NAME is missing: which topic of the files to look at")
+    return gathered(files["metadata_log"], files["broker_log"], files["clients"], topic, partition)
+
+
+def _live(seed: int, seconds: float, faults: str | None, home: str | None, version: str | None, given: Given) -> History:
+    from reports.cluster.jars import kafka_home
+    from reports.cluster.process import ClusterError
+    from reports.observed import live
+    from specs.keys import key_of
+
+    if not 5 <= seconds <= 3600:
+        raise InputError(f"bad value '{seconds:g}' for --duration: use 5 to 3600 seconds")
+    keys: dict[str, Any] = {}
+    for name, plan_name in (
+        ("acks", "acks"),
+        ("min.insync.replicas", "min_isr"),
+        ("unclean.leader.election.enable", "unclean"),
+    ):
+        if name in given:
+            keys[plan_name] = key_of(name, given[name][1]).parse(*given.pop(name))
+    plan = live.Plan(seed, seconds, live.fault_names(faults) if faults else live.DEFAULT, **keys)
+    if home is not None:
+        given.pop("kafka.version", None)
+    found = kafka_home(home, None if home is not None else version)
+    try:
+        return live.run(found, plan, lambda text: typer.echo(f"neverlost: {text}", err=True))
+    except ClusterError as problem:
+        raise InputError(f"the run was not finished: {problem}") from None
+
+
+def _judged(history: History, given: Given, request: Any, mechanisms: bool, losses: bool) -> int:
+    from pathlib import Path
+
+    from reports import result, run, terminal
+    from reports.observed import show
+    from reports.observed.history import write_history
+    from reports.observed.judgement import judge
+    from reports.observed.losses import stretches
+    from reports.observed.setting import setting_of
+    from reports.observed.switched import switched_off
+
+    if request.out is not None:
+        write_history(Path(request.out) / "history.jsonl", history)
+    setting = setting_of(history, given)
+    found = judge(setting)
+    moments = stretches(found) if losses and found.verdict != "inconclusive" else []
+    without = switched_off(history, given, found) if mechanisms else {}
+    run.deliver(show.document(found, moments, without), request)
+    if request.json != "-":
+        show.show(terminal.console(), found, moments, without)
+    statuses = {"explained": result.EXIT_HOLDS, "refused": result.EXIT_UNEXPECTED, "inconclusive": result.EXIT_INCONCLUSIVE}
+    return statuses[found.verdict]

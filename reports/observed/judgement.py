@@ -1,0 +1,192 @@
+"""Whether a history is a projection of a behaviour of the model, and if not, what would have been."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from checker.observed import Explanation, Observation, Observer, TooLarge, explain
+from model.columns import Batch
+from model.kernel import NOBODY
+from model.observable import METADATA
+from reports.observed.history import Seen
+from reports.observed.matching import Cohort, Matching, numbers
+from reports.observed.setting import Change, Setting
+
+MOST_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The first observation that no behaviour explains, seen through one cohort, and what would have been explained."""
+
+    cohort: Cohort
+    observation: Observation
+    seen: tuple[Seen, ...]
+    allowed: tuple[str, ...]
+
+
+@dataclass
+class Judgement:
+    """What was found: `refusal` is the earliest of all cohorts; `reason` says why nothing is claimed."""
+
+    setting: Setting
+    matching: Matching
+    cohorts: list[Cohort] = field(default_factory=list)
+    explanations: list[Explanation] = field(default_factory=list)
+    refusal: Refusal | None = None
+    reason: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`explained`, `refused` or `inconclusive`."""
+        if self.refusal is not None:
+            return "refused"
+        return "inconclusive" if self.reason else "explained"
+
+    @property
+    def states(self) -> int:
+        """How many states were told apart."""
+        return sum(len(each) for each in self.setting.observers.values())
+
+
+def judge(setting: Setting, progress: Callable[[int, int], None] = lambda done, all_: None) -> Judgement:
+    """Hold every cohort of the history against the model."""
+    found = Judgement(setting, Matching(setting))
+    found.cohorts = found.matching.cohorts()
+    refusals: list[Refusal] = []
+    for number, cohort in enumerate(found.cohorts):
+        progress(number, len(found.cohorts))
+        count = found.matching.count_of(cohort.names)
+        observer = setting.observer(count)
+        try:
+            explanation = explain(observer, setting.starts(count), cohort.observations)
+        except TooLarge as problem:
+            found.reason = str(problem)
+            return found
+        found.explanations.append(explanation)
+        if explanation.refused is not None:
+            refusals.append(_refusal(found.matching, observer, cohort, explanation))
+    if refusals:
+        found.refusal = min(refusals, key=lambda each: each.observation.latest)
+    return found
+
+
+def _refusal(matching: Matching, observer: Observer, cohort: Cohort, explanation: Explanation) -> Refusal:
+    refused = explanation.refused
+    assert refused is not None
+    seen = matching.all[refused.label] if refused.label >= 0 else ()
+    return Refusal(cohort, refused, seen, _allowed(matching, observer, cohort, explanation, seen))
+
+
+def _allowed(
+    matching: Matching, observer: Observer, cohort: Cohort, explanation: Explanation, seen: tuple[Seen, ...]
+) -> tuple[str, ...]:
+    """The nearest observations of the same kind that a behaviour would have had there."""
+    kind = seen[-1].saw if seen else ""
+    if kind in ("partition", "broker"):
+        change = next(each for each in matching.setting.changes if each.seen == seen)
+        return _nearest_changes(matching.setting, observer, explanation, change)
+    if kind == "high_watermark":
+        return _high_watermarks(observer, cohort, explanation)
+    if kind == "log":
+        return _contents(observer, cohort, explanation, matching.setting.index(seen[-1]["broker"]) or 0)
+    if kind in ("acked", "read"):
+        return _records(observer, cohort, explanation, kind)
+    return ("no process of that broker is running" if kind == "process" else "nothing",)
+
+
+def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanation, change: Change) -> tuple[str, ...]:
+    """What the controller could have done: fewest differences from what was seen first."""
+    calls = numbers(observer, [(name, {}) for name in METADATA])
+    after = observer.after(explanation.last, Observation(("any change",), calls))
+    batch = Batch(observer.system, observer.packed(after))
+    columns = {name: _column(batch, name) for name in _shown_fields(observer)}
+    epoch = change.before.partition["partition_epoch"]
+    found: dict[str, int] = {}
+    for row in range(len(batch)):
+        values = {
+            name: [int(each[row]) if hasattr(each, "__len__") else int(each) for each in column]
+            for name, column in columns.items()
+        }
+        leader, distance = values["leader"][0], 0
+        wanted = setting.index(change.after.partition["leader"])
+        distance += 2 * (leader != (NOBODY if wanted is None else wanted))
+        words = [f"leader {setting.replicas[leader] if leader >= 0 else 'none'}"]
+        for name in ("isr", "elr"):
+            if name in values:
+                members = [broker for at, broker in enumerate(setting.replicas) if values[name][at]]
+                distance += len(set(members) ^ set(change.after.lists(name)))
+                words.append(f"{name.upper()} {','.join(map(str, members)) or 'empty'}")
+        down = [broker for at, broker in enumerate(setting.replicas) if values["is_fenced"][at]]
+        distance += sum((broker in down) != change.after.fenced.get(broker, False) for broker in setting.replicas)
+        words.append(f"fenced {','.join(map(str, down)) or 'nobody'}")
+        text = f"{', '.join(words)} at partition epoch {epoch + 1} (or {epoch}, if only a registration changes)"
+        found[text] = min(distance, found.get(text, distance))
+    return tuple(sorted(found, key=lambda each: (found[each], each))[:MOST_SHOWN])
+
+
+def _shown_fields(observer: Observer) -> list[str]:
+    return ["leader", "isr", "is_fenced", *(["elr"] if observer.system.sizes["elr"] else [])]
+
+
+def _column(batch: Batch, name: str) -> list[Any]:
+    base, shape = batch.system.places[name]
+    return [batch.column(base + each) for each in range(shape[0] if shape else 1)]
+
+
+def _high_watermarks(observer: Observer, cohort: Cohort, explanation: Explanation) -> tuple[str, ...]:
+    offset, found = cohort.tracked, []
+    for value, text in ((0, f"at most {offset}"), (1, f"above {offset}")):
+        steps = [(("leader_shows_high_watermark"), {"value": value, "epoch": epoch}) for epoch in range(3)]
+        if observer.after(explanation.last, Observation(("high watermark", value), numbers(observer, steps))):
+            found.append(f"a high watermark {text}")
+    return tuple(found) or ("no broker takes itself for the leader",)
+
+
+def _contents(observer: Observer, cohort: Cohort, explanation: Explanation, broker: int) -> tuple[str, ...]:
+    found = []
+    for content in range(observer.system.sizes["record"] + 1):
+        steps = numbers(observer, [("disk_shows", {"broker": broker, "content": content})])
+        if observer.after(explanation.last, Observation(("content", broker, content), steps)):
+            found.append(_named(cohort, content))
+    return tuple(f"{each} at offset {cohort.tracked}" for each in found)
+
+
+def _named(cohort: Cohort, content: int) -> str:
+    if content == 0:
+        return "the end of the log"
+    return repr(cohort.names[content - 1]) if content <= len(cohort.names) else "a record that nobody asks about"
+
+
+def _records(observer: Observer, cohort: Cohort, explanation: Explanation, kind: str) -> tuple[str, ...]:
+    action = "producer_hears" if kind == "acked" else "consumer_reads"
+    found = []
+    for number, name in enumerate(cohort.names):
+        steps = numbers(observer, [(action, {"record": number})])
+        if observer.after(explanation.last, Observation((action, number), steps)):
+            found.append(f"{name!r} at offset {cohort.tracked}")
+    return tuple(found) or (f"nothing at offset {cohort.tracked}",)
+
+
+def described(seen: Seen) -> str:
+    """An observation in words."""
+    says: Mapping[str, Any] = seen.says
+    if seen.saw == "partition":
+        lists = [
+            f"{name.upper()} {','.join(map(str, says[name])) or 'empty'}"
+            for name in ("isr", "elr")
+            if says.get(name) is not None
+        ]
+        leader = says["leader"] if says["leader"] >= 0 else "none"
+        epochs = f"partition epoch {says['partition_epoch']}: leader {leader}, leader epoch {says['leader_epoch']}"
+        return ", ".join([epochs, *lists])
+    if seen.saw == "high_watermark":
+        return f"the leader of epoch {says['leader_epoch']} shows high watermark {says['high_watermark']}"
+    if seen.saw == "log":
+        return f"the log of broker {says['broker']} ends at {says['log_end']}"
+    if seen.saw in ("broker", "process"):
+        return f"{seen.saw} {says['broker']} {says['state']}"
+    verb = {"acked": "acknowledged", "read": "read", "sent": "sent", "failed": "failed"}[seen.saw]
+    return f"record {says['record']!r} {verb}" + (f" at offset {says['offset']}" if "offset" in says else "")

@@ -1,0 +1,315 @@
+"""From a history to the model that it is held against: configuration, replicas, where it begins, what is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, combinations, product
+from typing import Any
+
+from checker.observed import Observer, States
+from model.kernel import NOBODY, Configuration
+from model.mechanisms import parsed
+from model.modern_state import BEHIND, ELECTED, UP_TO_DATE
+from model.observable import METADATA, MODEL, PROCESS, SEEN, UNLIMITED
+from model.system import System, bind
+from reports.configuration import Given, choose
+from reports.observed.history import History, Seen
+from specs import keys
+from specs.errors import InputError
+
+OLDEST = (3, 6)
+"""Before, a shrunk ISR moved the leader epoch (KAFKA-15021), which the model leaves out."""
+
+TOUCHES_REGISTRATION = (
+    "controller_fence_dead",
+    "controller_fence_live",
+    "controller_unfence",
+    "broker_register",
+    "broker_register_clean",
+)
+"""Metadata steps that may leave the partition alone."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The controller's metadata at a moment, as far as the history shows it; None: not seen."""
+
+    partition: Mapping[str, Any]
+    fenced: Mapping[int, bool]
+
+    def lists(self, name: str) -> tuple[int, ...]:
+        """A list of brokers of the partition."""
+        return tuple(self.partition.get(name) or ())
+
+
+@dataclass(frozen=True)
+class Change:
+    """One controller event: what it did to brokers and to the partition, and the metadata before and after."""
+
+    seen: tuple[Seen, ...]
+    before: Known
+    after: Known
+    brokers: tuple[tuple[int, str], ...]
+    has_partition: bool
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A history with what it takes to ask the model about it."""
+
+    history: History
+    configuration: Mapping[str, Any]
+    replicas: tuple[int, ...]
+    start: Known
+    start_at: float
+    changes: tuple[Change, ...]
+    observers: dict[int, Observer] = field(default_factory=dict, compare=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every change of the partition is in the history."""
+        return "partition" in self.history.complete
+
+    @property
+    def sees_brokers(self) -> bool:
+        """Whether every change of a registration is in the history, too."""
+        return self.is_whole and "broker" in self.history.complete
+
+    @property
+    def sees_processes(self) -> bool:
+        """Whether every end of a broker's process is in the history."""
+        return "process" in self.history.complete
+
+    @cached_property
+    def begins_with_the_topic(self) -> bool:
+        """Whether the first partition is the one that was created."""
+        return self.start.partition["partition_epoch"] == 0 and self.start.partition["leader_epoch"] == 0
+
+    def index(self, broker: int) -> int | None:
+        """The model's number of a broker; None for one that never had a replica."""
+        return self.replicas.index(broker) if broker in self.replicas else None
+
+    @property
+    def observer_sizes(self) -> Mapping[str, int]:
+        """The model's sizes, whatever the number of names."""
+        return MODEL.sizes(self.configured(2))
+
+    def configured(self, names: int) -> Configuration:
+        """The configuration of the observable model for so many record names."""
+        return {**self.configuration, "bounds.records": names}
+
+    def observer(self, names: int) -> Observer:
+        """The observer for so many record names; made once."""
+        if names not in self.observers:
+            system = bind(MODEL, self.configured(names))
+            metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
+            loud = set(SEEN) | (set(metadata) if self.is_whole else set()) | (set(PROCESS) if self.sees_processes else set())
+            silent = [number for number, step in enumerate(system.steps) if step.action.name not in loud]
+            quiet = {}
+            if self.is_whole and not self.sees_brokers:
+                quiet = {
+                    number: unchanged for number, each in enumerate(system.steps) if each.action.name in TOUCHES_REGISTRATION
+                }
+            self.observers[names] = Observer(system, silent, quiet)
+        return self.observers[names]
+
+    def starts(self, names: int) -> States:
+        """The states that the history may begin in."""
+        observer = self.observer(names)
+        system, configuration = observer.system, self.configured(names)
+        found = [system.configured(configuration, values) for values in self._beginnings()]
+        return observer.numbered(found)
+
+    def _beginnings(self) -> Iterator[dict[str, Any]]:
+        shown = self._shown()
+        fenced = [bool(self.start.fenced.get(broker, False)) for broker in self.replicas]
+        may_run = [[True, False] if each else [True] for each in fenced]
+        for running in product(*may_run):
+            base = shown | {"is_fenced": fenced, "is_running": list(running)}
+            yield from [base | _NOTHING_KNOWN] if self.begins_with_the_topic else self._hidden(base)
+
+    def _shown(self) -> dict[str, Any]:
+        """The fields of the model that the first partition gives."""
+        partition = self.start.partition
+
+        def flags(name: str) -> list[bool]:
+            return [broker in (partition.get(name) or ()) for broker in self.replicas]
+
+        leader, last = partition["leader"], self.start.lists("last_known_elr")
+        found: dict[str, Any] = {"leader": NOBODY if leader < 0 else self.replicas.index(leader), "isr": flags("isr")}
+        if self.configuration["eligible.leader.replicas"]:
+            found["elr"] = flags("elr")
+            found["last_known_leader"] = self.replicas.index(last[0]) if last and last[0] in self.replicas else NOBODY
+        if self.configuration["faults.reassign"]:
+            found |= {
+                f"is_{name}": flags(key)
+                for name, key in (("replica", "replicas"), ("adding", "adding"), ("removing", "removing"))
+            }
+        if not self.observer_sizes["fenced_fetch"]:
+            found["is_stale"] = True
+        budgets = [*UNLIMITED, *(["reassign"] if self.configuration["faults.reassign"] else [])]
+        budgets += ["producer_retry"] if self.configuration["faults.producer_retry"] else []
+        return found | {f"{each}_left": 1 for each in budgets}
+
+    def _hidden(self, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """What a partition may hide in the middle of a run: who follows whom, and who still takes itself for the leader."""
+        everyone, leader = range(len(self.replicas)), base["leader"]
+        for followed in product((NOBODY, *everyone), repeat=len(self.replicas)):
+            leading = [each for each in everyone if followed[each] == each]
+            if any(each != NOBODY and each not in leading for each in followed):
+                continue
+            if any(followed[each] != NOBODY and not base["is_running"][each] for each in everyone):
+                continue
+            known = (BEHIND, UP_TO_DATE, ELECTED) if leader in leading else (ELECTED,)
+            for knows, isrs in product(known, product(*[_supersets(each, everyone) for each in leading])):
+                rows = [[False] * len(everyone) for _ in everyone]
+                for each, isr in zip(leading, isrs, strict=True):
+                    rows[each] = list(base["isr"]) if each == leader and knows == UP_TO_DATE else isr
+                yield base | {"follows": list(followed), "leader_knows": knows, "leader_isr": rows, "pending": NOBODY}
+
+
+_NOTHING_KNOWN: dict[str, Any] = {"leader_knows": ELECTED, "follows": NOBODY, "pending": NOBODY}
+
+
+def _supersets(member: int, everyone: range) -> list[list[bool]]:
+    """Every set of replicas that a member belongs to."""
+    others = [each for each in everyone if each != member]
+    chosen = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))
+    return [[each == member or each in some for each in everyone] for some in map(set, chosen)]
+
+
+def unchanged(k: Any, before: Any, after: Any) -> Any:
+    """Whether a step leaves the partition alone."""
+    return k.not_(is_changed(k, before, after))
+
+
+def is_changed(k: Any, before: Any, after: Any) -> Any:
+    """Whether a step changes what the controller has of the partition."""
+    differs = [before.leader != after.leader]
+    vectors = ["isr", *(["elr"] if before.sizes["elr"] else [])]
+    if before.sizes["elr"]:
+        differs.append(before.last_known_leader != after.last_known_leader)
+    vectors += ["is_replica", "is_adding", "is_removing"] if before.sizes["reassignment"] else []
+    for name in vectors:
+        one, other = getattr(before, name), getattr(after, name)
+        differs += [one[each] != other[each] for each in range(len(one))]
+    return k.any_of(*differs)
+
+
+def setting_of(history: History, given: Given) -> Setting:
+    """What a history needs; `given` are the keys of the command line, which win over those of the header.
+
+    Errors: `InputError` for a history without a partition, and for one that the model cannot be asked about.
+    """
+    start, start_at, changes = _changes(history)
+    replicas = _replicas(start, changes)
+    configuration = _configuration(history, given, start, replicas, changes)
+    return Setting(history, configuration, replicas, start, start_at, tuple(changes))
+
+
+def _changes(history: History) -> tuple[Known, float, list[Change]]:
+    """The metadata that the history begins with, when that was, and every controller event after it."""
+    known: Known | None = None
+    fenced: dict[int, bool] = {}
+    began, changes = 0.0, []
+    for group in _events(history):
+        partition = next((each for each in reversed(group) if each.saw == "partition"), None)
+        brokers = tuple((each["broker"], each["state"]) for each in group if each.saw == "broker")
+        later = fenced | {broker: state != "unfenced" for broker, state in brokers}
+        if known is None and partition is not None:
+            known, began = Known(partition.says, later), partition.at
+        elif known is not None:
+            after = Known(partition.says if partition is not None else known.partition, later)
+            changes.append(Change(tuple(group), known, after, brokers, partition is not None))
+            known = after
+        fenced = later
+    if known is None:
+        raise InputError(f"the history of {history.topic}-{history.partition} has no partition line: nothing says who leads")
+    first = changes[0].before if changes else known
+    return first, began, changes
+
+
+def _events(history: History) -> list[list[Seen]]:
+    """Observations of the controller, those of one event together.
+
+    A batch may hold several events: a broker's change goes with a change of the partition beside it that it explains.
+
+    Source: ReplicationControlManager (handleBrokerFenced, handleBrokerUnfenced, handleBrokerInControlledShutdown),
+    ClusterControlManager.registerBroker.
+    """
+    groups: list[list[Seen]] = []
+    before: Seen | None = None
+    for each in history.of("partition", "broker"):
+        last = groups[-1][-1] if groups else None
+        is_one_batch = last is not None and last.source == each.source and last.get("batch") is not None
+        if is_one_batch and last.get("batch") == each.get("batch") and len(groups[-1]) == 1 and _is_caused(last, each, before):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+        before = next((one for group in reversed(groups[:-1]) for one in group if one.saw == "partition"), None)
+    return groups
+
+
+def _is_caused(first: Seen, second: Seen, before: Seen | None) -> bool:
+    """Whether two observations in a row are a registration's change and what it did to the partition."""
+    if {first.saw, second.saw} != {"partition", "broker"} or before is None:
+        return False
+    change, broker = (first, second) if first.saw == "partition" else (second, first)
+    number, state = broker["broker"], broker["state"]
+    if state == "unfenced":
+        return bool(before["leader"] < 0 <= change["leader"])
+    was_there = number in (*before["isr"], *(before.get("elr") or ()))
+    has_gone = number not in change["isr"]
+    is_led_no_more = before["leader"] == number != change["leader"]
+    return was_there and (has_gone or is_led_no_more)
+
+
+def _replicas(start: Known, changes: list[Change]) -> tuple[int, ...]:
+    found = dict.fromkeys(start.lists("replicas"))
+    for each in changes:
+        found |= dict.fromkeys(each.after.lists("replicas"))
+    known = [start, *[each.after for each in changes]]
+    for each in known:
+        named = {*each.lists("isr"), *each.lists("elr"), *([each.partition["leader"]] if each.partition["leader"] >= 0 else [])}
+        found |= dict.fromkeys(sorted(named))
+    if not found:
+        raise InputError("the first partition line has no replicas")
+    return tuple(found)
+
+
+def _configuration(
+    history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[Change]
+) -> Configuration:
+    """The configuration of the version, the header and the command line, with the sizes of the history."""
+    offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}
+    keys_given = offered | given
+    for name in keys_given:
+        if name.startswith(("faults.", "bounds.")) or name in ("model", "replication.factor", "broker.rack", "consumer.commit"):
+            raise InputError(f"{name} in {keys_given[name][1]} is not read by observe: the history decides it")
+    version = parsed(str(keys_given.get("kafka.version", ("4.1", ""))[0]))
+    if version is not None and version < OLDEST:
+        raise InputError(
+            f"observe reads runs of Kafka 3.6 and later, not {keys_given['kafka.version'][0]}: "
+            "before, a smaller ISR moved the leader epoch"
+        )
+    factor = len(start.lists("replicas"))
+    moves = any(set(each.after.lists("replicas")) != set(start.lists("replicas")) for each in changes)
+    if len(replicas) > factor + 1 or factor > 5:
+        raise InputError(
+            f"the partition had {len(replicas)} replicas over its time; observe follows up to 5 and one that is added"
+        )
+    acks = {each["acks"] for each in history.of("acked")} or {"all"}
+    chosen = choose(keys_given | {"acks": (min(acks, key=ACKS_ORDER.index), "the history")})
+    is_ordered = all(each.after.lists("replicas") == start.lists("replicas") for each in changes)
+    found = dict(chosen.configuration) | {"replication.factor": factor, "faults.reassign": int(moves or len(replicas) > factor)}
+    found |= {f"faults.{each}": 1 for each in UNLIMITED} | {"faults.producer_retry": int("sent" not in history.complete)}
+    if "election.policy" not in keys_given:
+        found["election.policy"] = "preferred" if is_ordered else "any"
+    return {name: found[name] for name in MODEL.keys if name in found}
+
+
+ACKS_ORDER = ["0", "1", "all"]
+
+__all__ = ["Change", "Known", "Setting", "System", "is_changed", "keys", "setting_of"]

@@ -1,0 +1,32 @@
+"""Whether a history can tell that a mechanism is there: it is asked again with each one switched off."""
+
+from __future__ import annotations
+
+from model.mechanisms import MECHANISMS
+from reports.configuration import Given
+from reports.observed.history import History
+from reports.observed.judgement import Judgement, described, judge
+from reports.observed.setting import setting_of
+
+CANNOT_TELL = "this history cannot tell: it is explained without it"
+
+
+def switched_off(history: History, given: Given, with_all: Judgement) -> dict[str, str]:
+    """For each mechanism that is on: what is refused without it, or that the history cannot tell."""
+    if with_all.verdict != "explained":
+        return {}
+    found = {}
+    for each in MECHANISMS:
+        if with_all.setting.configuration[each.key]:
+            found[each.name] = _without(history, given | {each.key: ("off", "--mechanisms")})
+    if with_all.setting.configuration["eligible.leader.replicas"]:
+        found["eligible.leader.replicas"] = _without(history, given | {"eligible.leader.replicas": ("false", "--mechanisms")})
+    return found
+
+
+def _without(history: History, given: Given) -> str:
+    judged = judge(setting_of(history, given))
+    if judged.refusal is None:
+        return CANNOT_TELL if judged.verdict == "explained" else f"inconclusive: {judged.reason}"
+    first = judged.refusal.seen[-1]
+    return f"refused at {first.at - judged.setting.start_at:.3f} s: {described(first)}"
