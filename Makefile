@@ -1,11 +1,14 @@
 # Shortcuts; the README's commands do the same without make.
-.PHONY: test slow lint published
+.PHONY: test slow browser lint published
 
 test:
 	pytest
 
 slow:
 	pytest -m slow
+
+browser:
+	pytest -m browser
 
 lint:
 	ruff check . && ruff format --check . && mypy

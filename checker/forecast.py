@@ -71,6 +71,10 @@ class Estimate:
         """A quantity that is proportional to this one, plus a constant."""
         return Estimate(self.low * factor / wider + more, self.likely * factor + more, self.high * factor * wider + more)
 
+    def plus(self, other: Estimate) -> Estimate:
+        """Two quantities together."""
+        return Estimate(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
 
 @dataclass(frozen=True)
 class Forecast:
@@ -93,16 +97,21 @@ class Forecast:
 
 
 def forecast(make: Make, floor: Point, target: Point, options: Options, seconds: float) -> Forecast | None:
-    """Explore smaller points for some seconds of processor time, in a process of its own; None where that was not enough."""
+    """Explore smaller points for some seconds of processor time; None where that was not enough for even one."""
     started = time.monotonic()
-    samples: dict[Point, Sample] = {}
-    words = make(target).words
-    for message in run(_sample, [(make, floor, target, options.symmetry, seconds)], 1, PATIENCE * seconds):
-        if message.kind == "progress":
-            samples[message.value.point] = message.value
+    samples = sampled(make, floor, target, options, seconds)
     if not samples:
         return None
-    return predicted(samples, floor, target, words, options.workers or os.cpu_count() or 1, time.monotonic() - started)
+    workers = options.workers or os.cpu_count() or 1
+    return predicted(samples, floor, target, make(target).words, workers, time.monotonic() - started)
+
+
+def sampled(
+    make: Make, floor: Point, target: Point, options: Options, seconds: float, with_target: bool = True
+) -> dict[Point, Sample]:
+    """Complete searches of points up to the target, in a process of its own."""
+    messages = run(_sample, [(make, floor, target, options.symmetry, seconds, with_target)], 1, PATIENCE * seconds)
+    return {message.value.point: message.value for message in messages if message.kind == "progress"}
 
 
 def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, words: int, workers: int, spent: float) -> Forecast:
@@ -111,19 +120,28 @@ def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, word
     states = estimate(known, floor, target)
     largest = max(samples.values(), key=lambda each: each.generated)
     exact = target in samples
+    cost = _Cost(list(samples.values()))
     generated = states.times(largest.generated / largest.distinct)
     widest = states.times(largest.widest / largest.distinct, 1.0 if exact else 1.3)
-    rate = largest.generated / max(largest.seconds, LEAST)
     shared = widest.likely > WORTH_SHARING and workers > 1
     faster = 1 + 0.35 * (workers - 1) if shared else 1.0
     held = 8 * words + 9
     fixed = used_memory() + (workers * 110e6 if shared else 40e6)
     memory = states.times(held, more=fixed + widest.likely * 4 * words)
-    each = largest.generated / largest.distinct / (rate * faster)
-    seconds = states.times(each, 1.1 if exact else 1.6, 0.3 if shared else 0.0)
+    seconds = generated.times(1 / (cost.rate * faster), 1.1 if exact else 1.6, cost.level * largest.depth + 0.3 * shared)
     less = {number: lowered(target, (number,)) for number, size in enumerate(target) if size > floor[number]}
     smaller = {number: estimate(known, floor, point).likely for number, point in less.items()}
     return Forecast(states, generated, seconds, memory, widest, states.times(8 * words), smaller, len(samples), spent, exact)
+
+
+class _Cost:
+    """Seconds of a level, however small, and how many states are generated in a second beyond that."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        largest = max(samples, key=lambda each: each.generated)
+        self.level = min(each.seconds / each.depth for each in samples)
+        busy = max(largest.seconds - self.level * largest.depth, largest.seconds / 20, LEAST)
+        self.rate = largest.generated / busy
 
 
 def estimate(known: Mapping[Point, float], floor: Point, target: Point) -> Estimate:
@@ -188,14 +206,20 @@ def _along(value: Callable[[Point], float], floor: Point, point: Point, number: 
 
 
 def fitted(known: Mapping[Point, float], floor: Point, stiffness: float = 0.02) -> Callable[[Point], float]:
-    """Prediction by a quadratic in the sizes; large points weigh more, and curvature has its price."""
-    points, values = np.array(list(known), float), np.array(list(known.values()))
+    """Prediction by a quadratic in the sizes; large points weigh more, and what no sample shows grows tenfold a step."""
+    points = np.array(list(known), float)
+    values = np.array(list(known.values())) - UNKNOWN_GROWTH * (points - floor).sum(axis=1)
     weights = np.exp(0.25 * (values - values.max()))[:, None]
     columns, price = _terms(points, floor)
     weighted = columns * weights
     system = weighted.T @ columns + stiffness * np.diag(price)
     coefficients = np.linalg.solve(system, weighted.T @ values)
-    return lambda point: float((_terms(np.array([point], float), floor)[0] @ coefficients)[0])
+
+    def value(point: Point) -> float:
+        steps = sum(size - low for size, low in zip(point, floor, strict=True))
+        return float((_terms(np.array([point], float), floor)[0] @ coefficients)[0]) + UNKNOWN_GROWTH * steps
+
+    return value
 
 
 def _terms(points: Floats, floor: Point) -> tuple[Floats, Floats]:
@@ -209,13 +233,14 @@ def _terms(points: Floats, floor: Point) -> tuple[Floats, Floats]:
     return columns, np.array([1e-6] + [0.1] * count + [1.0] * (len(curved) + len(mixed)))
 
 
-def _sample(send: Send, make: Make, floor: Point, target: Point, symmetry: bool, seconds: float) -> None:
+def _sample(send: Send, make: Make, floor: Point, target: Point, symmetry: bool, seconds: float, with_target: bool) -> None:
     """Explore points until the time is used: the smallest ones first, then the largest that the rest of the time allows."""
     deadline = time.process_time() + seconds
     samples: dict[Point, Sample] = {}
     for point in _small_points(floor, target):
-        _explore(send, make, point, symmetry, deadline, samples)
-    for point in iter(lambda: _next(samples, floor, target, deadline - time.process_time()), None):
+        if point != target or with_target:
+            _explore(send, make, point, symmetry, deadline, samples)
+    for point in iter(lambda: _next(samples, floor, target, deadline - time.process_time(), with_target), None):
         if not _explore(send, make, point, symmetry, deadline, samples):
             return
 
@@ -250,7 +275,7 @@ def _small_points(floor: Point, target: Point) -> Iterator[Point]:
         yield lowered(floor, pair, -1)
 
 
-def _next(samples: Mapping[Point, Sample], floor: Point, target: Point, left: float) -> Point | None:
+def _next(samples: Mapping[Point, Sample], floor: Point, target: Point, left: float, with_target: bool) -> Point | None:
     """The target if there is time for it, else the largest unknown point that takes a quarter of the time that is left."""
     if not samples or left <= 0 or target in samples:
         return None
@@ -261,7 +286,7 @@ def _next(samples: Mapping[Point, Sample], floor: Point, target: Point, left: fl
     guessed = {
         point: (one(point) + other(point)) / 2 for point in _box(floor, target) if point not in samples and point != target
     }
-    if math.exp(min(50.0, (one(target) + other(target)) / 2)) / rate < left / 3:
+    if with_target and math.exp(min(50.0, (one(target) + other(target)) / 2)) / rate < left / 3:
         return target
     affordable = [point for point, value in guessed.items() if math.exp(min(50.0, value)) / rate < left / 4]
     return max(affordable, key=lambda point: (guessed[point], point), default=None)

@@ -117,23 +117,32 @@ class Sweeper:
     def run(self) -> Sweep:
         """Decide every cell, or as many as the limits allow."""
         started = time.monotonic()
-        twins: dict[tuple[Any, ...], list[int]] = {}
-        for number, system in enumerate(self.systems):
-            twins.setdefault(identity(system), []).append(number)
-        groups: dict[tuple[Any, ...], list[int]] = {}
-        for first, *_ in twins.values():
-            system, configuration = self.systems[first], self.cells[first][1]
-            spent = budgets(configuration, self.growing)
-            groups.setdefault((sum(spent), spent, kind(system), bounds_of(system)), []).append(first)
-        for key in sorted(groups, key=lambda each: (each[0], each[1], groups[each][0])):
-            self._decide(groups[key], started)
+        twins = self._twins()
+        for members in self.groups():
+            self._decide(members, started)
             if self.told is not None:
                 self.told(sum(bool(each) for each in self.decided), len(twins))
-        for first, *others in twins.values():
+        for first, *others in twins:
             self._share(first, others)
         decisions = tuple(tuple(each[asked.name] for asked in self.properties) for each in self.decided)
         seconds = time.monotonic() - started
         return Sweep(self.cells, self.systems, decisions, tuple(self.searches), tuple(self.distinct), seconds)
+
+    def _twins(self) -> list[list[int]]:
+        """Cells whose systems are the same."""
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for number, system in enumerate(self.systems):
+            found.setdefault(identity(system), []).append(number)
+        return list(found.values())
+
+    def groups(self) -> list[list[int]]:
+        """The cells that share a search, one of each kind of twins, those with the smallest budgets first."""
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for first, *_ in self._twins():
+            system, configuration = self.systems[first], self.cells[first][1]
+            spent = budgets(configuration, self.growing)
+            found.setdefault((sum(spent), spent, kind(system), bounds_of(system)), []).append(first)
+        return [found[key] for key in sorted(found, key=lambda each: (each[0], each[1], found[each][0]))]
 
     def _share(self, first: int, others: Sequence[int]) -> None:
         for other in others:

@@ -121,6 +121,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "a follower whose log diverges truncates before it takes the leader's high watermark from the response",
     ),
     Mechanism(
+        "shrink-keeps-leader-epoch",
+        (3, 6),
+        "KAFKA-15021, MetadataVersion.isLeaderEpochBumpRequiredOnIsrShrink",
+        "the controller does not move the leader epoch when a member leaves the ISR and the leader stays",
+    ),
+    Mechanism(
         "strict-high-watermark",
         (3, 7),
         "KAFKA-15583, Partition.isUnderMinIsr",
@@ -155,6 +161,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         None,
         "Vanlightly's kip-966 specification; not in PartitionChangeBuilder.maybePopulateTargetElr",
         "the ELR never names a broker outside the replica set (only with ELR)",
+    ),
+    Mechanism(
+        "reelection-forgets-offsets",
+        None,
+        "not in Kafka: Replica.resetReplicaState keeps the log end offset unless the broker did not lead before",
+        "a leader that is elected again, and has not noticed who led in between, forgets how far its followers were",
     ),
     Mechanism(
         "isr-answer-waits-for-config",

@@ -12,16 +12,24 @@ from model.kernel import NOBODY, Clauses, Value, action, different
 from model.modern_controller import fence, unfence
 from model.modern_follower import truncate_before_fetching
 from model.modern_leader import adopt_isr, forget_leadership, leads
-from model.modern_log import EMPTY, log_end, truncate_to
+from model.modern_log import crash, crash_unflushed, log_end, lose_disk, truncate_to
 from model.modern_state import BEHIND, ELECTED, UP_TO_DATE, everyone
 
 
 @action(broker="replica", says="broker {broker} learns that it leads and takes over")
 def broker_take_over(k: Any, s: Any, broker: int) -> Clauses:
+    """Who led before and never heard of another leader goes on with what it knows of its followers.
+
+    Source: Partition.makeLeader (`isNewLeader`), Replica.resetReplicaState.
+    """
     yield "elected", s.leader == broker
     yield "not yet taken over", s.leader_knows == ELECTED
     yield "broker is running", s.is_running[broker]
+    again = k.all_of(leads(s, broker), k.not_(s.reelection_forgets_offsets))
+    known = [k.ite(again, offset, 0) for offset in s.fetch_offset[broker]]
     forget_leadership(k, s, broker)
+    for each in everyone(s):
+        s.fetch_offset[broker][each] = known[each]
     s.follows[broker] = broker
     s.leader_epoch_start = k.ite(s.leader_epoch_start_rule, log_end(k, s, broker), 0)
     if not s.sizes["fenced_fetch"]:
@@ -110,9 +118,7 @@ def start(k: Any, s: Any, broker: int) -> None:
 
 @action(broker="replica", says="broker {broker} crashes; its log stays intact", fault="crash")
 def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
-    yield "bound: a crash is left", s.crash_left > 0
-    yield "broker is running", s.is_running[broker]
-    s.crash_left = s.crash_left - 1
+    yield from crash(k, s, broker)
     stop(k, s, broker)
 
 
@@ -123,21 +129,13 @@ def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
     fault="lossy_crash",
 )
 def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
-    yield "bound: a lossy crash is left", s.lossy_crash_left > 0
-    yield "broker is running", s.is_running[broker]
-    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
-    s.lossy_crash_left = s.lossy_crash_left - 1
-    truncate_to(k, s, broker, kept)
+    yield from crash_unflushed(k, s, broker, kept)
     stop(k, s, broker)
 
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
 def broker_lose_disk(k: Any, s: Any, broker: int) -> Clauses:
-    yield "bound: a disk loss is left", s.disk_loss_left > 0
-    yield "broker is running", s.is_running[broker]
-    s.disk_loss_left = s.disk_loss_left - 1
-    truncate_to(k, s, broker, 0)
+    yield from lose_disk(k, s, broker)
     stop(k, s, broker)
 
 

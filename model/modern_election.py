@@ -109,8 +109,11 @@ def change_partition(
     unclean_restart: int | None = None,
     assignment: Assignment | None = None,
     touched: Value = True,
+    by_leader: bool = False,
 ) -> Clauses:
     """One change of the partition to a target ISR; `elected` is the new leader where one is needed, else `nobody`.
+
+    `by_leader` is a change that the leader writes itself, which leaves the leader epoch alone.
 
     Where the event does not touch the partition the controller writes no record for it: nothing changes.
     """
@@ -132,15 +135,17 @@ def change_partition(
     alone = [each == elected for each in everyone(s)]
     elr = [k.all_of(elr[each], k.not_(k.all_of(found, k.any_of(k.not_(is_clean), alone[each])))) for each in everyone(s)]
     isr = choose(k, k.all_of(found, k.not_(isr[elected])), alone, isr)
-    apply_change(k, s, isr, elr, k.ite(kept, s.leader, k.ite(found, elected, NOBODY)))
+    apply_change(k, s, isr, elr, k.ite(kept, s.leader, k.ite(found, elected, NOBODY)), by_leader)
     if s.sizes["reassignment"]:
         adopt_assignment(k, s, target)
 
 
-def apply_change(k: Any, s: Any, isr: Flags, elr: Flags, leader: Value) -> None:
+def apply_change(k: Any, s: Any, isr: Flags, elr: Flags, leader: Value, by_leader: bool) -> None:
     """Effect: write the ISR, the ELR, the last known leader and the leader, and move the epochs that go with them."""
     changed = [isr[each] != s.isr[each] for each in everyone(s)]
-    new_leader = leader != s.leader
+    shrunk = k.any_of(*[k.all_of(s.isr[each], k.not_(isr[each])) for each in everyone(s)])
+    moves_epoch = k.all_of(shrunk, leader != NOBODY, k.not_(s.shrink_keeps_leader_epoch), not by_leader)
+    new_leader = k.any_of(leader != s.leader, moves_epoch)
     if s.sizes["elr"]:
         changed += [elr[each] != s.elr[each] for each in everyone(s)]
         emptied = k.all_of(k.any_of(*s.isr), k.not_(k.any_of(*isr)))

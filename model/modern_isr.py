@@ -16,7 +16,7 @@ from model.kernel import NOBODY, Clauses, Value, action, different
 from model.modern_election import change_partition
 from model.modern_leader import adopt_isr, is_answered, is_newest_leader, logs_agree, raise_high_watermark
 from model.modern_log import log_end
-from model.modern_state import BEHIND, UP_TO_DATE, everyone
+from model.modern_state import BEHIND, ELECTED, UP_TO_DATE, everyone
 
 
 def proposed_isr(k: Any, s: Any, leader: int, replica: int) -> list[Value]:
@@ -27,8 +27,9 @@ def proposed_isr(k: Any, s: Any, leader: int, replica: int) -> list[Value]:
 def commit_isr(k: Any, s: Any, leader: int, isr: list[Value]) -> Clauses:
     """The leader stays, and is behind the controller until it learns the result."""
     active = [each == leader for each in everyone(s)]
-    yield from change_partition(k, s, isr, active, elected=leader, nobody=leader)
-    s.leader_knows = BEHIND
+    by_leader = not s.sizes["asks_controller"]
+    yield from change_partition(k, s, isr, active, elected=leader, nobody=leader, by_leader=by_leader)
+    s.leader_knows = k.ite(s.leader_knows == ELECTED, ELECTED, BEHIND)
 
 
 def ask(k: Any, s: Any, leader: int, replica: int) -> Clauses:
@@ -87,7 +88,7 @@ def leader_ask_to_shrink_isr(k: Any, s: Any, leader: int, follower: int) -> Clau
 def controller_alter_isr(k: Any, s: Any, leader: int, replica: int, elected: int) -> Clauses:
     """`elected` matters only where the change completes a reassignment that removes the leader."""
     yield "asked for", s.pending[leader] == replica
-    yield "current leader", s.leader == leader
+    yield "current leader", k.all_of(s.leader == leader, s.leader_knows != ELECTED)
     is_current = s.leader_knows == UP_TO_DATE
     yield "current partition epoch", k.any_of(is_current, k.not_(s.partition_epoch_check))
     leaves = s.leader_isr[leader][replica]

@@ -1,4 +1,4 @@
-"""The modern models' logs: which record each replica holds at each offset.
+"""The modern models' logs: which record each replica holds at each offset, and what a crash does to them.
 
 A slot holds a record's number, 1 or more, or `EMPTY`; records are numbered in the order of their append.  The log end
 offset is not stored: it is the number of slots that are not empty.  A leader epoch has one leader and an offset of its
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, count
+from model.kernel import Clauses, Value, count
 
 EMPTY = 0
 """The content of a slot beyond the log end offset."""
@@ -121,3 +121,28 @@ def end_for_last_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
 def has_unknown_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
     """Whether the follower's last record is of an epoch after the leader's own."""
     return last_epoch(k, s, follower) > s.led_epoch[leader]
+
+
+def crash(k: Any, s: Any, broker: int) -> Clauses:
+    """A running broker stops; its log stays as it is."""
+    yield "bound: a crash is left", s.crash_left > 0
+    yield "broker is running", s.is_running[broker]
+    s.crash_left = s.crash_left - 1
+
+
+def crash_unflushed(k: Any, s: Any, broker: int, kept: int) -> Clauses:
+    """A running broker stops, and what its log has from an offset on was only in memory."""
+    yield "bound: a lossy crash is left", s.lossy_crash_left > 0
+    yield "broker is running", s.is_running[broker]
+    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
+    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
+    s.lossy_crash_left = s.lossy_crash_left - 1
+    truncate_to(k, s, broker, kept)
+
+
+def lose_disk(k: Any, s: Any, broker: int) -> Clauses:
+    """A running broker stops, and its log is gone."""
+    yield "bound: a disk loss is left", s.disk_loss_left > 0
+    yield "broker is running", s.is_running[broker]
+    s.disk_loss_left = s.disk_loss_left - 1
+    truncate_to(k, s, broker, 0)

@@ -64,6 +64,8 @@ SWITCHES = {
     "reassignment_keeps_min_isr": "reassignment-keeps-min-isr",
     "isr_answer_with_config": "isr-answer-waits-for-config",
     "truncates_before_high_watermark": "truncation-before-high-watermark",
+    "shrink_keeps_leader_epoch": "shrink-keeps-leader-epoch",
+    "reelection_forgets_offsets": "reelection-forgets-offsets",
 }
 """Frozen flags and the mechanisms that they stand for."""
 
@@ -115,11 +117,12 @@ def racks(configuration: Configuration) -> tuple[int, ...]:
 
 
 def elections(configuration: Configuration) -> int:
-    """How many elections the budgets allow at most: two for each broker that goes away, one for each move."""
+    """How often the leader epoch can move at most: by elections, and where it does so by removals from the ISR."""
     budget = {each: configuration[f"faults.{each}"] for each in BUDGETS}
     away = budget["crash"] + budget["lossy_crash"] + budget["disk_loss"] + budget["fence"]
     away += configuration["replication.factor"] * budget["rack_loss"]
-    return int(3 * away + budget["leader_move"] + 4 * budget["reassign"])
+    removals = 0 if is_on(configuration, "shrink-keeps-leader-epoch") else 2 * away + budget["isr_shrink"]
+    return int(3 * away + budget["leader_move"] + 4 * budget["reassign"] + removals)
 
 
 def sizes(configuration: Configuration) -> dict[str, int]:

@@ -17,14 +17,16 @@ from model.modern_log import (
     EMPTY,
     append,
     copy_next,
+    crash,
+    crash_unflushed,
     epoch_of,
     has_beyond,
     has_room,
     is_longer_log,
     is_prefix,
     log_end,
+    lose_disk,
     offsets,
-    truncate_to,
     truncate_to_common,
 )
 from model.modern_state import ACKS, ELECTED, UP_TO_DATE, everyone, others
@@ -181,9 +183,7 @@ def stop(k: Any, s: Any, broker: int) -> None:
 
 @action(broker="replica", says="broker {broker} crashes; its log stays intact", fault="crash")
 def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
-    yield "bound: a crash is left", s.crash_left > 0
-    yield "broker is running", s.is_running[broker]
-    s.crash_left = s.crash_left - 1
+    yield from crash(k, s, broker)
     stop(k, s, broker)
 
 
@@ -194,21 +194,13 @@ def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
     fault="lossy_crash",
 )
 def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
-    yield "bound: a lossy crash is left", s.lossy_crash_left > 0
-    yield "broker is running", s.is_running[broker]
-    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
-    s.lossy_crash_left = s.lossy_crash_left - 1
-    truncate_to(k, s, broker, kept)
+    yield from crash_unflushed(k, s, broker, kept)
     stop(k, s, broker)
 
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
 def broker_lose_disk(k: Any, s: Any, broker: int) -> Clauses:
-    yield "bound: a disk loss is left", s.disk_loss_left > 0
-    yield "broker is running", s.is_running[broker]
-    s.disk_loss_left = s.disk_loss_left - 1
-    truncate_to(k, s, broker, 0)
+    yield from lose_disk(k, s, broker)
     stop(k, s, broker)
 
 

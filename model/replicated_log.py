@@ -6,9 +6,10 @@ epoch is 0 too, so that equal logs are equal states.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from model.kernel import Field, Value, at, number
+from model.kernel import Field, Value, at, implies, number
 
 EMPTY = 0
 """The record id of a slot beyond the log end offset."""
@@ -63,4 +64,24 @@ def same_entry(k: Any, s: Any, one: int, other: int, offset: int) -> Value:
         s.log_end_offset[other] > offset,
         s.log_record[one][offset] == s.log_record[other][offset],
         s.log_epoch[one][offset] == s.log_epoch[other][offset],
+    )
+
+
+def members_have_committed_log(k: Any, s: Any, is_member: Callable[[int, int], Value]) -> Value:
+    """Whether the ISR of every presumed leader has its log up to its high watermark.
+
+    `is_member(leader, replica)` says who is in that ISR, by whatever account.
+    """
+    everyone = range(s.sizes["replica"])
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader[leader] == leader, s.high_watermark[leader] > offset, is_member(leader, member)),
+                same_entry(k, s, leader, member, offset),
+            )
+            for leader in everyone
+            for member in everyone
+            for offset in range(s.sizes["offset"])
+        ]
     )

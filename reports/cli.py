@@ -11,8 +11,20 @@ from typing import NoReturn
 import typer
 
 COMMANDS = (
-    "check", "explore", "sweep", "prove", "scenarios", "claims", "necessity", "replay", "verify", "report", "observe", "lists",
-)  # fmt: skip
+    "check",
+    "explore",
+    "sweep",
+    "prove",
+    "scenarios",
+    "claims",
+    "necessity",
+    "replay",
+    "reproduce",
+    "observe",
+    "verify",
+    "report",
+    "lists",
+)
 EXIT_USAGE, EXIT_INTERNAL = 64, 70
 
 app = typer.Typer(

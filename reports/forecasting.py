@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,12 +16,14 @@ from rich.text import Text
 from checker.forecast import Estimate, Forecast, Point, forecast
 from checker.outcome import Outcome
 from checker.search import Options
+from checker.sweep import Sweeper
 from model.catalogue import models
 from model.kernel import Configuration
 from model.system import System, bind
 from reports import result, run, terminal
 from reports.configuration import Chosen
 from reports.run import Request
+from specs.errors import InputError
 from specs.keys import KEYS
 from specs.property import Property
 
@@ -32,6 +35,8 @@ SHARE = 0.1
 
 SCHEMA = "neverlost.forecast/1"
 REFUSED = "refused, because it cannot fit"
+
+NOTHING = f"not even the smallest sizes were explored in {SECONDS:g} s of processor time"
 
 SHORTEST = 0.5
 """Units: seconds.  Nothing is learned in less."""
@@ -89,7 +94,9 @@ def search(system: System, asked: Sequence[Property], request: Request) -> tuple
     Returns the outcome, and `{"forecast": ...}` for its document.
     """
     options = request.options()
-    found = _beforehand(system, request, options)
+    found = None
+    if is_wanted(request):
+        found = forecast_of(system.model.name, system.configurations, options, time_for(request.time_limit))
     if found is None:
         return run.search(system, asked, request), {}
     tell(found, request)
@@ -98,17 +105,52 @@ def search(system: System, asked: Sequence[Property], request: Request) -> tuple
         return run.search(system, asked, request), {"forecast": document(found)}
     outcome = run.search(system, asked, replace(request, time_limit=time_for(request.time_limit)))
     if outcome.reason is not None:
-        outcome = replace(outcome, reason=f"{REFUSED}: {why}")
+        outcome = replace(outcome, reason=f"{REFUSED}: {why} (--no-forecast runs it anyway)")
     return outcome, {"forecast": document(found)}
 
 
-def _beforehand(system: System, request: Request, options: Options) -> Forecast | None:
-    """The forecast where limits ask for one and there is time for it."""
+def of_sweep(sweeper: Sweeper, request: Request, seconds: float) -> Forecast | None:
+    """What the searches of a sweep cost together: at most, for what one search settles the next need not search.
+
+    Errors: `InputError` where one of them cannot fit.
+    """
+    options, whole = request.options(), None
+    groups = sweeper.groups()
+    ended = time.monotonic() + seconds
+    for number, members in enumerate(groups):
+        model = sweeper.cells[members[0]][0].name
+        configurations = [sweeper.cells[each][1] for each in members]
+        share = max(SHORTEST, ended - time.monotonic()) / (len(groups) - number)
+        found = forecast_of(model, configurations, options, share)
+        if found is None:
+            return None
+        why = refusal(found, axes_of(configurations), options, request.engine)
+        if why is not None:
+            raise InputError(
+                f"{REFUSED}: in the search of {len(members)} cells of {model}, {why} (--no-forecast runs it anyway)"
+            )
+        whole = found if whole is None else _together(whole, found)
+    return whole
+
+
+def _together(one: Forecast, other: Forecast) -> Forecast:
+    """One search after the other: memory is that of the larger."""
+    larger = max(one, other, key=lambda each: each.memory.likely)
+    return replace(
+        larger,
+        states=one.states.plus(other.states),
+        generated=one.generated.plus(other.generated),
+        seconds=one.seconds.plus(other.seconds),
+        samples=one.samples + other.samples,
+        sampled_seconds=one.sampled_seconds + other.sampled_seconds,
+        exact=one.exact and other.exact,
+    )
+
+
+def is_wanted(request: Request) -> bool:
+    """Whether limits ask for a forecast, and leave time for it."""
     limited = request.time_limit is not None or request.memory_limit is not None
-    seconds = time_for(request.time_limit)
-    if request.forecast is False or request.resume or not limited or seconds < SHORTEST:
-        return None
-    return forecast_of(system.model.name, system.configurations, options, seconds)
+    return limited and request.forecast is not False and not request.resume and time_for(request.time_limit) >= SHORTEST
 
 
 def tell(found: Forecast, request: Request) -> None:
@@ -127,7 +169,7 @@ def only(every: Sequence[Chosen], request: Request) -> int:
         found = forecast_of(chosen.model.name, [chosen.configuration], options, SECONDS)
         about = result.question(chosen.model, chosen.configuration)
         if found is None:
-            why: str | None = f"not even its smallest sizes were explored in {SECONDS:g} s of processor time"
+            why: str | None = NOTHING
             documents.append(about | {"forecast": None, "fits": None, "reason": why})
         else:
             why = refusal(found, axes_of([chosen.configuration]), options, request.engine)
@@ -148,10 +190,34 @@ def shown_forecast(out: Console, subject: str, found: Forecast | None, why: str 
         out.print(Text(f"{REFUSED}: {why}" if found is not None else f"no forecast: {why}", "bold yellow"))
 
 
-def show_afterwards(out: Console, cost: Mapping[str, Any], outcome: Outcome) -> None:
+def only_sweep(sweeper: Sweeper, name: str, request: Request) -> int:
+    """`sweep --forecast`: say what all searches together will cost at most; returns the exit status."""
+    found, why = None, NOTHING
+    try:
+        found = of_sweep(sweeper, request, 2 * SECONDS)
+    except InputError as problem:
+        why = str(problem)
+    if request.json != "-":
+        subject = f"{name}: {len(sweeper.cells)} cells, at most {len(sweeper.groups())} searches"
+        shown_forecast(terminal.console(), subject, found, None if found else why)
+    told = {"forecast": document(found) if found else None, "fits": found is not None, "reason": None if found else why}
+    run.deliver({"schema": SCHEMA, "matrix": name, "cells": len(sweeper.cells), **told}, request)
+    return result.EXIT_HOLDS if found is not None else result.EXIT_INCONCLUSIVE
+
+
+def before_sweep(sweeper: Sweeper, request: Request) -> dict[str, Any]:
+    """The forecast of a sweep that has limits, for its document."""
+    found = of_sweep(sweeper, request, time_for(request.time_limit)) if is_wanted(request) else None
+    if found is None:
+        return {}
+    tell(found, request)
+    return {"forecast": document(found)}
+
+
+def show_afterwards(out: Console, cost: Mapping[str, Any], distinct: int, was_cut: bool) -> None:
     """Predicted against found."""
     if cost:
-        out.print(Text(afterwards(cost["forecast"], outcome), "dim"))
+        out.print(Text(afterwards(cost["forecast"], distinct, was_cut), "dim"))
 
 
 def time_for(time_limit: float | None) -> float:
@@ -216,12 +282,11 @@ def sentence(found: Forecast) -> str:
     )
 
 
-def afterwards(found: Mapping[str, Any], outcome: Outcome) -> str:
-    """Predicted against found."""
+def afterwards(found: Mapping[str, Any], count: int, was_cut: bool) -> str:
+    """Predicted against found, in a sentence."""
     states = found["states"]
-    if outcome.counts.left or outcome.reason:
+    if was_cut:
         return f"forecast {_count(states['likely'])} states for all of it; this search ended before that"
-    count = outcome.counts.distinct
     within = "inside" if states["low"] <= count <= states["high"] else "OUTSIDE"
     expected = f"forecast {_count(states['likely'])} states and {_seconds(found['seconds']['likely'])}"
     interval = f"{within} the interval of {_count(states['low'])} to {_count(states['high'])}"
@@ -234,7 +299,7 @@ def _estimated(found: Estimate, shown: Any) -> str:
 
 
 def _count(value: float) -> str:
-    for size, name in ((1e9, "billion"), (1e6, "million")):
+    for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if value >= size:
             return f"{value / size:.3g} {name}"
     return f"{value:,.0f}"

@@ -160,13 +160,20 @@ def _line(configuration: str, line: ledger.Line) -> dict[str, str]:
 
 
 def _pairs(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Counterexamples with the run under the nearest safe setting, each pair once; those with the fewest changes first."""
+    """Counterexamples with the run under the nearest safe setting, each pair once.
+
+    One of each kind of reason comes first, and those with the fewest changes before others.
+    """
     found = {}
     for cell in data["cells"]:
         for entry in cell["properties"]:
             if entry.get("run") is not None and (entry["story"], entry["run"]) not in found:
                 found[entry["story"], entry["run"]] = _pair(cell, entry, data)
-    return sorted(found.values(), key=lambda each: each["distance"])
+    kinds = Counter[str]()
+    for pair in found.values():
+        pair["again"] = kinds[pair["kind"]]
+        kinds[pair["kind"]] += 1
+    return sorted(found.values(), key=lambda each: (each["again"], each["distance"]))
 
 
 def _alone(data: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -196,8 +203,14 @@ def _pair(cell: Mapping[str, Any], entry: Mapping[str, Any], data: Mapping[str, 
     if not refused:
         rows[-1][1] += "; nothing is lost"
     changes = ", ".join(f"{key}={plain(to)} (not {plain(value)})" for key, (value, to) in entry["sibling"]["changed"].items())
-    distance = len(entry["sibling"]["changed"])
-    return {"property": entry["name"], "here": words(cell["cell"]), "changes": changes, "distance": distance, "rows": rows}
+    return {
+        "property": entry["name"],
+        "here": words(cell["cell"]),
+        "changes": changes,
+        "rows": rows,
+        "distance": len(entry["sibling"]["changed"]),
+        "kind": f"{entry['name']} {changes} {refused.get('clause')}",
+    }
 
 
 def _graph(folder: Path, document: Mapping[str, Any]) -> dict[str, str] | None:

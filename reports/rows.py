@@ -45,7 +45,9 @@ def merged(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) ->
             known = _joined(known, place)
     found = []
     for values, said in known:
-        limited = [(key, each) for key, each in zip(keys, values, strict=True) if len(each) < len(every[key])]
+        limited = [
+            (key, each) for key, each in zip(keys, values, strict=True) if len(each) < len(every[key]) and each != (None,)
+        ]
         found.append((" ".join(f"{key}={_several(each)}" for key, each in limited) or "any setting", said))
     return found
 

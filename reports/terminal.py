@@ -91,7 +91,7 @@ def show_counts(out: Console, outcome: Outcome) -> None:
         f", {outcome.seconds:.1f} s, {rate:,.0f}/s, exact identity"
     )
     if outcome.orbit_states is not None:
-        text += f"; the orbits hold {outcome.orbit_states:,} states"
+        text += f"; the orbits hold {outcome.orbit_states:,} states, whoever leads first"
     if counts.left:
         text += f"; {counts.left:,} not expanded"
     out.print(Text(text, style="dim"))

@@ -5,6 +5,7 @@ The terminal, SVG and Mermaid pictures are drawn from these frames; nothing here
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.outcome import Trace
@@ -54,18 +55,24 @@ def timeline(system: System, broken: Property, trace: Trace, breaks: bool = True
         raise ValueError(f"{system.model.name} has no portrait")
     scenes = [draw(system.nested(state)) for state in trace.states]
     steps = [None, *(system.steps[number] for number in trace.steps)]
-    frames = []
-    for number, (step, scene) in enumerate(zip(steps, scenes, strict=True)):
+    says = [(describe(system, step), step is not None and step.action.fault is not None) for step in steps]
+    shown = frames(says, scenes)
+    if not breaks:
+        return Timeline(system.model.name, broken.name, shown, frozenset())
+    lost = _lost(scenes) if broken.kind == SAFETY else frozenset[int]()
+    end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
+    return Timeline(system.model.name, f"violates {broken.name}{end}", shown, lost)
+
+
+def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[Scene]) -> tuple[Frame, ...]:
+    """Frames of what happened (with whether it was a fault) and what it looked like then."""
+    found = []
+    for number, ((said, is_fault), scene) in enumerate(zip(says, scenes, strict=True)):
         before = scenes[max(number - 1, 0)]
         changed = tuple(_changes(old, new) for old, new in zip(before.lanes, scene.lanes, strict=True))
         moved = (before.leader, before.epoch, before.isr, before.notes) != (scene.leader, scene.epoch, scene.isr, scene.notes)
-        is_fault = step is not None and step.action.fault is not None
-        frames.append(Frame(number, describe(system, step), is_fault, scene, changed, moved))
-    if not breaks:
-        return Timeline(system.model.name, broken.name, tuple(frames), frozenset())
-    lost = _lost(scenes) if broken.kind == SAFETY else frozenset[int]()
-    end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
-    return Timeline(system.model.name, f"violates {broken.name}{end}", tuple(frames), lost)
+        found.append(Frame(number, said, is_fault, scene, changed, moved))
+    return tuple(found)
 
 
 def _changes(before: Lane, after: Lane) -> frozenset[str]:

@@ -30,7 +30,7 @@ DEFAULTS = {"rf": 3, "min_isr": 2, "records": 1, "acks": "all"}
 
 
 def named(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The model's name and configuration; `model` may be a Kafka version, `on`/`off` name a mechanism."""
+    """The model's name and configuration; `model` may be a Kafka version, `on`/`off` name mechanisms."""
     keys: dict[str, Any] = {}
     if mechanisms.parsed(model):
         keys, model = dict(mechanisms.mechanisms_of(model)), mechanisms.model_of(model, {})
@@ -38,7 +38,7 @@ def named(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         if value is None:
             continue
         if name in ("on", "off"):
-            keys[f"mechanism.{value}"] = name == "on"
+            keys |= {f"mechanism.{each}": name == "on" for each in value.split(",")}
         else:
             keys[SHORT.get(name, f"faults.{name}")] = value
     return model, keys

@@ -15,7 +15,7 @@ MOVES = {"rf": 2, "leader_move": 2, "crash": 1}
 DIVERGING = {"rf": 2, "records": 2, "leader_move": 1, "crash": 1}
 LATE_JOINER = {"isr_shrink": 1, "leader_move": 1, "crash": 1}
 FAST_MOVES = {"rf": 2, "min_isr": 1, "records": 4, "leader_move": 2}
-FENCED = {"fence": 1, "lossy_crash": 1, "leader_move": 1}
+FENCED = {"fence": 1, "lossy_crash": 1, "leader_move": 1, "on": "reelection-forgets-offsets"}
 TWO_CRASHES = {"rf": 2, "min_isr": 1, "records": 4, "crash": 1, "lossy_crash": 1}
 STALE = {"fence": 1, "lossy_crash": 1, "isr_shrink": 1}
 ALONE = {"acks": "1", "isr_shrink": 2, "crash": 1}
@@ -47,7 +47,7 @@ ASKED = "min.insync.replicas"
         ("no-maximal-isr", "4.0", ACKED, "violated", {"isr_shrink": 1, "crash": 1, "off": "maximal-isr"}),
         ("no-maximal-isr", "4.0", ACKED, "holds", {"isr_shrink": 1, "crash": 1}),
         ("fenced-replica-rejoins", "3.2", ACKED, "violated", FENCED),
-        ("fenced-replica-rejoins", "3.3", ACKED, "holds", FENCED | {"on": "broker-epoch-in-isr"}),
+        ("fenced-replica-rejoins", "3.3", ACKED, "holds", FENCED | {"on": "broker-epoch-in-isr,reelection-forgets-offsets"}),
         ("fenced-replica-rejoins", "4.0", ACKED, "violated", FENCED | {"off": "fenced-replicas-kept-out"}),
         ("stale-broker-epoch-isr", "3.4", ACKED, "violated", WIPED),
         ("stale-broker-epoch-isr", "3.5", ACKED, "holds", WIPED),

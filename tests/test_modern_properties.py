@@ -9,6 +9,7 @@ from modern import verdict
 
 CLIENT = {"rf": 1, "min_isr": 1, "records": 2, "consumer_crash": 1}
 LAST_REPLICA = {"isr_shrink": 2, "lossy_crash": 1}
+ZOMBIE = {"crash": 1, "leader_move": 1, "fence": 1}
 RETRY = {"rf": 2, "leader_move": 1, "producer_retry": 1}
 
 
@@ -19,7 +20,8 @@ RETRY = {"rf": 2, "leader_move": 1, "producer_retry": 1}
         ("leader-completeness", "holds", "4.1", LAST_REPLICA),
         ("candidate-completeness", "violated", "3.9", LAST_REPLICA),
         ("candidate-completeness", "holds", "4.1", LAST_REPLICA),
-        ("candidate-completeness", "holds", "3.9", {"crash": 1, "leader_move": 1, "fence": 1}),
+        ("candidate-completeness", "holds", "3.9", ZOMBIE | {"on": "reelection-forgets-offsets"}),
+        ("candidate-completeness", "violated", "3.9", ZOMBIE),
         ("no-global-loss", "violated", "4.1", {"lossy_crash": 3}),
         ("no-global-loss", "violated", "3.9", LAST_REPLICA | {"min_isr": 1}),
         ("no-global-loss", "holds", "3.9", {"lossy_crash": 1, "fence": 1}),
@@ -37,7 +39,8 @@ RETRY = {"rf": 2, "leader_move": 1, "producer_retry": 1}
         ("at-least-once", "holds", "4.1", CLIENT | {"commit": "after-processing"}),
         ("at-most-once", "violated", "4.1", CLIENT | {"commit": "after-processing"}),
         ("at-most-once", "holds", "4.1", CLIENT | {"commit": "before-processing"}),
-        ("acked-on-min-isr", "holds", "4.1", {"crash": 2, "leader_move": 1}),
+        ("acked-on-min-isr", "holds", "4.1", {"crash": 2, "leader_move": 1, "on": "reelection-forgets-offsets"}),
+        ("acked-on-min-isr", "violated", "4.1", {"crash": 2, "leader_move": 1}),
         ("acked-on-min-isr", "violated", "3.7", {"isr_shrink": 1, "reassign": 1}),
         ("acked-on-min-isr", "holds", "3.7", {"rf": 2, "reassign": 1, "on": "reassignment-keeps-min-isr"}),
         ("stays-writable", "holds", "4.1", {"crash": 1}),

@@ -85,6 +85,11 @@ def test_merged_rows_say_the_same_of_the_same_cells() -> None:
     assert covered == said
 
 
+def test_a_row_without_a_key_says_nothing_of_it() -> None:
+    every = {"a": (1, 2), "b": (1, 2)}
+    assert merged([({"a": 1}, "x"), ({"b": 2}, "y")], every) == [("a=1", "x"), ("b=2", "y")]
+
+
 def _values(text: str) -> list[str]:
     low, dots, high = text.partition("..")
     return [str(each) for each in range(int(low), int(high) + 1)] if dots else text.split(",")

@@ -42,32 +42,46 @@ class Answer:
         return self.error is None
 
 
-def send(bootstrap: str, topic: str, value: bytes, acks: str, seconds: float, more: Mapping[str, object]) -> Answer:
-    """Send one record to partition 0; with acks=0 there is no offset in the answer."""
-    kafka = library()
-    answers: list[Answer] = []
+class Sending:
+    """One record on its way to partition 0; the answer comes when it comes.  Nothing is sent twice unless asked for."""
 
-    def note(error: Any, message: Any) -> None:
-        offset = None if error is not None or acks == "0" else message.offset()
-        answers.append(Answer(offset, None if error is None else error.name(), time.time()))
+    def __init__(self, bootstrap: str, topic: str, value: bytes, acks: str, seconds: float, **more: object) -> None:
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "acks": acks,
+            "retries": 0,
+            "linger.ms": 0,
+            "message.timeout.ms": int(seconds * 1000),
+            "request.timeout.ms": int(seconds * 1000),
+            "topic.metadata.refresh.interval.ms": 500,
+        }
+        self.acks, self.deadline = acks, time.monotonic() + seconds + 5
+        self._answer: Answer | None = None
+        self._producer = library().Producer(settings | QUIET | more)
+        self._producer.produce(topic, value=value, partition=0, on_delivery=self._note)
+        self._producer.poll(0)
 
-    settings = {
-        "bootstrap.servers": bootstrap,
-        "acks": acks,
-        "linger.ms": 0,
-        "message.timeout.ms": int(seconds * 1000),
-        "topic.metadata.refresh.interval.ms": 500,
-        "retry.backoff.ms": 50,
-    }
-    producer = kafka.Producer(settings | QUIET | dict(more))
-    producer.produce(topic, value=value, partition=0, on_delivery=note)
-    deadline = time.monotonic() + seconds + 5
-    while not answers and time.monotonic() < deadline:
-        producer.poll(0.1)
-    if not answers:
-        producer.purge()
-        return Answer(None, "no answer", time.time())
-    return answers[0]
+    def _note(self, error: Any, message: Any) -> None:
+        offset = None if error is not None or self.acks == "0" else message.offset()
+        self._answer = Answer(offset, None if error is None else error.name(), time.time())
+
+    @property
+    def answer(self) -> Answer | None:
+        """What the producer was told, if it was told anything yet."""
+        self._producer.poll(0)
+        return self._answer
+
+    def wait(self) -> Answer:
+        """The answer, or that there was none in time."""
+        while self._answer is None and time.monotonic() < self.deadline:
+            self._producer.poll(0.1)
+        self.close()
+        return self._answer or Answer(None, "no answer", time.time())
+
+    def close(self) -> None:
+        """Forget what is still on its way."""
+        self._producer.purge()
+        self._producer.poll(0)
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reports.cluster.batches import Record, batches
-from reports.cluster.clients import Admin, Answer, fetch_all, send
+from reports.cluster.clients import Admin, Answer, Sending, fetch_all
 from reports.cluster.jars import KafkaHome
 from reports.cluster.metadata import LOG, Metadata, Partition, Registration
 from reports.cluster.network import LOOPBACK, Network, free_port
@@ -249,7 +249,17 @@ class Cluster:
 
     def produce(self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, **settings: object) -> Answer:
         """Send one record to partition 0 and wait for the answer; a refusal is an answer too."""
-        return send(self.bootstrap, topic, value, acks, seconds, settings)
+        return self.send(topic, value, acks, seconds, None, **settings).wait()
+
+    def send(
+        self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, to: int | None = None, **settings: object
+    ) -> Sending:
+        """Send one record to partition 0, by the metadata of one broker if it is named; do not wait."""
+        return Sending(self.bootstrap if to is None else self.address(to), topic, value, acks, seconds, **settings)
+
+    def address(self, broker: int) -> str:
+        """Where clients reach a broker."""
+        return f"{LOOPBACK}:{self.brokers[broker].port}"
 
     def consume(self, topic: str, seconds: float = 30) -> list[Record]:
         """Everything that a consumer reads of partition 0 from its beginning to the high watermark."""
@@ -281,8 +291,11 @@ def last_words(node: Node) -> str:
 
 
 def random_id() -> str:
-    """A cluster id as kafka-storage.sh random-uuid makes them."""
-    return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    """A cluster id as kafka-storage.sh random-uuid makes them: never one that looks like an option."""
+    while True:
+        found = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not found.startswith("-"):
+            return found
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ Each returns when it is done, not when the cluster has reacted: wait for that wi
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from reports.cluster.cluster import Cluster
 from reports.cluster.disk import lose_end
 from reports.cluster.network import FETCH, HEARTBEAT, Rule
 from reports.cluster.process import ClusterError
+from reports.cluster.requests import alter_reassignment
 
 
 def crash(cluster: Cluster, broker: int) -> None:
@@ -119,36 +119,19 @@ def elect_uncleanly(cluster: Cluster, topic: str) -> None:
 
 
 def reassign(cluster: Cluster, topic: str, replicas: Sequence[int]) -> None:
-    """Ask for other replicas, or another order of them, with kafka-reassign-partitions.sh.
+    """Ask for other replicas, or another order of them.
 
-    Errors: `ClusterError` with what the tool said.
+    Errors: `ClusterError` with the controller's refusal.
     """
-    _reassignment(cluster, topic, replicas, "--execute")
+    alter_reassignment(cluster.bootstrap.split(",")[0], topic, replicas)
 
 
 def cancel_reassignment(cluster: Cluster, topic: str) -> None:
     """Take a reassignment in progress back.
 
-    Errors: `ClusterError` with what the tool said.
+    Errors: `ClusterError` with the controller's refusal.
     """
-    _reassignment(cluster, topic, cluster.partition(topic).replicas, "--cancel")
-
-
-def _reassignment(cluster: Cluster, topic: str, replicas: Sequence[int], action: str) -> None:
-    path = cluster.folder / "reassignment.json"
-    path.write_text(reassignment_json(topic, replicas))
-    tool = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
-    if cluster.home.minor < (3, 6):
-        tool = "kafka.admin.ReassignPartitionsCommand"
-    more = [] if action == "--execute" else ["--preserve-throttles"]
-    said = cluster.java.run(tool, "--bootstrap-server", cluster.bootstrap, "--reassignment-json-file", str(path), action, *more)
-    if "Error" in said or "failed" in said:
-        raise ClusterError(f"{action} for {topic} to {list(replicas)}: {said.strip()}")
-
-
-def reassignment_json(topic: str, replicas: Sequence[int]) -> str:
-    """The tool's input."""
-    return json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": list(replicas)}]})
+    alter_reassignment(cluster.bootstrap.split(",")[0], topic, None)
 
 
 def fail_controller(cluster: Cluster, seconds: float = 60) -> int:

@@ -66,11 +66,18 @@ def kafka_home(home: str | None = None, version: str | None = None, environment:
 
     Errors: `InputError` in one line for a folder without Kafka, a version that is none, and a machine without Java or Maven.
     """
-    if (home is None) == (version is None):
-        raise InputError("say which Kafka: either --kafka-home DIR or --kafka-version X.Y")
+    require_one(home, version)
     java = java_home(environment, needed_by="a Kafka broker")
     folder = Path(home).expanduser().resolve() if home is not None else fetched(str(version), java, environment)
     return KafkaHome(folder, version_in(folder), java)
+
+
+def require_one(home: str | None, version: str | None) -> None:
+    """Errors: `InputError` unless exactly one Kafka is named, as a folder or as a version."""
+    if (home is None) == (version is None):
+        raise InputError("say which Kafka: either --kafka-home DIR or --kafka-version X.Y")
+    if version is not None:
+        wanted(version)
 
 
 def version_in(folder: Path) -> tuple[int, int, int]:

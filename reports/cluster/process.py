@@ -116,7 +116,8 @@ class Java:
             process.wait()
             raise
         if process.returncode != 0:
-            raise ClusterError(f"{main_class} {' '.join(arguments)} failed: {' / '.join(said.strip().splitlines()[-4:])}")
+            told = [line for line in said.strip().splitlines() if not line.startswith("[")]
+            raise ClusterError(f"{main_class} {' '.join(arguments)} failed: {' / '.join(told[:4])}")
         return said
 
 
@@ -127,6 +128,7 @@ class Process:
         self.java, self.properties, self.log = java, properties, log
         self.popen: subprocess.Popen[bytes] | None = None
         self.is_paused = False
+        self.started_at = 0
 
     @property
     def is_running(self) -> bool:
@@ -139,7 +141,8 @@ class Process:
         return self.popen.pid if self.popen is not None and self.is_running else None
 
     def start(self) -> None:
-        """Start it; a session of its own keeps Ctrl-C from it."""
+        """Start it, in a session of its own, which keeps Ctrl-C from it.  It ends with the thread that calls this."""
+        self.started_at = self.mark
         with self.log.open("ab") as log:
             self.popen = subprocess.Popen(
                 self.java.command("kafka.Kafka", str(self.properties)),

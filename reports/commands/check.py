@@ -163,4 +163,4 @@ def _show(every: list[Chosen], outcomes: list[Outcome], costs: list[dict[str, An
         if shortest is not None and shortest.trace is not None and outcome.system.model.portrait is not None:
             terminal.show_timeline(out, timeline(outcome.system, shortest.property, shortest.trace))
         terminal.show_counts(out, outcome)
-        forecasting.show_afterwards(out, cost, outcome)
+        forecasting.show_afterwards(out, cost, outcome.counts.distinct, bool(outcome.counts.left or outcome.reason))

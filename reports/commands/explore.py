@@ -81,7 +81,7 @@ def explore(
         out_console = terminal.console()
         terminal.show_outcome(out_console, outcome)
         terminal.show_counts(out_console, outcome)
-        forecasting.show_afterwards(out_console, cost, outcome)
+        forecasting.show_afterwards(out_console, cost, outcome.counts.distinct, bool(outcome.counts.left or outcome.reason))
     if graph is not None and not outcome.reason:
         for line in write_graph(system, asked, outcome.counts.distinct, symmetry, graph):
             typer.echo(line, err=json == "-")

@@ -39,11 +39,12 @@ def sweep(
     ] = None,
     master: options.Master = None,
     spark_conf: options.SparkConf = None,
+    forecast: options.Forecasting = None,
 ) -> int:
     """Run the command; returns the exit status."""
     from checker.sweep import Sweeper
     from model.system import bind
-    from reports import bundle, configuration, gate, result, run, sweeping, terminal
+    from reports import bundle, configuration, forecasting, gate, result, run, sweeping, terminal
     from reports.matrix import read_matrix
     from specs.errors import InputError
 
@@ -59,6 +60,7 @@ def sweep(
         memory_limit,
         master=master,
         spark_conf=tuple(spark_conf or ()),
+        forecast=forecast,
     )
     run.prepare(request)
     expected = sweeping.read_baseline(baseline) if baseline else None
@@ -69,11 +71,15 @@ def sweep(
         if reduced and each.model.symmetric(each.configuration) is False:
             raise InputError(f"--symmetry cannot be used with {each.model.name} in every cell of {matrix!r}: replicas differ")
     with terminal.LiveProgress() as progress:
-        swept = Sweeper(
-            [(each.model, each.configuration) for each in found.cells], asked, request.options(), GROWING, engine, progress
-        ).run()
+        cells = [(each.model, each.configuration) for each in found.cells]
+        sweeper = Sweeper(cells, asked, request.options(), GROWING, engine, progress)
+        if forecast:
+            return forecasting.only_sweep(sweeper, found.name, request)
+        cost = forecasting.before_sweep(sweeper, request)
+        swept = sweeper.run()
     traces = sweeping.save_traces(swept, out) if out is not None else {}
     document = sweeping.document(found, swept, engine, reduced, traces)
+    document |= cost
     changed = sweeping.changes(expected, document) if expected is not None else []
     if expected is not None:
         document["changes"] = changed
@@ -85,6 +91,7 @@ def sweep(
     if json != "-":
         console = terminal.console()
         sweeping.show(console, document)
+        forecasting.show_afterwards(console, cost, sum(each.counts.distinct for each in swept.searches), False)
         sweeping.show_boundary(console, document)
         sweeping.show_tolerance(console, document)
         if expected is not None:

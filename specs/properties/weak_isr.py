@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, implies
-from model.replicated_log import same_entry
+from model.kernel import Value
+from model.replicated_log import members_have_committed_log
 from specs.property import Property
 
 
 def weak_isr(k: Any, s: Any) -> Value:
     """Source: KafkaReplication.tla, WeakIsr."""
-    everyone = range(s.sizes["replica"])
-    return k.all_of(
-        *[
-            implies(
-                k,
-                k.all_of(s.leader[leader] == leader, s.high_watermark[leader] > offset, s.isr[leader][member]),
-                same_entry(k, s, leader, member, offset),
-            )
-            for leader in everyone
-            for member in everyone
-            for offset in range(s.sizes["offset"])
-        ]
-    )
+    return members_have_committed_log(k, s, lambda leader, member: s.isr[leader][member])
 
 
 PROPERTY = Property(

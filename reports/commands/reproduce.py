@@ -1,0 +1,55 @@
+"""`neverlost reproduce`: try a counterexample on a real Kafka cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reports import options
+
+KafkaHome = Annotated[
+    str | None, typer.Option("--kafka-home", metavar="DIR", help="a Kafka distribution (a folder with libs/)")
+]
+KafkaVersion = Annotated[
+    str | None, typer.Option("--kafka-version", metavar="X.Y", help="fetch this Kafka with Maven, once, into the cache")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reproduce", help="Try a counterexample on a real Kafka cluster, started for it on this machine.")(reproduce)
+
+
+def reproduce(
+    trace: Annotated[str, typer.Argument(metavar="TRACE.itf.json", help="a saved counterexample")],
+    kafka_version: KafkaVersion = None,
+    kafka_home: KafkaHome = None,
+    settings: options.Settings = None,
+    times: Annotated[int, typer.Option("--times", metavar="N", help="try it so often, with a topic for each try")] = 1,
+    controllers: Annotated[int, typer.Option("--controllers", metavar="1|3", help="how many controllers")] = 1,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="print the plan as shell and Kafka tool commands; start nothing")
+    ] = False,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+) -> int:
+    """Run the command; returns 0 when it was reproduced each time, 21 when not, 20 when the cluster could not be run."""
+    from reports import run, terminal
+    from reports.cluster import trial
+    from reports.cluster.script import script
+    from specs.errors import InputError
+
+    request = run.Request(out=out, json=json)
+    run.prepare(request)
+    question = trial.asked(trace, settings or [])
+    if dry_run:
+        print(script(question.plan), end="")
+        return 0
+    if controllers not in (1, 3):
+        raise InputError(f"bad value '{controllers}' for --controllers: use 1 or 3")
+    if not 1 <= times <= 100:
+        raise InputError(f"bad value '{times}' for --times: use a number from 1 to 100")
+    out_console = terminal.console()
+    where = trial.Where(kafka_home, kafka_version, controllers)
+    return trial.tried(question, where, times, request, lambda line: out_console.print(line, markup=False))

@@ -1,0 +1,117 @@
+"""Forecasts against what was found: `python -m tests.bench.forecast > reports/published/forecast.md` makes the table.
+
+Each search runs by itself on one core; its forecast sees only what is far smaller.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+
+from checker.forecast import Forecast, predicted, sampled
+from checker.search import Options
+from model.catalogue import models
+from reports.forecasting import SECONDS, Lowered, axes_of
+from specs.keys import configuration
+
+FARTHER = 5
+"""A forecast sees only samples with this part of the states, or less."""
+
+ELR = "min.insync.replicas=2 faults.crash=1 faults.lossy_crash=1 faults.leader_move=1"
+RUNS = {
+    "kip-320, log 3, epochs 0 to 1": "model=kip-320 bounds.records=3 bounds.max_leader_epoch=1",
+    "kip-320, log 2, epochs 0 to 2": "model=kip-320 bounds.records=2 bounds.max_leader_epoch=2",
+    "kip-279, log 2, epochs 0 to 2": "model=kip-279 bounds.records=2 bounds.max_leader_epoch=2",
+    "kip-320, log 3, epochs 0 to 2": "model=kip-320 bounds.records=3 bounds.max_leader_epoch=2",
+    "majority, RF 5, 1 record, crash 1, lossy 1": (
+        "model=majority replication.factor=5 bounds.records=1 faults.crash=1 faults.lossy_crash=1"
+    ),
+    "majority, RF 3, 2 records, crash 2, lossy 1": "model=majority bounds.records=2 faults.crash=2 faults.lossy_crash=1",
+    "kraft, 2 records, crash 1, lossy 1, shrink 2": (
+        "model=kraft min.insync.replicas=2 bounds.records=2 faults.crash=1 faults.lossy_crash=1 faults.isr_shrink=2"
+    ),
+    "kraft, 1 record, crash 2, fence 2, shrink 1": (
+        "model=kraft bounds.records=1 faults.crash=2 faults.fence=2 faults.isr_shrink=1"
+    ),
+    "kraft-elr, 2 records, crash 1, lossy 1, shrink 1, move 1": f"model=kraft-elr {ELR} bounds.records=2 faults.isr_shrink=1",
+    "kraft-elr, 1 record, crash 1, lossy 1, shrink 2, move 1, fence 1": (
+        f"model=kraft-elr {ELR} bounds.records=1 faults.isr_shrink=2 faults.fence=1"
+    ),
+    "kraft-elr, RF 5, 1 record, lossy 2, shrink 2": (
+        "model=kraft-elr replication.factor=5 min.insync.replicas=3 bounds.records=1 faults.lossy_crash=2 faults.isr_shrink=2"
+    ),
+    "kraft-elr, 2 records, crash 1, lossy 1, shrink 1, fence 1": (
+        "model=kraft-elr min.insync.replicas=2 bounds.records=2 faults.crash=1 faults.lossy_crash=1 faults.isr_shrink=1 "
+        "faults.fence=1"
+    ),
+}
+
+
+def found(settings: dict[str, str]) -> dict[str, float]:
+    """The search itself, in a process of its own."""
+    keys = [part for key, value in settings.items() if key != "model" for part in ("--set", f"{key}={value}")]
+    command = [sys.executable, "-m", "reports.cli", "explore", settings["model"], *keys, "--workers", "1", "--json", "-"]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {"states": told["states"]["distinct"], "seconds": told["seconds"], "memory": told["peak_memory_bytes"]}
+
+
+def forecast(settings: dict[str, str], most: float) -> Forecast:
+    """What searches of at most so many states say of it."""
+    model = models()[settings["model"]]
+    chosen = configuration(model, {key: (value, "bench") for key, value in settings.items() if key != "model"})
+    axes = axes_of([chosen])
+    floor, target = tuple(each.floor for each in axes), tuple(each.value for each in axes)
+    make = Lowered(model.name, (chosen,), axes)
+    samples = sampled(make, floor, target, Options(workers=1), SECONDS, with_target=False)
+    smaller = {point: each for point, each in samples.items() if each.distinct <= most}
+    return predicted(smaller, floor, target, make(target).words, 1, SECONDS)
+
+
+def row(name: str, keys: str) -> tuple[str, float]:
+    """One line of the table, and how far off the states are."""
+    settings = dict(each.split("=") for each in keys.split())
+    real = found(settings)
+    told = forecast(settings, real["states"] / FARTHER)
+    ratio = told.states.likely / real["states"]
+    inside = "yes" if told.states.low <= real["states"] <= told.states.high else "no"
+    columns = [
+        name,
+        f"{told.states.likely:,.0f}",
+        f"{told.states.low:,.0f} to {told.states.high:,.0f}",
+        f"{real['states']:,}",
+        f"{ratio:.2f}",
+        inside,
+        str(told.samples),
+        f"{told.seconds.likely:.1f} s",
+        f"{real['seconds']:.1f} s",
+        f"{told.memory.likely / 1e6:,.0f} MB",
+        f"{real['memory'] / 1e6:,.0f} MB",
+    ]
+    return f"| {' | '.join(columns)} |", ratio
+
+
+def main() -> None:
+    """Print the page."""
+    print("# Forecasts against what was found\n")
+    machine = f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}"
+    print(f"Made by `python -m tests.bench.forecast` ({machine}).")
+    print(
+        f"Every search ran on one core. Its forecast comes from {SECONDS:g} s of processor time, and only from searches with at"
+    )
+    print(f"most a {FARTHER}th of its states. It is of the whole space; a search that meets a violation ends earlier.\n")
+    columns = ["search", "forecast", "interval", "found", "ratio", "inside", "samples", "forecast", "took", "forecast", "peak"]
+    print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
+    ratios = []
+    for name, keys in RUNS.items():
+        line, ratio = row(name, keys)
+        ratios.append(ratio)
+        print(line, flush=True)
+    good = sum(1 / 3 <= each <= 3 for each in ratios)
+    print(f"\n{good} of {len(ratios)} within a factor of 3.")
+
+
+if __name__ == "__main__":
+    main()
