@@ -16,6 +16,7 @@ from model.system import System, bind
 from reports.configuration import chosen_of
 from reports.drawing import STYLE, inside
 from reports.files import write_text
+from reports.forecasting import afterwards
 from reports.graph import DRAWN, pictured
 from reports.growth import chart, largest
 from reports.itf import read_itf
@@ -88,6 +89,7 @@ def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
         "searches": document.get("searches", []),
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
+        "forecast": _forecast(document),
         "cells": shown,
         "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
         "frames": stories.frames,
@@ -123,7 +125,9 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
         faults = fault_words(budget(entry["faults"])) or "no fault"
         steps = "1 step" if entry["steps"] == 1 else f"{entry['steps']} steps"
         found = f"found among {counts}; " if counts else ""
-        again = f" ({found}re-executed step by step)"
+        left = entry.get("trap")
+        stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
+        again = f" ({found}re-executed step by step{stuck})"
         return f"{entry['name']} is violated in {steps} with {faults}{again}: {where}. [{stamp}]"
     if entry["verdict"] == "holds" and about.get("method") == "induction":
         free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
@@ -133,6 +137,16 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
         return f"{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"
     reason = about.get("reason") or "the search was cut short"
     return f"{entry['name']} is undecided ({reason}): {where}. [{stamp}]"
+
+
+def _forecast(document: Mapping[str, Any]) -> str | None:
+    """What was predicted, beside what was found."""
+    if "forecast" not in document:
+        return None
+    searches = document.get("searches", [document])
+    was_cut = any(each.get("reason") or each["states"]["left"] for each in searches)
+    text = afterwards(document["forecast"], sum(each["states"]["distinct"] for each in searches), was_cut)
+    return text[0].upper() + text[1:]
 
 
 def counted(names: Sequence[str]) -> dict[str, int]:
