@@ -29,7 +29,7 @@ from reports.siblings import follow
 from reports.tolerance import tolerance
 from specs.property import properties
 from tests.test_cli import neverlost
-from tests.test_recovery import SET
+from tests.test_recovery import ASKED
 from tests.test_sweep import found, swept
 
 ACKED = properties()["acked-never-lost"]
@@ -209,8 +209,8 @@ def test_reports_carry_the_ledger_of_their_directory(tmp_path: Path) -> None:
 
 
 def test_a_report_says_what_was_predicted_and_what_follows_a_trap(tmp_path: Path) -> None:
-    asked = (*SET, "--property", "recovers-writable", "--time-limit", "60")
-    assert neverlost("check", *asked, "--out", str(tmp_path)).returncode == 13
+    asked = (*ASKED, "--set", "faults.crash=2", "--time-limit", "60")
+    assert neverlost(*asked, "--out", str(tmp_path)).returncode == 13
     for name in ("report.md", "report.html"):
         text = (tmp_path / name).read_text()
         assert "Forecast " in text and "none of them as wanted" in text
