@@ -17,3 +17,5 @@ published:
 	for each in durability versions isr-vs-majority; do \
 		neverlost sweep $$each --out build/$$each && cp build/$$each/report.md reports/published/$$each.md || exit 1; \
 	done
+	neverlost claims --out build/claims && cp build/claims/report.md reports/published/claims.md
+	python -m tests.bench.forecast > build/forecast.md && cp build/forecast.md reports/published/forecast.md

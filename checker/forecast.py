@@ -135,13 +135,12 @@ def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, word
 
 
 class _Cost:
-    """Seconds of a level, however small, and how many states are generated in a second beyond that."""
+    """Seconds of a level, however small, and how many states are generated in a second beyond that, at the best."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
-        largest = max(samples, key=lambda each: each.generated)
         self.level = min(each.seconds / each.depth for each in samples)
-        busy = max(largest.seconds - self.level * largest.depth, largest.seconds / 20, LEAST)
-        self.rate = largest.generated / busy
+        busy = {each: max(each.seconds - self.level * each.depth, each.seconds / 2, LEAST) for each in samples}
+        self.rate = max(each.generated / seconds for each, seconds in busy.items())
 
 
 def estimate(known: Mapping[Point, float], floor: Point, target: Point) -> Estimate:
@@ -149,9 +148,15 @@ def estimate(known: Mapping[Point, float], floor: Point, target: Point) -> Estim
     if target in known:
         return Estimate(*[math.exp(known[target])] * 3)
     one, other = excluding(known, floor)(target), fitted(known, floor)(target)
-    spread = abs(one - other) / 2 + _error(known, floor) + MARGIN
+    spread = abs(one - other) / 2 + _error(known, floor) + _unseen(known, floor, target) + MARGIN
     likely = (one + other) / 2
     return Estimate(math.exp(likely - spread), math.exp(likely), math.exp(likely + spread))
+
+
+def _unseen(known: Mapping[Point, float], floor: Point, target: Point) -> float:
+    """How much is not known because samples are missing: each size, and each pair, should have been seen above the least."""
+    wanted = set(_small_points(floor, target)) - {target}
+    return math.log(3) * (1 - len(wanted & set(known)) / max(1, len(wanted)))
 
 
 def _error(known: Mapping[Point, float], floor: Point) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,17 @@ def test_the_command_shows_what_decided() -> None:
     assert done.returncode == 0, done.stderr
     assert "won't break any contract" in done.stdout and "violated in" in done.stdout
     assert "2 claims: 0 hold, 0 hold only under conditions that they leave out, 1 are violated, 1 are outside" in done.stdout
+
+
+def test_the_page_links_every_claim_to_its_cases(tmp_path: Path) -> None:
+    done = neverlost("claims", "kip-acks-min-isr/idempotence-contract", "course-lecture/quiz", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "report.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith(("| idempotence-contract", "| quiz"))]
+    assert [row.split(" | ")[3] for row in sorted(rows)] == ["**violated**", "outside the models"]
+    published = Path(__file__).parent.parent / "reports" / "published"
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links and all((published / each).exists() for each in links)
 
 
 def test_the_command_answers_with_a_document_and_refuses_unknown_names() -> None:

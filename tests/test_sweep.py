@@ -16,6 +16,7 @@ from checker.sweep import EXPLORED, REPLAYED, SAME, Sweep, Sweeper
 from model.system import bind
 from reports.commands.sweep import GROWING
 from reports.matrix import Matrix, parse_matrix, read_matrix, shipped
+from reports.verification import differences
 from specs.errors import InputError
 from specs.property import properties
 from tests.test_cli import neverlost
@@ -163,3 +164,18 @@ def test_unknown_matrices_are_named(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("[]")
     done = neverlost("sweep", "small", "--baseline", str(tmp_path / "bad.json"))
     assert done.returncode == 64 and "is not the JSON document of a sweep" in done.stderr
+
+
+def test_spark_gives_the_same_document(tmp_path: Path) -> None:
+    """Everything but times, memory and the engine's name."""
+    (tmp_path / "m.toml").write_text(MATRIX.replace('"0..2"', "0").replace('"1..3"', "[1, 2]"))
+    for engine, more in (("memory", ()), ("spark", ("--master", "local[2]"))):
+        done = neverlost("sweep", "m.toml", "--engine", engine, *more, "--json", f"{engine}.json", cwd=tmp_path, timeout=600)
+        assert done.returncode == 0, done.stderr
+    memory, spark = (json.loads((tmp_path / f"{engine}.json").read_text()) for engine in ("memory", "spark"))
+    assert (memory["engine"], spark["engine"]) == ("memory", "spark") and len(memory["cells"]) == 16
+    assert list(differences(memory, spark)) == []
+    spark["cells"][3]["properties"][0]["verdict"] = "inconclusive"
+    assert [path for path, _, _ in differences(memory, spark)] == [
+        f"cells[{memory['cells'][3]['id']}].properties[acked-never-lost].verdict"
+    ]

@@ -30,7 +30,11 @@ def claims(
     time_limit: options.TimeLimit = None,
 ) -> int:
     """Run the command; returns the exit status."""
+    from pathlib import Path
+
     from reports import cases, run
+    from reports.claims_page import claims_page
+    from reports.files import write_text
     from specs.claim import cases_by_name, chosen_claims
 
     request = run.Request(workers=workers, out=out, json=json, time_limit=time_limit)
@@ -43,7 +47,10 @@ def claims(
         judged = cases.judge(wanted, workers, seconds=time_limit, tell=told)
     if out is not None:
         cases.save_traces(list(judged.values()), out)
-    run.deliver(_document(asked, judged), request)
+    document = _document(asked, judged)
+    run.deliver(document, request)
+    if out is not None:
+        write_text(Path(out) / "report.md", claims_page(document))
     if json != "-":
         _show(asked, judged)
     is_expected = all(_verdict(each, judged) in (each.expected, None) for each in asked)
