@@ -96,6 +96,7 @@ class Picture:
             attributes["fault"] = step.action.fault or ""
         return found
 
+    @cached_property
     def drawn(self) -> Element:
         """The graph level by level, downwards, with as few crossings as a few sweeps over the levels find."""
         places = _places(self.graph)
@@ -230,7 +231,7 @@ def write_graph(system: System, asked: Sequence[Property], states: int, symmetry
     folder = Path(directory)
     written = [write_text(folder / "graph.graphml", graphml(named)), write_text(folder / "graph.dot", dot(named))]
     if len(picture.graph) <= DRAWN:
-        written.append(write_text(folder / "graph.svg", alone(picture.drawn())))
+        written.append(write_text(folder / "graph.svg", alone(picture.drawn)))
     return [picture.says, *(f"wrote {path}" for path in written)]
 
 

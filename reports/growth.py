@@ -14,11 +14,11 @@ WIDTH, HEIGHT = 720, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 150, 16, 40
 
 
-def largest(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The search of a result that had the most states, where it tells its levels."""
+def growth_of(document: Mapping[str, Any]) -> Element | None:
+    """The growth of the search of a result that had the most states, where it tells its levels."""
     searches = document.get("searches", [document])
     told = [each for each in searches if each.get("levels", {}).get("distinct")]
-    return max(told, key=lambda each: each["levels"]["distinct"][-1], default=None)
+    return chart(max(told, key=lambda each: each["levels"]["distinct"][-1])) if told else None
 
 
 def chart(search: Mapping[str, Any]) -> Element:

@@ -13,14 +13,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from checker import ledger
 from model.catalogue import models
 from model.system import System, bind
+from reports import runs
 from reports.configuration import chosen_of
-from reports.drawing import STYLE, inside
+from reports.drawing import STYLE, alone, inside
 from reports.files import write_text
 from reports.forecasting import afterwards
-from reports.graph import DRAWN, pictured
-from reports.growth import chart, largest
+from reports.graph import DRAWN, Picture, pictured
+from reports.growth import growth_of
 from reports.itf import read_itf
-from reports.rows import plain, words
+from reports.rows import words
 from reports.stories import Stories
 from reports.sweeping import tolerated
 from reports.tolerance import budget, fault_words
@@ -31,7 +32,7 @@ MOST_IN_MARKDOWN, MOST_RUNS = 60, 6
 
 
 def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None = None) -> None:
-    """`report.md` and `report.html` of a directory with a result and its traces, written there or elsewhere."""
+    """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere."""
     place = target or folder
     data = report_data(folder, document)
     environment = Environment(
@@ -41,16 +42,19 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    growth = largest(document)
+    growth, graph = growth_of(document), _graph(document)
     extra = {
         "chart_style": STYLE,
-        "growth": inside(chart(growth)) if growth is not None else None,
-        "graph": _graph(folder, document),
+        "growth": None if growth is None else inside(growth),
+        "graph": None if graph is None else {"says": graph.says, "picture": inside(graph.drawn)},
     }
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     write_text(place / "report.html", environment.get_template("report.html").render(data=data, packed=packed, **extra))
-    told = {"pairs": _pairs(data), "alone": _alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
+    told = {"pairs": runs.pairs(data), "alone": runs.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
     write_text(place / "report.md", environment.get_template("report.md").render(data=data, **told))
+    for name, drawn in (("growth", growth), ("graph", graph and graph.drawn)):
+        if drawn is not None:
+            write_text(place / f"{name}.svg", alone(drawn))
 
 
 def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,70 +177,14 @@ def _line(configuration: str, line: ledger.Line) -> dict[str, str]:
     return {"configuration": configuration, "property": line.goal, "status": line.status, "known": line.known, "how": line.how}
 
 
-def _pairs(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Counterexamples with the run under the nearest safe setting, each pair once.
-
-    One of each kind of reason comes first, and those with the fewest changes before others.
-    """
-    found = {}
-    for cell in data["cells"]:
-        for entry in cell["properties"]:
-            if entry.get("run") is not None and (entry["story"], entry["run"]) not in found:
-                found[entry["story"], entry["run"]] = _pair(cell, entry, data)
-    kinds = Counter[str]()
-    for pair in found.values():
-        pair["again"] = kinds[pair["kind"]]
-        kinds[pair["kind"]] += 1
-    return sorted(found.values(), key=lambda each: (each["again"], each["distance"]))
-
-
-def _alone(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Counterexamples of single configurations, each once."""
-    if data["varying"]:
-        return []
-    entries = [entry for cell in data["cells"] for entry in cell["properties"] if entry.get("story") is not None]
-    told = {entry["story"]: entry["name"] for entry in reversed(entries)}
-    stories = [(name, data["stories"][story]) for story, name in sorted(told.items())]
-    return [
-        {"property": name, "title": each["title"], "says": [data["frames"][frame]["says"] for frame in each["frames"]]}
-        for name, each in stories
-    ]
-
-
-def _pair(cell: Mapping[str, Any], entry: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    run = data["runs"][entry["run"]]
-    refused, differs = run.get("refused") or {}, run.get("differs") or {}
-    rows = []
-    for number, frame in enumerate(data["stories"][entry["story"]]["frames"]):
-        there = "the same"
-        if differs and number >= differs["step"]:
-            there = "; ".join(differs["says"]) if number == differs["step"] else "taken, too"
-        if refused and number >= refused["step"]:
-            there = f"**refused: `{refused['clause']}`**" if number == refused["step"] else ""
-        rows.append([data["frames"][frame]["says"], there])
-    if not refused:
-        rows[-1][1] += "; nothing is lost"
-    changes = ", ".join(f"{key}={plain(to)} (not {plain(value)})" for key, (value, to) in entry["sibling"]["changed"].items())
-    return {
-        "property": entry["name"],
-        "here": words(cell["cell"]),
-        "changes": changes,
-        "rows": rows,
-        "distance": len(entry["sibling"]["changed"]),
-        "kind": f"{entry['name']} {changes} {refused.get('clause')}",
-    }
-
-
-def _graph(folder: Path, document: Mapping[str, Any]) -> dict[str, str] | None:
+def _graph(document: Mapping[str, Any]) -> Picture | None:
     """The state graph of a result on one small configuration."""
-    cell = document if not document.get("cells") else None
     distinct = (document.get("states") or {}).get("distinct") or 0
-    if cell is None or not 0 < distinct <= DRAWN:
+    if document.get("cells") or not 0 < distinct <= DRAWN:
         return None
-    chosen = chosen_of(cell)
+    chosen = chosen_of(document)
     asked = [properties()[each["name"]] for each in document["properties"]]
-    found = pictured(bind(chosen.model, chosen.configuration), asked, DRAWN)
-    return None if found is None else {"says": found.says, "picture": inside(found.drawn())}
+    return pictured(bind(chosen.model, chosen.configuration), asked, DRAWN)
 
 
 class Systems:

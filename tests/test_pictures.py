@@ -155,7 +155,7 @@ def test_small_graphs_are_the_whole_state_graph() -> None:
         state = whole.state(number)
         assert (number in picture.deadlocks) == (not list(ints.successors(system, state)))
         assert (number in picture.violated) != ints.evaluate(system, state, properties()["strong-isr"].condition)
-    drawn = picture.drawn()
+    drawn = picture.drawn
     circles = [each for each in drawn.iter("circle") if each.find("title") is not None]
     edges = {(int(a), int(b)) for a, b in zip(whole.sources, whole.targets, strict=True) if a != b}
     assert len(circles) == len(whole) and len([each for each in drawn.iter("path") if each.find("title") is not None]) == len(
@@ -205,7 +205,7 @@ def test_reports_carry_the_ledger_of_their_directory(tmp_path: Path) -> None:
     assert line["known"] == "true in every reachable state within the bounds" and "5,973 states" in line["how"]
     assert data["cells"][0]["properties"][0]["ledger"]["how"] == line["how"]
     assert f"| strong-isr | {line['known']} | {line['how']} |" in (tmp_path / "report.md").read_text()
-    assert 'class="curve one"' in page
+    assert 'class="curve one"' in page and ElementTree.parse(tmp_path / "growth.svg").getroot().get("aria-label")
 
 
 def test_a_report_says_what_was_predicted_and_what_follows_a_trap(tmp_path: Path) -> None:
