@@ -198,6 +198,7 @@ def run(home: KafkaHome, plan: Plan, say: Callable[[str], None] = lambda text: N
         with Workload(notebook, lambda: found.bootstrap, TOPIC, plan.acks, plan.rate):
             _misfortunes(stage, plan, say)
             _recover(stage)
+            _watched(stage)
         say("reading everything once more")
         _last_look(found, notebook)
         return _history(found, plan, notebook)
@@ -232,6 +233,17 @@ def _recover(stage: Stage) -> None:
 
     with contextlib.suppress(ClusterError):
         found.wait(is_whole, "every replica to be in sync again", 60)
+
+
+def _watched(stage: Stage) -> None:
+    """Two answers about the high watermark of whoever leads now, where somebody does."""
+    before = len(stage.notebook.seen)
+
+    def is_shown() -> bool:
+        return sum(each.saw == "high_watermark" for each in stage.notebook.seen[before:]) >= 2
+
+    with contextlib.suppress(ClusterError):
+        stage.cluster.wait(is_shown, "the leader to show its high watermark", 30)
 
 
 def _last_look(found: Cluster, notebook: Notebook) -> None:
