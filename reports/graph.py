@@ -6,7 +6,7 @@ import io
 import json
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -216,7 +216,9 @@ def _markable(system: System, asked: Sequence[Property]) -> tuple[Property, ...]
     return tuple(each for each in asked if set(each.needs) <= set(system.places) and each.kind != RECOVERY)
 
 
-def write_graph(system: System, asked: Sequence[Property], states: int, symmetry: bool, directory: str) -> list[str]:
+def write_graph(
+    system: System, asked: Sequence[Property], states: int, symmetry: bool, directory: str, tell: Callable[[str], None]
+) -> list[str]:
     """`graph.graphml`, `graph.dot` and, if it is small, `graph.svg`; a sentence for each, and one for the graph.
 
     Errors: `InputError` for more states than such files are good for.
@@ -226,7 +228,9 @@ def write_graph(system: System, asked: Sequence[Property], states: int, symmetry
             f"{states:,} states are too many for --graph ({LISTED:,} is the most): "
             "lower the bounds, or use --export DIR for Parquet"
         )
+    tell(f"building the graph of {states:,} states")
     picture = Picture(explored(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
+    tell("naming its states and steps")
     named = picture.named()
     folder = Path(directory)
     written = [write_text(folder / "graph.graphml", graphml(named)), write_text(folder / "graph.dot", dot(named))]

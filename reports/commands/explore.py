@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -83,6 +84,7 @@ def explore(
         terminal.show_counts(out_console, outcome)
         forecasting.show_afterwards(out_console, cost, outcome.counts.distinct, bool(outcome.counts.left or outcome.reason))
     if graph is not None and not outcome.reason:
-        for line in write_graph(system, asked, outcome.counts.distinct, symmetry, graph):
+        told = partial(typer.echo, err=True)
+        for line in write_graph(system, asked, outcome.counts.distinct, symmetry, graph, told):
             typer.echo(line, err=json == "-")
     return result.EXIT_INCONCLUSIVE if outcome.reason else result.EXIT_HOLDS
