@@ -99,7 +99,7 @@ def _sentence(held: list[Budget], broken: Mapping[Property, list[Budget]], undec
             failures.setdefault(tuple(fewest), []).append(each.failure or f"breaks {each.name}")
     if worth_telling:
         most = "" if failures or undecided else ", the most that was tried"
-        parts.append("survives any " + " or any ".join(worth_telling) + most)
+        parts.append("survives any " + ", or any ".join(worth_telling) + most)
     elif held and not failures and not undecided:
         parts.append("holds without faults, the only case that was tried")
     for fewest, phrases in failures.items():
