@@ -114,7 +114,8 @@ def scope(cell: Mapping[str, Any]) -> str:
         if not is_quiet:
             parts.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
     named = cell["model"] if release is None else f"Kafka {release} ({cell['model']})"
-    return f"{named} with " + ", ".join(parts)
+    topics = f" (topics {', '.join(cell['topics'])})" if cell.get("topics") else ""
+    return f"{named} with " + ", ".join(parts) + topics
 
 
 def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:

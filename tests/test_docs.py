@@ -47,6 +47,29 @@ def block(marker: str, kind: str) -> str:
     return found[1]
 
 
+DESCRIBED = (
+    "Topic: orders\tTopicId: Xm3bVpA8QfO0yYw2l2cB3g\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+    "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+    "Topic: clicks\tTopicId: JHBl5JbnRAKNH0oTfZyJ9Q\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n"
+    "\tTopic: clicks\tPartition: 0\tLeader: 3\tReplicas: 3,1,2\tIsr: 3,1\n"
+)
+
+
+def test_the_way_from_one_s_own_cluster_to_a_verified_report(tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text(DESCRIBED)
+    commands = re.findall(r"^neverlost (.*?)\s*(?:#.*)?$", block("own cluster", "sh").replace("\\\n", " "), flags=re.MULTILINE)
+    assert [each.split()[0] for each in commands] == ["check", "verify"]
+    for command, status in zip(commands, (12, 0), strict=True):
+        whole = [sys.executable, "-m", "reports.cli", *shlex.split(command)]
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+        done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=120, check=False)
+        assert done.returncode == status, done.stderr
+    assert done.stdout.endswith("VERIFIED\n") and "PARTLY" not in done.stdout
+    report = (tmp_path / "evidence" / "report.md").read_text()
+    assert all(re.search(rf"acked-never-lost is violated .*\(topics {topic}\)", report) for topic in ("orders", "clicks"))
+    assert len(re.findall(r"nl-[0-9a-f]{16}", report)) >= 2
+
+
 def test_the_gate_of_the_readme_passes_and_fails(tmp_path: Path) -> None:
     """The workflow's own commands: green as it is, red with the changed cell's name when an expectation differs."""
     (tmp_path / "production.toml").write_text(block("gate matrix", "toml"))
