@@ -287,6 +287,8 @@ def check(
                 break
             else:
                 failures[message.job] = _inconclusive(message)
+    except KeyboardInterrupt:
+        failures = dict.fromkeys(reports, INTERRUPTED)
     finally:
         messages.close()
     if winner is None:
@@ -317,6 +319,6 @@ def _inconclusive(message: Message) -> str:
     Errors: `EngineError` when it did not give up but failed.
     """
     text = str(message.value)
-    if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY):
+    if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, OUT_OF_MEMORY):
         return text.removeprefix("InterruptedError: ")
     raise EngineError(f"the solver's process failed: {text}")

@@ -201,16 +201,20 @@ def prove(
     answers: list[Answer] = []
     texts: dict[int, str] = {}
     messages = run(discharge, jobs, workers, seconds, memory_bytes)
-    for message in messages:
-        if message.kind == "progress":
-            answers.append(message.value)
-            if until_refuted and message.value.answer == "refuted":
-                break
-        elif message.kind == "failure":
-            answers += _given_up(reading, tasks[message.job], answers, str(message.value))
-        elif message.value is not None:
-            texts[message.job] = message.value
-    messages.close()
+    try:
+        for message in messages:
+            if message.kind == "progress":
+                answers.append(message.value)
+                if until_refuted and message.value.answer == "refuted":
+                    break
+            elif message.kind == "failure":
+                answers += _given_up(reading, tasks[message.job], answers, str(message.value))
+            elif message.value is not None:
+                texts[message.job] = message.value
+    except KeyboardInterrupt:
+        answers += [each for task in tasks for each in _given_up(reading, task, answers, INTERRUPTED)]
+    finally:
+        messages.close()
     order = {task: number for number, task in enumerate(tasks)}
     answers.sort(key=lambda each: order[each.task])
     proof = Proof(

@@ -75,9 +75,9 @@ def run(
     seconds: float | None = None,
     memory_bytes: int | None = None,
 ) -> Generator[Message, None, None]:
-    """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds`, or at Ctrl-C, is killed.
+    """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
-    Every job ends with one `result` or one `failure`.  Closing the iterator kills what still runs.
+    Every job ends with one `result` or one `failure`.  Closing the iterator, or Ctrl-C, kills what still runs.
     """
     waiting = list(enumerate(jobs))[::-1]
     running: dict[int, _Child] = {}
@@ -90,18 +90,12 @@ def run(
                 running[number] = _started(context, work, arguments, memory_bytes)
             yield from _collected(running, deadline)
             if time.monotonic() >= deadline:
-                yield from _abandoned(running, waiting, TIMEOUT)
+                left = sorted({*running, *(each[0] for each in waiting)})
+                yield from (Message(number, "failure", TIMEOUT) for number in left)
                 return
-    except KeyboardInterrupt:
-        yield from _abandoned(running, waiting, INTERRUPTED)
     finally:
         for child in running.values():
             _kill(child)
-
-
-def _abandoned(running: dict[int, _Child], waiting: list[tuple[int, tuple[Any, ...]]], reason: str) -> list[Message]:
-    """A failure for every job that has not ended."""
-    return [Message(number, "failure", reason) for number in sorted({*running, *(each[0] for each in waiting)})]
 
 
 def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None) -> _Child:

@@ -14,6 +14,7 @@ from checker import certificate, ledger
 from checker.bmc import Bounded
 from checker.digest import model_digest
 from checker.induction import KINDS, Answer, Looked, Proof, prove, untried
+from checker.necessity import clauses_of, without
 from checker.outcome import EngineError, Outcome, Trace, Verdict
 from checker.processes import INTERRUPTED
 from model.kernel import Model, ModelError
@@ -29,6 +30,8 @@ from specs.lemma import Lemma, lemmas_of
 from specs.property import Property
 
 METHODS = ("bmc", "induction")
+WIDE = 60.0
+"""Seconds for mining in several configurations at once."""
 
 
 def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine: bool) -> None:
@@ -67,6 +70,25 @@ def free_cells(given: Given, free: Sequence[str]) -> tuple[System, list[str]]:
     return system, list(ranges)
 
 
+def weakened(system: System, clauses: Sequence[str]) -> System:
+    """The system without some guard clauses, each written `action: clause`.
+
+    Errors: `InputError` for a clause that the model does not have.
+    """
+    known = {f"{action}: {clause}": (action, clause) for action, clause in clauses_of(system)}
+    for each in clauses:
+        name = ": ".join(part.strip() for part in each.split(":", 1))
+        if name not in known:
+            raise unknown("guard clause", name, known, "--without")
+        system = without(system, *known[name])
+    return system
+
+
+def _weaknesses(system: System) -> dict[str, list[str]]:
+    """What a document says of a system that is not the protocol as it is."""
+    return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
+
+
 def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
     """A free key and its values: those that are listed, or all there are."""
     name, equals, listed = text.partition("=")
@@ -97,11 +119,7 @@ def induction(system: System, goal: Property, unbounded: bool, mine: bool, reque
     """A proof with the model's own lemmas, or with mined ones."""
     lemmas, work = lemmas_of(system, goal.name), None
     if mine:
-        from checker.mining import mined
-
-        seconds = None if request.time_limit is None else request.time_limit / 2
-        found = mined(system, goal, seconds=seconds, also=_neighbours(system))
-        lemmas, work = found.lemmas, found.says
+        lemmas, work = _mined(system, goal, 600.0 if request.time_limit is None else request.time_limit / 2)
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
         lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
@@ -125,6 +143,17 @@ def induction(system: System, goal: Property, unbounded: bool, mine: bool, reque
     return proof if work is None else replace(proof, mined=work)
 
 
+def _mined(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma, ...], str]:
+    """Lemmas that are true in larger configurations too; where those do not suffice, lemmas of this one; and the work done."""
+    from checker.mining import mined
+
+    wide = mined(system, goal, seconds=min(WIDE, seconds / 2), also=_neighbours(system))
+    if wide.is_inductive:
+        return wide.lemmas, wide.says
+    alone = mined(system, goal, seconds=seconds)
+    return alone.lemmas, f"{wide.says}; then {alone.says}"
+
+
 def _neighbours(system: System) -> list[System]:
     """The same configuration with each of its bounds one larger: what is mined must be true there too."""
     model, configuration = system.model, system.configurations[0]
@@ -139,6 +168,7 @@ def bounded_document(bounded: Bounded, free: list[str]) -> dict[str, Any]:
     """The result document of a bounded search; with free keys, a cell for each of their values."""
     outcome = bounded.outcome
     proved = {"method": "bmc", "depth": bounded.depth, "solver": bounded.solver, "seed": bounded.seed}
+    proved |= _weaknesses(outcome.system)
     if not free:
         return result.document(outcome) | proved
     cells = [result.cell(outcome, number) for number in range(len(outcome.system.configurations))]
@@ -157,12 +187,16 @@ def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
         "; ".join(dict.fromkeys(each.reason for each in proofs if each.reason)) or None,
         engine=first.engine,
     )
-    return result.document(merged) | {
-        "method": "induction",
-        "solver": proofs[0].solver,
-        "seed": proofs[0].seed,
-        "proofs": [_proof(each) for each in proofs],
-    }
+    return (
+        result.document(merged)
+        | _weaknesses(first.system)
+        | {
+            "method": "induction",
+            "solver": proofs[0].solver,
+            "seed": proofs[0].seed,
+            "proofs": [_proof(each) for each in proofs],
+        }
+    )
 
 
 def _proof(proof: Proof) -> dict[str, Any]:
@@ -207,7 +241,8 @@ def save(document: dict[str, Any], proofs: Sequence[Proof], bounded: Bounded | N
         lines += ledger.lines_of(proof.outcome, digest, how, unbounded=proof.unbounded, proved=True)
     if bounded is not None:
         lines += ledger.lines_of(bounded.outcome, digest, f"{bounded.solver}, bounded", depth=bounded.depth)
-    ledger.record(folder, lines)
+    if not outcomes[0].system.disabled:  # the ledger is about the protocol as it is
+        ledger.record(folder, lines)
     if len(outcomes[0].system.configurations) > 1:
         cells = [
             with_traces(each, save_counterexamples(outcomes[0], directory, f"{number + 1:02}-", number))

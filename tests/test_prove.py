@@ -75,6 +75,22 @@ def test_a_failed_proof_of_a_violated_property_is_a_violation() -> None:
     assert json.loads(done.stdout)["properties"][0]["steps"] == 9
 
 
+EXPANSION = "leader_expand_isr: high watermark in the current epoch"
+WEAKENED = ["--set", "model=kip-320", "--set", "replication.factor=3", "--set", "bounds.records=2", "--without", EXPANSION]
+
+
+@pytest.mark.parametrize("method", ["bmc", "induction"])
+def test_a_protocol_without_a_needed_clause_is_refuted_by_a_real_behaviour(method: str, tmp_path: Path) -> None:
+    """Bounded search finds it; a failed proof finds it too, because its counterexamples are looked up by exploration."""
+    done = prove(*WEAKENED, "--property", "strong-isr", "--method", method, "--out", str(tmp_path))
+    assert done.returncode == 12, done.stderr
+    document = json.loads((tmp_path / "result.json").read_text())
+    assert document["without"] == [EXPANSION] and document["properties"][0]["steps"] == 11
+    assert ("a counterexample to induction" in done.stdout) == (method == "induction")
+    assert not (tmp_path / ledger.FILE).exists(), "the ledger is about the protocol as it is"
+    assert run("replay", str(tmp_path / "strong-isr.itf.json")).returncode == 0
+
+
 KRAFT = ["model=kraft", "faults.lossy_crash=1", "bounds.records=1"]
 FREE = ["--free", "acks", "--free", "unclean.leader.election.enable", "--free", "flush.messages", "--depth", "5"]
 
@@ -154,6 +170,7 @@ def steps_by_cell(text: str) -> dict[tuple[object, ...], int | None]:
         ),
         (["--unbounded"], "--unbounded needs --method induction"),
         (["--method", "induction", "--free", "acks"], "--free needs --method bmc"),
+        (["--without", "leader_append: nothing"], "unknown guard clause 'leader_append: nothing' in --without"),
         (["--depth", "-1"], "bad value '-1' for --depth"),
         (["--property", "strong"], "unknown property 'strong'"),
     ],

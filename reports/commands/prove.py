@@ -21,6 +21,10 @@ Free = Annotated[
     typer.Option("--free", metavar="KEY[=A,B]", help="bmc: find all its unsafe values (repeatable)", show_default=False),
 ]
 Unbounded = Annotated[bool, typer.Option("--unbounded", help="induction: for any number of epochs and records")]
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", metavar="ACTION:CLAUSE", help="switch off a guard clause (repeatable)", show_default=False),
+]
 Mine = Annotated[bool, typer.Option("--mine", help="induction: find the lemmas in small reachable sets")]
 
 
@@ -38,6 +42,7 @@ def prove(
     free: Free = None,
     unbounded: Unbounded = False,
     mine: Mine = False,
+    without: Without = None,
     workers: options.Workers = None,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
@@ -54,8 +59,8 @@ def prove(
     run.prepare(request)
     given = (reading.read_toml(config) if config else {}) | reading.read_settings(settings or [])
     if method == "induction":
-        return _induction(given, properties, unbounded, mine, request)
-    return _bounded(given, free or [], properties, depth, request)
+        return _induction(given, without or [], properties, unbounded, mine, request)
+    return _bounded(given, free or [], without or [], properties, depth, request)
 
 
 def _asked(system: System, names: list[str] | None) -> list[Property]:
@@ -71,12 +76,13 @@ def _asked(system: System, names: list[str] | None) -> list[Property]:
     return asked
 
 
-def _bounded(given: Given, free: list[str], names: list[str] | None, depth: int, request: Request) -> int:
+def _bounded(given: Given, free: list[str], without: list[str], names: list[str] | None, depth: int, request: Request) -> int:
     from checker import bmc
     from reports import proofs, result, run
     from reports.options import memory_size
 
     system, keys = proofs.free_cells(given, free)
+    system = proofs.weakened(system, without)
     memory = memory_size(request.memory_limit)
     found = bmc.check(system, _asked(system, names), depth, request.time_limit, request.workers or 2, memory)
     document = proofs.bounded_document(found, keys)
@@ -88,12 +94,12 @@ def _bounded(given: Given, free: list[str], names: list[str] | None, depth: int,
     return result.exit_status([found.outcome])
 
 
-def _induction(given: Given, names: list[str] | None, unbounded: bool, mine: bool, request: Request) -> int:
+def _induction(given: Given, without: list[str], names: list[str] | None, unbounded: bool, mine: bool, request: Request) -> int:
     from model.system import bind
     from reports import configuration, proofs, result, run
 
     chosen = configuration.choose(given)
-    system = bind(chosen.model, chosen.configuration)
+    system = proofs.weakened(bind(chosen.model, chosen.configuration), without)
     found = proofs.inductions(system, _asked(system, names), unbounded, mine, request)
     document = proofs.induction_document(found)
     if request.out is not None:
