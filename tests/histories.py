@@ -8,7 +8,6 @@ from typing import Any
 
 from model import ints
 from model.kernel import NOBODY
-from model.modern_state import ELECTED
 from model.system import State, System
 from reports.observed.history import COMPLETE, History, history_of, seen_of
 
@@ -181,6 +180,3 @@ def ids(flags: list[bool]) -> list[int]:
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return any(before.get(name) != after.get(name) for name in ("leader", "isr", "elr", "last_known_leader"))
-
-
-__all__ = ["ELECTED", "Walk", "history", "plain"]

@@ -133,7 +133,7 @@ def test_a_loss_is_called_a_loss() -> None:
     lines = [each for each in plain() if each["at"] < 20]
     lines.append({"at": 18, "until": 18.1, "saw": "process", "broker": 2, "state": "lost", "log_end": 8})
     found = stretches(judged(lines))
-    lost = [each for each in found[-1].exposures if each.is_lost]
+    lost = [each for each in found[-1].exposures if each.may_be_lost]
     assert [ranges(each.offsets) for each in lost] == ["8-9"]
 
 

@@ -17,7 +17,7 @@ from reports.cluster.process import ClusterError
 from reports.observed.history import COMPLETE, History, Seen
 from reports.observed.metadata_log import entries, observations
 from reports.observed.workload import Notebook, Workload
-from specs.errors import InputError, unknown
+from specs.errors import unknown
 
 TOPIC = "observed"
 
@@ -276,6 +276,3 @@ def _history(found: Cluster, plan: Plan, notebook: Notebook) -> History:
     # the client sends again, whatever its settings, when a leader steps down before it answers: sent is not complete
     config = {"kafka.version": version, **config}
     return History(TOPIC, 0, config, frozenset(COMPLETE) - {"sent"}, kept, about)
-
-
-__all__ = ["DEFAULT", "FAULTS", "InputError", "Plan", "fault_names", "run"]

@@ -44,13 +44,13 @@ NOT_HEALING = frozenset(
 
 @dataclass(frozen=True)
 class Exposure:
-    """Offsets that were equally safe in a stretch.  `lost_by` are single faults; `is_lost`: no further fault is needed."""
+    """Offsets that were equally safe in a stretch.  `lost_by` are single faults; `may_be_lost`: no further fault is needed."""
 
     offsets: tuple[int, ...]
     fewest: int
     most: int
     lost_by: tuple[str, ...]
-    is_lost: bool
+    may_be_lost: bool
 
 
 @dataclass(frozen=True)
@@ -226,23 +226,23 @@ def is_electable(k: Any, s: Any, replica: int) -> Any:
 def _exposure(judgement: Judgement, case: _Case, healings: dict[int, Healing]) -> Exposure:
     healing = healings[judgement.matching.count_of(case.cohort.names)]
     doomed = healing.doomed(case.record)
-    is_lost = bool(case.states & doomed)
+    may_be_lost = bool(case.states & doomed)
     lost_by = []
     for fault, states in case.after:
-        if states & doomed and not is_lost:
+        if states & doomed and not may_be_lost:
             name, arguments = healing.named(fault)
             brokers = {
                 key: judgement.setting.replicas[value] for key, value in arguments.items() if key in ("broker", "elected")
             }
             lost_by.append(SAYS[name].format(**brokers))
-    return Exposure(case.cohort.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), is_lost)
+    return Exposure(case.cohort.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost)
 
 
 def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
     """Cohorts that are equally safe, as one."""
     groups: dict[tuple[int, int, tuple[str, ...], bool], list[int]] = {}
     for each in exposures:
-        groups.setdefault((each.fewest, each.most, each.lost_by, each.is_lost), []).extend(each.offsets)
+        groups.setdefault((each.fewest, each.most, each.lost_by, each.may_be_lost), []).extend(each.offsets)
     merged = [Exposure(tuple(sorted(offsets)), *key) for key, offsets in groups.items()]
     return tuple(sorted(merged, key=lambda each: each.offsets))
 

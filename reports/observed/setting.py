@@ -13,10 +13,9 @@ from model.kernel import NOBODY, Configuration
 from model.mechanisms import parsed
 from model.modern_state import BEHIND, ELECTED, UP_TO_DATE
 from model.observable import METADATA, MODEL, PROCESS, SEEN, UNLIMITED
-from model.system import System, bind
+from model.system import bind
 from reports.configuration import Given, choose
 from reports.observed.history import History, Seen
-from specs import keys
 from specs.errors import InputError
 
 OLDEST = (3, 6)
@@ -311,5 +310,3 @@ def _configuration(
 
 
 ACKS_ORDER = ["0", "1", "all"]
-
-__all__ = ["Change", "Known", "Setting", "System", "is_changed", "keys", "setting_of"]

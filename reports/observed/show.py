@@ -85,7 +85,7 @@ def _exposure(exposure: Exposure) -> dict[str, Any]:
         "offsets": ranges(exposure.offsets),
         "electable_disks": [exposure.fewest, exposure.most],
         "lost_by": list(exposure.lost_by),
-        "lost": exposure.is_lost,
+        "may_be_lost": exposure.may_be_lost,
     }
 
 
@@ -150,7 +150,7 @@ def _cells(exposure: Exposure | None) -> list[str]:
     if exposure is None:
         return ["none", "", ""]
     disks = str(exposure.fewest) if exposure.fewest == exposure.most else f"{exposure.fewest} to {exposure.most}"
-    lost = "none needed: lost" if exposure.is_lost else ", ".join(exposure.lost_by) or "none"
+    lost = "none needed: may be lost" if exposure.may_be_lost else ", ".join(exposure.lost_by) or "none"
     return [span(exposure.offsets), disks, lost]
 
 
