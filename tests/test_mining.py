@@ -122,6 +122,7 @@ def test_too_large_a_system_is_an_input_error() -> None:
         reachable(kip_320(3, 2, 2), seconds=0.0)
 
 
+@pytest.mark.slow
 def test_the_command_prints_mined_lemmas() -> None:
     keys = ["model=kip-320", "replication.factor=2", "bounds.records=1", "bounds.max_leader_epoch=0"]
     options = [part for each in keys for part in ("--set", each)]
