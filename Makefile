@@ -1,5 +1,5 @@
 # Shortcuts; the README's commands do the same without make.
-.PHONY: test slow browser lint published
+.PHONY: test slow browser lint published reproductions
 
 test:
 	pytest
@@ -19,3 +19,6 @@ published:
 	done
 	neverlost claims --out build/claims && cp build/claims/report.md reports/published/claims.md
 	python -m tests.bench.forecast > build/forecast.md && cp build/forecast.md reports/published/forecast.md
+
+reproductions:
+	python tests/reproductions.py --times 5 --out reports/published/reproductions

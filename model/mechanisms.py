@@ -145,6 +145,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "a reassignment completes when all target replicas are in the ISR, not only the added ones",
     ),
     Mechanism(
+        "reassignment-completes-when-added",
+        (4, 3),
+        "KAFKA-19975, PartitionReassignmentReplicas.maybeCompleteReassignment",
+        "one that removes no more replicas than it adds completes with the added ones in the ISR, whoever else is out",
+    ),
+    Mechanism(
         "last-known-leader-election",
         (4, 0),
         "KIP-966, PartitionChangeBuilder.canElectLastKnownLeader",

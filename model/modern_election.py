@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from model.kernel import NOBODY, Clauses, Value
+from model.kernel import NOBODY, Clauses, Value, count
 from model.modern_log import is_longer_log
 from model.modern_state import BEHIND, ELECTED, POLICIES, UP_TO_DATE, everyone, is_isr_big_enough
 
@@ -165,7 +165,9 @@ def completed(k: Any, s: Any, isr: Flags, before: Assignment, touched: Value) ->
     """ISR and assignment after the reassignment that this ISR completes, if it does."""
     targets = [k.all_of(before.replicas[each], k.not_(before.removing[each])) for each in everyone(s)]
     new_isr = [k.all_of(isr[each], targets[each]) for each in everyone(s)]
-    must = [k.all_of(targets[each], k.any_of(s.reassignment_waits, before.adding[each])) for each in everyone(s)]
+    grows = count(k, before.adding) >= count(k, before.removing)
+    waits = k.all_of(s.reassignment_waits, k.not_(k.all_of(s.reassignment_needs_added, grows)))
+    must = [k.all_of(targets[each], k.any_of(waits, before.adding[each])) for each in everyone(s)]
     covered = k.all_of(*[k.any_of(k.not_(must[each]), new_isr[each]) for each in everyone(s)])
     safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, new_isr))
     done = k.all_of(touched, k.any_of(*before.adding, *before.removing), covered, k.any_of(*new_isr), safe)

@@ -58,6 +58,7 @@ SWITCHES = {
     "strict_high_watermark": "strict-high-watermark",
     "leader_epoch_start_rule": "leader-epoch-start",
     "reassignment_waits": "reassignment-waits-for-targets",
+    "reassignment_needs_added": "reassignment-completes-when-added",
     "last_known_leader_rule": "last-known-leader-election",
     "unclean_restart_leaves_elr": "unclean-restart-leaves-elr",
     "elr_within_replicas": "elr-within-replicas",

@@ -74,8 +74,8 @@ CASES = (
     Case("standard-one-lossy-crash-4.3", about(NEW, STANDARD), COPIES, NEW, True, False),
     Case("thin-reassignment-3.5", about("3.7", THIN), COPIES, OLD, True, False),
     Case("thin-reassignment-3.9", about("3.7", THIN), COPIES, MIDDLE, False, False),
-    Case("empty-replica-in-elr-4.1", about("4.1", READDED), ACKED, "4.1", True, True),
-    Case("empty-replica-in-elr-4.3", about("4.1", READDED), ACKED, NEW, False, False),
+    Case("removed-replica-in-elr-4.2", about("4.2", READDED), ACKED, "4.2", True, True),
+    Case("removed-replica-in-elr-4.3", about(NEW, READDED), ACKED, NEW, True, True),
 )
 
 
@@ -108,12 +108,15 @@ def tried(case: Case, times: int, folder: Path) -> list[str]:
 
 
 def publish(case: Case, folder: Path, out: Path) -> None:
-    """Keep the first try's evidence, and the outcome of all."""
+    """Keep the first try's evidence and the outcome of all; the trace, which is of one version of the model, is found again."""
     place = out / case.name
     shutil.rmtree(place, ignore_errors=True)
     first = folder / "tries" / "1" if (folder / "tries" / "1").is_dir() else folder / "tries"
     shutil.copytree(first, place)
     (place / "reproduction.json").unlink()
+    (place / "trace.itf.json").unlink()
+    for log in place.glob("logs/*-*.log"):
+        log.unlink()
     shutil.copy(folder / "tries.json", place / "tries.json")
 
 

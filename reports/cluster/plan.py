@@ -12,7 +12,7 @@ Brokers are counted from 1 here, as on the cluster; offsets and records in logs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from checker.outcome import Trace
@@ -121,6 +121,8 @@ class Plan:
     replicas: tuple[int, ...]
     begin: Target
     stages: tuple[Stage, ...]
+    compares_elr: bool
+    """Whether the trace itself has eligible leader replicas; `has_elr` is about the cluster that it is tried on."""
 
     @property
     def acks(self) -> str:
@@ -184,7 +186,7 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
                 operation,
                 broker,
                 argument,
-                _holds(states[first], states[following], taken, silent),
+                _waited(operation, broker, states[first], _holds(states[first], states[following], taken, silent)),
                 target(states[following]),
             )
         )
@@ -196,6 +198,7 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
         replicas=order(states, system.sizes["first_replicas"]),
         begin=target(states[0]),
         stages=tuple(stages),
+        compares_elr=bool(system.configurations[0]["eligible.leader.replicas"]),
     )
 
 
@@ -277,6 +280,15 @@ def _holds(begin: Mapping[str, Any], end: Mapping[str, Any], taken: list[Any], s
         isr_answers=tuple(each + 1 for each in sorted(behind)),
         heartbeats=tuple(sorted(silent)),
     )
+
+
+def _waited(operation: str, broker: int, begin: Mapping[str, Any], holds: Holds) -> Holds:
+    """A leader that shuts down waits until every live broker has read that it leads no more: nothing of that can be held.
+
+    Source: BrokerHeartbeatManager.calculateNextBrokerState, the controlled shutdown offset.
+    """
+    is_leader = operation == "stop" and begin["leader"] == broker - 1
+    return replace(holds, metadata=(), isr_answers=()) if is_leader else holds
 
 
 def _has_all(state: Mapping[str, Any], broker: int) -> bool:

@@ -53,13 +53,17 @@ class Outcome:
     read_before: dict[int, int] = field(default_factory=dict)
     read: list[Record] | None = None
     logs: dict[int, list[Record]] = field(default_factory=dict)
+    leader: int = -1
     done: list[str] = field(default_factory=list)
     seconds: float = 0
 
     @property
     def lost(self) -> tuple[int, ...]:
-        """Records that were acknowledged, or read by a consumer, and are not read at the end; all of them when nobody leads."""
-        there = {number_of(each) for each in self.read or []}
+        """Records that were acknowledged or read, and that a consumer cannot read at the end, nor the leader has on its disk.
+
+        A leader without its followers may have a record above its high watermark.  While nobody leads nothing is lost yet.
+        """
+        there = {number_of(each) for each in [*(self.read or []), *self.logs.get(self.leader, [])]}
         return tuple(sorted((self.told.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
 
     def is_reproduced(self, expected: frozenset[int]) -> bool:
@@ -106,7 +110,7 @@ class Run:
             self._hold(stage.holds)
             self._operate(stage)
             self._elect_by_hand(stage.target)
-            self._reach(stage.target)
+            self._reach(stage.target, slowly=stage.operation == "start")
         except ClusterError as problem:
             seen = problem.seen if isinstance(problem, Unmet) else str(problem)
             self.outcome.parting = Parting(stage.first, stage.last, "; ".join(stage.says), tuple(seen.split("\n")))
@@ -221,15 +225,15 @@ class Run:
 
     # what is seen
 
-    def _reach(self, target: Target) -> None:
-        """Wait until the cluster looks as the model does.
+    def _reach(self, target: Target, slowly: bool = False) -> None:
+        """Wait until the cluster looks as the model does; a broker that starts gets three times as long.
 
         Errors: `Unmet` with every difference that is left.
         """
         self.cluster.wait(
             lambda: not self.differences(target),
             "the cluster to look as the model does",
-            self.patience,
+            self.patience * (3 if slowly else 1),
             lambda: "\n".join(self.differences(target)),
         )
 
@@ -242,7 +246,7 @@ class Run:
         if leader != target.leader:
             found.append(f"{_led(leader)}, in the model {_led(target.leader)}")
         pairs = [("the ISR", now.isr, target.isr), ("the replicas are", now.replicas, target.replicas)]
-        if self.plan.has_elr:
+        if self.plan.compares_elr:
             pairs.append(("the ELR", now.elr, target.elr))
         for name, seen, wanted in pairs:
             if set(seen) != set(wanted):
@@ -341,6 +345,7 @@ class Run:
             self._note(f"read from the beginning: {_standing(self.outcome.read)}")
         else:
             self._note("nobody leads the partition: it is offline, and nothing can be read")
+        self.outcome.leader = self.cluster.partition(self.topic).leader
         self.outcome.logs = {broker: self.cluster.log(broker, self.topic) for broker in self.cluster.brokers}
         self._remember("every fault healed, every broker running", keep_promises=True)
 

@@ -72,6 +72,8 @@ class Told:
         at = {number_of(each): each.offset for each in self.outcome.read}
         if record in at:
             return f"still there, at offset {at[record]}"
+        if record not in self.outcome.lost:
+            return "in the leader's log, above its high watermark"
         now = next((each for each in self.outcome.read if each.offset == offset), None)
         end = self.outcome.read[-1].offset + 1 if self.outcome.read else 0
         there = f"the log ends at {end}" if now is None else f"{(now.value or b'').decode()} stands there now"
