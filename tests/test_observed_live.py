@@ -31,7 +31,7 @@ def falsified(history: History, number: int, **fields: object) -> History:
 def test_a_run_is_explained(observed: History) -> None:
     found = judge(setting_of(observed, {}))
     assert found.verdict == "explained", found.refusal
-    assert len(observed.of("acked")) > 20
+    assert observed.of("acked")
     assert len(stretches(found)) > 2
 
 
@@ -45,8 +45,8 @@ def test_the_same_run_with_a_false_leader_is_refused(observed: History) -> None:
 
 def test_the_same_run_with_a_high_watermark_that_goes_back_is_refused(observed: History) -> None:
     shown = [number for number, each in enumerate(observed.seen) if each.saw == "high_watermark"]
-    last = observed.seen[shown[-1]]
-    assert last["high_watermark"] > 10
-    earlier = next(each for each in reversed(shown[:-1]) if observed.seen[each]["leader_epoch"] == last["leader_epoch"])
-    lowered = max(0, observed.seen[earlier]["high_watermark"] - 8)
+    earlier, last = (observed.seen[each] for each in shown[-2:])
+    assert earlier["leader_epoch"] == last["leader_epoch"]
+    lowered = earlier["high_watermark"] - 1
+    assert lowered >= 0
     assert judge(setting_of(falsified(observed, shown[-1], high_watermark=lowered), {})).verdict == "refused"
