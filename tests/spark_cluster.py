@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 120
+PATIENCE = 600
 """Seconds until a step that does not happen is a failure."""
 
 
