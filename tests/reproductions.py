@@ -51,6 +51,7 @@ VISIBLE = (
 THIN = "replication.factor=3 min.insync.replicas=2 faults.isr_shrink=1 faults.reassign=1"
 RAISED = "replication.factor=2 min.insync.replicas=1 faults.min_isr_change=1 faults.isr_shrink=1 faults.crash=1"
 READDED = "replication.factor=2 min.insync.replicas=2 faults.crash=2 faults.reassign=2"
+RETURNING = "replication.factor=3 min.insync.replicas=2 faults.leader_move=3"
 ACKED, COMMITTED, COPIES = "acked-never-lost", "committed-never-lost", "acked-on-min-isr"
 OFFLINE = "unclean.leader.election.enable=false"
 
@@ -74,6 +75,8 @@ CASES = (
     Case("standard-one-lossy-crash-4.3", about(NEW, STANDARD), COPIES, NEW, True, False),
     Case("thin-reassignment-3.5", about("3.7", THIN), COPIES, OLD, True, False),
     Case("thin-reassignment-3.9", about("3.7", THIN), COPIES, MIDDLE, False, False),
+    Case("returning-leader-3.9", about(MIDDLE, RETURNING), ACKED, MIDDLE, True, True),
+    Case("returning-leader-4.3", about(NEW, RETURNING), ACKED, NEW, True, True),
     Case("removed-replica-in-elr-4.2", about("4.2", READDED), ACKED, "4.2", True, True),
     Case("removed-replica-in-elr-4.3", about(NEW, READDED), ACKED, NEW, True, True),
 )

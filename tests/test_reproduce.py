@@ -68,11 +68,11 @@ def test_what_a_stage_must_not_let_through() -> None:
     assert (produced.fetches, produced.metadata) == ((3,), (1,)), "broker 2 must get the record, 3 must not"
 
 
-def test_an_old_leader_does_not_read_the_metadata_that_ends_it() -> None:
+def test_an_old_leader_and_its_follower_do_not_read_the_metadata_that_ends_it() -> None:
     made = planned("3.9", acks="1", leader_move=1)
     move, produce = made.stages
-    assert (move.operation, move.broker, move.holds.metadata) == ("move", 2, (1,))
-    assert (produce.operation, produce.broker, produce.holds.metadata) == ("produce", 1, (1,))
+    assert (move.operation, move.broker, move.holds.metadata) == ("move", 2, (1, 3))
+    assert (produce.operation, produce.broker, produce.holds.metadata) == ("produce", 1, (1, 3))
     assert made.acks == "1"
 
 

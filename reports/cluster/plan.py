@@ -302,7 +302,7 @@ def _is_stale(state: Mapping[str, Any], broker: int) -> bool:
     leads = state["follows"][broker] == broker
     if state["leader"] == broker and state["leader_knows"] != UP_TO_DATE:
         return True
-    if leads and state["leader"] != broker:
+    if state["follows"][broker] >= 0 and state["leader"] >= 0 and state["follows"][broker] != state["leader"]:
         return True
     if leads and "min_isr_known" in state and state["min_isr_known"][broker] != state["min_isr_raised"]:
         return True
