@@ -72,9 +72,11 @@ def is_connect(master: str) -> bool:
 
 def is_running() -> bool:
     """Whether this process has a session already, which then is used and left alone."""
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    return SparkSession.getActiveSession() is not None
+    # the active session is one of a thread, and a background thread may ask
+    return SparkContext._active_spark_context is not None or SparkSession.getActiveSession() is not None
 
 
 def ui_address(session: Any) -> str | None:
