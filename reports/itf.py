@@ -81,6 +81,8 @@ def _shown(axis: str, value: int) -> int | str:
 def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
     """A saved counterexample, re-executed on the ints interpreter.
 
+    Configuration that the model has gained since the trace was written has its default, as everywhere.
+
     Errors: `InputError` with the state and what is wrong with it: another value than the step leads to, a step
     that is not enabled, a first state that is not initial, a last state that does not break the property.
     """
@@ -90,7 +92,8 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
         system = _system(about, str(path))
         broken = properties()[about["property"]]
         entries = document["states"]
-        states = [_state(system, entry, number, str(path)) for number, entry in enumerate(entries)]
+        configured = _configured(system)
+        states = [_state(system, configured | entry, number, str(path)) for number, entry in enumerate(entries)]
         labels = [entry["action"] for entry in entries[1:]]
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, ModelError) as problem:
         raise InputError(f"{str(path)!r} is not a trace of ours: {type(problem).__name__} {problem}") from None
@@ -123,11 +126,20 @@ def _system(about: dict[str, Any], where: str) -> System:
     return bind(models()[chosen.model.name], chosen.configuration, disabled=disabled)
 
 
+def _configured(system: System) -> dict[str, Any]:
+    """The values of the fields that are configuration."""
+    _, start = system.initial_states()[0]
+    nested = system.nested(start)
+    return {each.name: nested[each.name] for each in system.fields if each.frozen}
+
+
 def _state(system: System, entry: dict[str, Any], number: int, where: str) -> State:
     flat: list[int] = []
     for declared in system.fields:
         shape = system.places[declared.name][1]
         place = f"{declared.name} in state {number} of {where!r}"
+        if declared.name not in entry:
+            raise InputError(f"{place} is missing")
         _flatten(entry[declared.name], shape, declared.kind == "flag", flat, place)
     try:
         return system.checked(tuple(flat))

@@ -79,6 +79,41 @@ def test_every_single_change_of_a_trace_is_refused(tmp_path: Path) -> None:
     assert tried > 100
 
 
+def test_a_trace_from_before_a_configuration_key_replays(tmp_path: Path) -> None:
+    from reports.itf import checksum, read_itf
+    from specs.errors import InputError
+
+    settings = ("model=kraft", "replication.factor=2", "bounds.records=1", "faults.lossy_crash=1", "acks=1")
+    given = [part for each in settings for part in ("--set", each)]
+    assert neverlost("check", *given, "--property", "acked-never-lost", "--out", str(tmp_path)).returncode == 12
+    written = (tmp_path / "acked-never-lost.itf.json").read_text()
+
+    def read(change: Any) -> Any:
+        """The trace as an author of another version would have written it: the checksum is right."""
+        document = json.loads(written)
+        change(document["#meta"]["neverlost"]["config"], document["states"])
+        document["#meta"]["neverlost"]["checksum"] = checksum(document)
+        (tmp_path / "other.itf.json").write_text(json.dumps(document))
+        return read_itf(tmp_path / "other.itf.json")
+
+    def without_key(config: Any, states: Any) -> None:
+        del config["election.policy"]
+        for state in states:
+            del state["election_policy"]
+
+    system, broken, trace = read(without_key)
+    assert (system, broken, trace) == read_itf(tmp_path / "acked-never-lost.itf.json")
+    assert system.configurations[0]["election.policy"] == "any"
+    for change, message in (
+        (lambda config, states: config.update({"min.insync.replicas": 2}), r"min_isr = 1 is outside 2\.\.2"),
+        (lambda config, states: states[2].update(election_policy=1), r"election_policy = 1 is outside 0\.\.0"),
+        (lambda config, states: config.update({"election.order": "any"}), r"unknown key 'election\.order'"),
+        (lambda config, states: states[1].pop("high_watermark"), r"^high_watermark in state 1 of .* is missing$"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read(change)
+
+
 def _changed(value: Any) -> Any:
     if isinstance(value, list):
         return [_changed(value[0]), *value[1:]]
