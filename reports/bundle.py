@@ -23,7 +23,7 @@ from checker import reachable
 from checker.outcome import Outcome, Verdict
 from checker.store import Store
 from model.kernel import Configuration, Model
-from reports.configuration import PREFIXED, read_text
+from reports.configuration import PREFIXED, read_json
 from reports.files import as_json, write_text
 from reports.itf import read_itf
 from reports.result import version
@@ -144,20 +144,6 @@ def certified(request: Request, wanted: bool, total: int) -> Iterator[tuple[Requ
         yield replace(request, state_dir=place), certify
 
 
-def parsed(path: Path) -> dict[str, Any]:
-    """A JSON document of a bundle.
-
-    Errors: `InputError` for what is none.
-    """
-    try:
-        found = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as problem:
-        raise InputError(f"{str(path)!r} is not JSON: {problem}") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{str(path)!r} is not a document of ours")
-    return found
-
-
 def rendered(directory: str, target: str | None) -> list[Path]:
     """Write the reports of a directory with a result again, into it or elsewhere; a bundle's manifest follows.
 
@@ -166,7 +152,7 @@ def rendered(directory: str, target: str | None) -> list[Path]:
     folder = Path(directory)
     if not (folder / "result.json").exists():
         raise InputError(f"{directory!r} has no result.json; name the --out directory of check or sweep")
-    document = parsed(folder / "result.json")
+    document = read_json(folder / "result.json")
     place = folder if target is None else Path(target)
     before = set(files_of(folder))
     try:
@@ -174,7 +160,7 @@ def rendered(directory: str, target: str | None) -> list[Path]:
     except (KeyError, TypeError, AttributeError) as problem:
         raise InputError(f"result.json of {directory!r} is not a result of ours: {type(problem).__name__} {problem}") from None
     if place == folder and (folder / MANIFEST).exists():
-        manifest = parsed(folder / MANIFEST)
+        manifest = read_json(folder / MANIFEST)
         written = set(files_of(folder)) - before | {name for name in before if (folder / name).suffix in RENDERED}
         manifest["files"] |= {name: digest(folder / name) for name in written}
         write_text(folder / MANIFEST, as_json(manifest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -49,6 +50,20 @@ def read_text(path: Path | str) -> str:
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise InputError(f"cannot read {str(path)!r}: {reason}") from None
+
+
+def read_json(path: Path | str) -> dict[str, Any]:
+    """A JSON document, ours or one that a user changed.
+
+    Errors: `InputError` as for text, and for what is no JSON object.
+    """
+    try:
+        found = json.loads(read_text(path))
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"{str(path)!r} is not JSON: {problem}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{str(path)!r} is not a document of ours: it is no JSON object")
+    return found
 
 
 def read_toml(path: Path | str) -> Given:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from xml.etree import ElementTree
 
 from model.catalogue import models
 from model.kernel import Action
-from reports.configuration import read_text
+from reports.configuration import read_json
 from reports.files import as_json, write_text
 from reports.page import sentence
 from reports.sweeping import cell_name
@@ -110,7 +109,7 @@ def _condition(name: str) -> dict[str, Any]:
 
 def _steps(folder: Path, name: str) -> list[tuple[Action, str]]:
     """The actions of a trace's steps, with what each says."""
-    document = json.loads(read_text(folder / name))
+    document = read_json(folder / name)
     about = document["#meta"]["neverlost"]
     actions = {each.name: each for each in models()[about["model"]].actions}
     labels = [str(each["action"]).partition("(")[0] for each in document["states"]]

@@ -15,7 +15,7 @@ from model import ints
 from model.catalogue import models
 from model.kernel import ModelError
 from model.system import State, Step, System, bind
-from reports.configuration import choose, read_text
+from reports.configuration import choose, read_json
 from specs.errors import InputError
 from specs.keys import shown
 from specs.property import Property, properties
@@ -86,7 +86,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
     Errors: `InputError` with the state and what is wrong with it: another value than the step leads to, a step
     that is not enabled, a first state that is not initial, a last state that does not break the property.
     """
-    document = _parsed(path)
+    document = read_json(path)
     try:
         about = document["#meta"]["neverlost"]
         system = _system(about, str(path))
@@ -105,16 +105,6 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
     if about.get("checksum") != checksum(document):
         raise InputError(f"{str(path)!r} was changed since it was written: its checksum does not match")
     return system, broken, Trace(tuple(states), steps)
-
-
-def _parsed(path: Path | str) -> dict[str, Any]:
-    try:
-        document = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as problem:
-        raise InputError(f"{str(path)!r} is not JSON: {problem}") from None
-    if not isinstance(document, dict):
-        raise InputError(f"{str(path)!r} is not a trace: it has no states")
-    return document
 
 
 def _system(about: dict[str, Any], where: str) -> System:

@@ -18,7 +18,7 @@ from checker.digest import model_digest
 from checker.outcome import Verdict
 from checker.sweep import REPLAYED, SAME, Sweep
 from reports.boundary import Boundary
-from reports.configuration import read_text
+from reports.configuration import read_json
 from reports.files import write_text
 from reports.itf import to_itf
 from reports.matrix import Matrix
@@ -168,13 +168,13 @@ def read_baseline(path: str) -> dict[str, Any]:
 
     Errors: `InputError` for a file that is none.
     """
+    found = read_json(path)
     try:
-        found = json.loads(read_text(path))
         if found["schema"] != SCHEMA:
             raise ValueError(f"schema {found['schema']!r}")
         _verdicts(found["cells"])
-        return dict(found)
-    except (ValueError, KeyError, TypeError, RecursionError) as problem:
+        return found
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise InputError(f"{path!r} is not the JSON document of a sweep: {type(problem).__name__} {problem}") from None
 
 

@@ -22,7 +22,7 @@ from checker.sweep import Sweeper
 from model.system import System, bind
 from reports import bundle, result, sweeping
 from reports.bundle import CERTIFICATE, MANIFEST, SCHEMA, digest
-from reports.configuration import Chosen, choose, chosen_of, read_toml
+from reports.configuration import Chosen, choose, chosen_of, read_json, read_toml
 from reports.itf import read_itf
 from reports.matrix import Matrix, MatrixCell
 from reports.result import question_id
@@ -68,8 +68,8 @@ def verify(directory: str, full: bool = False) -> Verification:
     if not folder.is_dir():
         raise InputError(f"{directory!r} is not a directory; name the --out directory of check or sweep")
     found = Verification()
-    found.confirmed.append(_digests(folder, bundle.parsed(folder / MANIFEST)))
-    document = bundle.parsed(folder / "result.json")
+    found.confirmed.append(_digests(folder, read_json(folder / MANIFEST)))
+    document = read_json(folder / "result.json")
     try:
         _verify(folder, document, full, found)
     except (KeyError, TypeError, AttributeError, IndexError) as problem:

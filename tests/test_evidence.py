@@ -20,6 +20,8 @@ from model.system import bind
 from reports import bundle, verification
 from reports.bundle import configuration_toml, digest
 from reports.configuration import choose, read_toml
+from reports.itf import read_itf
+from reports.sweeping import read_baseline
 from specs.errors import InputError
 from specs.keys import configuration
 from specs.property import properties
@@ -325,6 +327,27 @@ def test_configurations_are_written_as_they_are_read(name: str, tmp_path: Path) 
     (tmp_path / "c.toml").write_text(configuration_toml(chosen.model, chosen.configuration))
     again = choose(read_toml(tmp_path / "c.toml"))
     assert (again.model, again.configuration) == (chosen.model, chosen.configuration)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not JSON: Expecting property name"),
+        ("[" * 100_000, "is not JSON: maximum recursion depth"),
+        ("9" * 5000, "is not JSON: Exceeds the limit"),
+        ("[]", "is not a document of ours: it is no JSON object"),
+    ],
+)
+def test_what_is_no_document_is_refused_wherever_it_is_read(text: str, message: str, tmp_path: Path) -> None:
+    for name in ("manifest.json", "result.json", "trace.itf.json"):
+        (tmp_path / name).write_text(text)
+    place = str(tmp_path)
+    for reader in (verification.verify, lambda path: bundle.rendered(path, None)):
+        with pytest.raises(InputError, match=message):
+            reader(place)
+    for one in (read_itf, read_baseline):
+        with pytest.raises(InputError, match=message):
+            one(f"{place}/trace.itf.json")
 
 
 @pytest.mark.parametrize("arguments", [["verify", "nowhere"], ["verify", "."], ["report", "."]])

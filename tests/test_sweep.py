@@ -161,7 +161,7 @@ def test_the_command_and_its_baseline(tmp_path: Path) -> None:
 def test_unknown_matrices_are_named(tmp_path: Path) -> None:
     done = neverlost("sweep", "smal")
     assert done.returncode == 64 and "did you mean 'small'?" in done.stderr
-    (tmp_path / "bad.json").write_text("[]")
+    (tmp_path / "bad.json").write_text('{"schema": "neverlost.result/1", "cells": [{"cell": []}]}')
     done = neverlost("sweep", "small", "--baseline", str(tmp_path / "bad.json"))
     assert done.returncode == 64 and "is not the JSON document of a sweep" in done.stderr
 
