@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,13 @@ class Request:
     resume: bool = False
     keep_going: bool = False
     master: str | None = None
-    spark_conf: tuple[str, ...] = ()
+    spark_conf: Sequence[str] | None = None
     forecast: bool | None = None
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Request:
+        """The common options among a command's arguments: they have the same names everywhere."""
+        return cls(**{each.name: arguments[each.name] for each in fields(cls) if each.name in arguments})
 
     def options(self, **changes: Any) -> Options:
         """The search options.
@@ -52,10 +57,10 @@ class Request:
             raise InputError(f"bad value '{self.time_limit:g}' for --time-limit: use seconds above 0")
         if self.resume and self.state_dir is None:
             raise InputError("--resume needs --state-dir DIR: the levels of the run to go on from")
-        settings = [tuple(each.partition("=")[::2]) for each in self.spark_conf]
-        for (name, value), given in zip(settings, self.spark_conf, strict=True):
+        settings = [each.partition("=") for each in self.spark_conf or ()]
+        for name, equals, value in settings:
             if not name or not value:
-                raise InputError(f"bad --spark-conf {given!r}: write KEY=VALUE")
+                raise InputError(f"bad --spark-conf {name + equals + value!r}: write KEY=VALUE")
         return Options(
             limits=Limits(self.time_limit, memory_size(self.memory_limit)),
             workers=self.workers,
@@ -64,7 +69,7 @@ class Request:
             state_dir=self.state_dir,
             resume=self.resume,
             spark_master=self.master,
-            spark_conf=tuple((name, value) for name, value in settings),
+            spark_conf=tuple((name, value) for name, _, value in settings),
             **changes,
         )
 

@@ -53,21 +53,7 @@ def check(
     """Run the command; returns the exit status."""
     from reports import bundle, forecasting, result, run
 
-    request = run.Request(
-        engine,
-        symmetry,
-        workers,
-        out,
-        json,
-        time_limit,
-        memory_limit,
-        state_dir,
-        resume,
-        keep_going,
-        master,
-        tuple(spark_conf or ()),
-        forecast,
-    )
+    request = run.Request.of(locals())
     run.prepare(request)
     files = {
         "describe": describe,

@@ -37,7 +37,7 @@ def claims(
     from reports.files import write_text
     from specs.claim import cases_by_name, chosen_claims
 
-    request = run.Request(workers=workers, out=out, json=json, time_limit=time_limit)
+    request = run.Request.of(locals())
     request.options()
     run.prepare(request)
     asked = chosen_claims(ids or [])

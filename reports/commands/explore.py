@@ -48,21 +48,7 @@ def explore(
     from reports.states import kept_levels
     from specs.errors import InputError
 
-    request = run.Request(
-        engine,
-        symmetry,
-        workers,
-        out,
-        json,
-        time_limit,
-        memory_limit,
-        state_dir,
-        resume,
-        False,
-        master,
-        tuple(spark_conf or ()),
-        forecast,
-    )
+    request = run.Request.of(locals())
     run.prepare(request)
     if properties and graph is None:
         raise InputError("explore checks nothing: use --property with --graph DIR, or neverlost check")

@@ -42,7 +42,7 @@ def necessity(
     from reports import run
     from reports.files import write_text
 
-    request = run.Request(workers=workers, out=out, json=json, time_limit=time_limit)
+    request = run.Request.of(locals())
     request.options()
     run.prepare(request)
     with _Told() as told:

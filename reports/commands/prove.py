@@ -53,7 +53,7 @@ def prove(
     from reports import configuration as reading
     from reports import proofs, run
 
-    request = run.Request(workers=workers, out=out, json=json, time_limit=time_limit, memory_limit=memory_limit)
+    request = run.Request.of(locals())
     request.options()
     proofs.require_sense(method, depth, bool(free), unbounded, mine)
     run.prepare(request)

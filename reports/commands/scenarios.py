@@ -36,9 +36,7 @@ def scenarios(
     from reports import cases, run
     from specs.scenario import chosen_scenarios
 
-    request = run.Request(
-        engine, workers=workers, out=out, json=json, time_limit=time_limit, master=master, spark_conf=tuple(spark_conf or ())
-    )
+    request = run.Request.of(locals())
     searching = request.options()
     means = Means(engine, searching.spark_master, searching.spark_conf)
     run.prepare(request)

@@ -50,18 +50,7 @@ def sweep(
 
     found = read_matrix(matrix, configuration.read_settings(settings or ()))
     reduced = bool(found.symmetry) if symmetry is None else symmetry
-    request = run.Request(
-        engine,
-        reduced,
-        workers,
-        out,
-        json,
-        time_limit,
-        memory_limit,
-        master=master,
-        spark_conf=tuple(spark_conf or ()),
-        forecast=forecast,
-    )
+    request = run.Request.of(locals() | {"symmetry": reduced})
     run.prepare(request)
     expected = sweeping.read_baseline(baseline) if baseline else None
     asked = run.chosen_properties(found.cells[0].model, properties or found.properties)
