@@ -117,7 +117,8 @@ def sampled(
 def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, words: int, workers: int, spent: float) -> Forecast:
     """What the samples say about the target."""
     known = {point: math.log(each.distinct) for point, each in samples.items()}
-    states = estimate(known, floor, target)
+    estimate = estimating(known, floor)
+    states = estimate(target)
     largest = max(samples.values(), key=lambda each: each.generated)
     exact = target in samples
     cost = _Cost(list(samples.values()))
@@ -130,7 +131,7 @@ def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, word
     memory = states.times(held, more=fixed + widest.likely * 4 * words)
     seconds = generated.times(1 / (cost.rate * faster), 1.1 if exact else 1.6, cost.level * largest.depth + 0.3 * shared)
     less = {number: lowered(target, (number,)) for number, size in enumerate(target) if size > floor[number]}
-    smaller = {number: estimate(known, floor, point).likely for number, point in less.items()}
+    smaller = {number: estimate(point).likely for number, point in less.items()}
     return Forecast(states, generated, seconds, memory, widest, states.times(8 * words), smaller, len(samples), spent, exact)
 
 
@@ -143,14 +144,18 @@ class _Cost:
         self.rate = max(each.generated / seconds for each, seconds in busy.items())
 
 
-def estimate(known: Mapping[Point, float], floor: Point, target: Point) -> Estimate:
-    """The number of states of the target, from the logarithms of those of some points."""
-    if target in known:
-        return Estimate(*[math.exp(known[target])] * 3)
-    one, other = excluding(known, floor)(target), fitted(known, floor)(target)
-    spread = abs(one - other) / 2 + _error(known, floor) + _unseen(known, floor, target) + MARGIN
-    likely = (one + other) / 2
-    return Estimate(math.exp(likely - spread), math.exp(likely), math.exp(likely + spread))
+def estimating(known: Mapping[Point, float], floor: Point) -> Callable[[Point], Estimate]:
+    """The number of states of any point, from the logarithms of those of some points."""
+    one, other, error = excluding(known, floor), fitted(known, floor), _error(known, floor)
+
+    def value(point: Point) -> Estimate:
+        if point in known:
+            return Estimate(*[math.exp(known[point])] * 3)
+        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, floor, point) + MARGIN
+        likely = (one(point) + other(point)) / 2
+        return Estimate(math.exp(likely - spread), math.exp(likely), math.exp(likely + spread))
+
+    return value
 
 
 def _unseen(known: Mapping[Point, float], floor: Point, target: Point) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from checker import forecast as predicting
-from checker.forecast import Estimate, Forecast, Sample, estimate, predicted
+from checker.forecast import Estimate, Forecast, Sample, estimating, predicted
 from checker.search import Limits, Options
 from model.catalogue import models
 from model.system import bind
@@ -45,14 +45,14 @@ def test_a_law_without_third_order_is_met() -> None:
         return 100 * 8**one * 5**other * 12**third * 1.5 ** (one * other) * 0.7 ** (other * third)
 
     known = {point: math.log(law(point)) for point in box(2, 2, 2) if point != (1, 1, 1)}
-    found = estimate(known, (0, 0, 0), (1, 1, 1))
+    found = estimating(known, (0, 0, 0))((1, 1, 1))
     assert found.likely == pytest.approx(law((1, 1, 1)), rel=0.25)
     assert found.low < law((1, 1, 1)) < found.high and found.high / found.low < 12
 
 
 def test_what_was_explored_is_known() -> None:
     known = {point: float(sum(point)) for point in box(2, 2, 2)}
-    assert estimate(known, (0, 0, 0), (1, 1, 1)) == Estimate(*[math.exp(3.0)] * 3)
+    assert estimating(known, (0, 0, 0))((1, 1, 1)) == Estimate(*[math.exp(3.0)] * 3)
 
 
 def test_growth_along_one_size_slows_down() -> None:
@@ -64,7 +64,7 @@ def test_growth_along_one_size_slows_down() -> None:
 
 
 def test_nothing_known_about_a_size_is_a_wide_interval() -> None:
-    found = estimate({(0, 0): 5.0}, (0, 0), (1, 1))
+    found = estimating({(0, 0): 5.0}, (0, 0))((1, 1))
     assert found.low < found.likely < found.high
 
 
