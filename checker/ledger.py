@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.certificate import replace_file
-from checker.outcome import Finding, Outcome, Verdict
-from model.system import System
+from checker.outcome import Outcome, Verdict
 from specs.errors import InputError
 from specs.keys import shown
 
@@ -23,6 +22,9 @@ FILE = "ledger.json"
 REFUTED, PROVED, EXHAUSTED, BOUNDED, OPEN = "refuted", "proved", "exhausted", "bounded", "not covered"
 STRENGTH = (OPEN, BOUNDED, EXHAUSTED, PROVED, REFUTED)
 """How much a line says, least first; a line never gives way to a weaker one."""
+
+EXPLORED = {Verdict.VIOLATED: REFUTED, Verdict.HOLDS: EXHAUSTED, Verdict.INCONCLUSIVE: OPEN}
+"""What a search makes of its verdict."""
 
 
 @dataclass(frozen=True)
@@ -76,34 +78,20 @@ def lines_of(
     unbounded: tuple[str, ...] = (),
     proved: bool = False,
 ) -> list[Line]:
-    """The lines that an outcome is worth; `depth` is the number of steps up to which a bounded search is complete."""
-    return [
-        line_of(outcome.system, each, model_digest, how, depth=depth, unbounded=unbounded, proved=proved)
-        for each in outcome.findings
-    ]
-
-
-def line_of(
-    system: System,
-    finding: Finding,
-    model_digest: str,
-    how: str,
-    *,
-    depth: int | None = None,
-    unbounded: tuple[str, ...] = (),
-    proved: bool = False,
-) -> Line:
-    """The line that one finding is worth."""
-    configuration = {name: shown(value) for name, value in system.configurations[finding.configuration].items()}
-    status, steps = OPEN, None
-    if finding.verdict == Verdict.VIOLATED:
-        status, steps = REFUTED, len(finding.trace.steps) if finding.trace else None
-    elif finding.verdict == Verdict.HOLDS:
-        status = PROVED if proved else EXHAUSTED
-    elif depth is not None and depth >= 0:
-        status, steps = BOUNDED, depth
-    beyond = unbounded if status == PROVED else ()
-    return Line(system.model.name, model_digest, configuration, finding.property.name, status, how, steps, beyond)
+    """The lines that a prover's outcome is worth; `depth` is the number of steps up to which a bounded search is complete."""
+    found = []
+    for each in outcome.findings:
+        status, steps = EXPLORED[each.verdict], len(each.trace.steps) if each.trace else None
+        if status == EXHAUSTED and proved:
+            status = PROVED
+        elif status == OPEN and depth is not None and depth >= 0:
+            status, steps = BOUNDED, depth
+        configuration = {name: shown(value) for name, value in outcome.system.configurations[each.configuration].items()}
+        beyond = unbounded if status == PROVED else ()
+        found.append(
+            Line(outcome.system.model.name, model_digest, configuration, each.property.name, status, how, steps, beyond)
+        )
+    return found
 
 
 def read(directory: Path) -> list[Line]:
@@ -118,23 +106,37 @@ def read(directory: Path) -> list[Line]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA:
             raise ValueError(f"schema {document['schema']!r}")
-        return [Line(**{**each, "unbounded": tuple(each["unbounded"])}) for each in document["lines"]]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+        found = [Line(**{**each, "unbounded": tuple(each["unbounded"])}) for each in document["lines"]]
+        wrong = [each for each in found if each.status not in STRENGTH or not all(isinstance(one, str) for one in each.subject)]
+        if wrong:
+            raise ValueError(f"line {wrong[0]}")
+        return found
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         raise InputError(f"{str(path)!r} is not a ledger ({problem}); move it away") from None
 
 
-def record(directory: Path, lines: Iterable[Line]) -> list[Line]:
-    """Adds lines to a directory's ledger; a line replaces an older one on the same subject unless it says less."""
-    known = {each.subject: each for each in read(directory)}
+def merged(known: Iterable[Line], lines: Iterable[Line]) -> list[Line]:
+    """Lines with others added, by subject; a line replaces an older one on the same subject unless it says less."""
+    found = {each.subject: each for each in known}
     for each in lines:
-        older = known.get(each.subject)
-        if older is None or _weight(each) >= _weight(older):
-            known[each.subject] = each
-    merged = [known[subject] for subject in sorted(known)]
-    lines_of_text = ",\n".join(json.dumps(asdict(each)) for each in merged)
+        older = found.get(each.subject)
+        if older is None or not outranks(older, each):
+            found[each.subject] = each
+    return [found[subject] for subject in sorted(found)]
+
+
+def record(directory: Path, lines: Iterable[Line]) -> list[Line]:
+    """Adds lines to a directory's ledger."""
+    found = merged(read(directory), lines)
+    lines_of_text = ",\n".join(json.dumps(asdict(each)) for each in found)
     directory.mkdir(parents=True, exist_ok=True)
     replace_file(directory / FILE, f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{lines_of_text}\n]}}\n')
-    return merged
+    return found
+
+
+def outranks(line: Line, other: Line) -> bool:
+    """Whether a line says more than another one on the same subject."""
+    return _weight(line) > _weight(other)
 
 
 def _weight(line: Line) -> tuple[int, int, int]:

@@ -19,10 +19,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checker import reachable
+from checker import ledger, reachable
 from checker.outcome import Outcome, Verdict
 from checker.store import Store
 from model.kernel import Configuration, Model
+from reports import known
 from reports.configuration import PREFIXED, read_json
 from reports.files import as_json, write_text
 from reports.itf import read_itf
@@ -87,8 +88,9 @@ def files_of(directory: Path) -> list[str]:
 
 
 def seal(directory: str, document: Mapping[str, Any], configurations: Sequence[tuple[Model, Configuration]]) -> None:
-    """Add configuration, environment, command and reports to a directory with a result, and the digests of it all."""
+    """Add ledger, configuration, environment, command and reports to a directory with a result, and the digests of it all."""
     folder = Path(directory)
+    ledger.record(folder, known.lines_of(document))
     if len(configurations) == 1:
         write_text(folder / "config.toml", configuration_toml(*configurations[0]))
     write_text(folder / "environment.json", as_json(environment()))

@@ -13,10 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from checker import ledger
 from checker.digest import model_digest
 from checker.outcome import Verdict
-from checker.sweep import REPLAYED, SAME, Sweep
+from checker.sweep import Sweep
 from reports.boundary import Boundary
 from reports.configuration import read_json
 from reports.files import write_text
@@ -28,7 +27,6 @@ from reports.tolerance import tolerance
 from specs.errors import InputError
 from specs.keys import shown
 
-HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counterexample of fewer faults, run again"}
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
 
 
@@ -117,17 +115,6 @@ def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
         if sibling is not None:
             other = cells[sibling["cell"]]
             entry["sibling"] = {"id": other["id"], "cell": other["cell"], **{k: v for k, v in sibling.items() if k != "cell"}}
-
-
-def record_ledger(sweep: Sweep, engine: str, directory: str) -> None:
-    """A line per cell and property."""
-    digests = {model.name: model_digest(model) for model, _ in sweep.cells}
-    lines = []
-    for number, (model, _) in enumerate(sweep.cells):
-        for each in sweep.decisions[number]:
-            how = HOW.get(each.how) or f"{engine} engine"
-            lines.append(ledger.line_of(sweep.systems[number], sweep.finding(number, each), digests[model.name], how))
-    ledger.record(Path(directory), lines)
 
 
 def save_traces(sweep: Sweep, directory: str) -> dict[tuple[int, str], str]:

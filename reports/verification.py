@@ -14,13 +14,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from checker import reachable
+from checker import ledger, reachable
 from checker.digest import model_digest
 from checker.outcome import Outcome
 from checker.search import Limits, Options, explore
 from checker.sweep import Sweeper
 from model.system import System, bind
-from reports import bundle, result, sweeping
+from reports import bundle, known, result, sweeping
 from reports.bundle import CERTIFICATE, MANIFEST, SCHEMA, digest
 from reports.configuration import Chosen, choose, chosen_of, read_json, read_toml
 from reports.itf import read_itf
@@ -87,6 +87,7 @@ def _verify(folder: Path, document: Document, full: bool, found: Verification) -
         _same_configuration(folder, chosen[0])
     _consistent(document, cells)
     found.confirmed.append(_traces(folder, cells, chosen))
+    _ledger(folder, document, found)
     certified = (folder / CERTIFICATE).exists()
     if certified:
         found.confirmed.append(_certificate(folder, chosen[0], cells[0]))
@@ -111,7 +112,7 @@ def _question(cell: Document, document: Document) -> Chosen:
     """A cell's model and configuration, after its id."""
     name = str(cell.get("model") or document["model"])
     chosen = chosen_of({**cell, "model": name})
-    stated = cell.get("model_digest") or document.get("model_digest") or document.get("model_digests", {}).get(name)
+    stated = known.digest_of(cell, document)
     if stated != model_digest(chosen.model):
         raise InputError(f"the bundle was made with another version of model {name} ({stated}); check out that version")
     expected = question_id(chosen.model, chosen.configuration, [each["name"] for each in cell["properties"]])
@@ -155,6 +156,13 @@ def _traces(folder: Path, cells: Sequence[Document], chosen: Sequence[Chosen]) -
                 raise InputError(f"{name} is not the counterexample that result.json describes for {cell['id']}")
             count += 1
     return f"{count} counterexample{'' if count == 1 else 's'} re-executed on the defining interpreter"
+
+
+def _ledger(folder: Path, document: Document, found: Verification) -> None:
+    own, others = known.confirmed(folder, document)
+    found.confirmed.append(f"{own} line{'' if own == 1 else 's'} of the ledger follow{'s' if own == 1 else ''} from the result")
+    if others:
+        found.unchecked.append(f"{ledger.FILE}: {others} of other runs into this directory, which nothing in it derives")
 
 
 def _certificate(folder: Path, chosen: Chosen, cell: Document) -> str:
@@ -331,5 +339,5 @@ def _rendered(folder: Path, document: Document, found: Verification) -> None:
             f"{', '.join(other)}: not what this version renders from result.json (neverlost report BUNDLE renders it again)"
         )
     traces = {str(each.get("trace")) for cell in document.get("cells", [document]) for each in cell["properties"]}
-    known = {*there, *traces, "result.json", "config.toml", CERTIFICATE}
-    found.stated += [name for name in bundle.files_of(folder) if name not in known]
+    derived = {*there, *traces, "result.json", "config.toml", ledger.FILE, CERTIFICATE}
+    found.stated += [name for name in bundle.files_of(folder) if name not in derived]

@@ -195,6 +195,43 @@ def test_a_forged_report_is_named(checked: Path, tmp_path: Path) -> None:
     assert verification.verify(str(folder)).is_complete
 
 
+def line(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in document["lines"] if each["status"] == "exhausted")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: line(d).update(status="refuted", steps=3), "it says that acked-never-lost is refuted in 3 steps"),
+        (lambda d: line(d).update(how="by hand"), r"it says that .* \(by hand\); from result.json follows that .* engine\)"),
+        (lambda d: line(d).update(status="not covered"), "it says that acked-never-lost is not covered"),
+        (lambda d: line(d).update(goal="strong-isr"), "it lacks a line of result.json: acked-never-lost is true in every"),
+        (lambda d: d["lines"].remove(line(d)), "it lacks a line of result.json: acked-never-lost is true in every"),
+        (lambda d: line(d)["config"].update({"bounds.records": 9}), "it lacks a line of result.json"),
+        (lambda d: d["lines"].append(line(d) | {"steps": 9}), "it says that"),
+    ],
+)
+def test_a_ledger_that_the_result_does_not_give_is_refused(swept: Path, tmp_path: Path, change: Any, message: str) -> None:
+    folder = copy(swept, tmp_path / "b")
+    edited(folder, "ledger.json", change)
+    with pytest.raises(InputError, match=rf"ledger\.json is refused: {message}"):
+        verification.verify(str(folder))
+
+
+def test_what_other_runs_left_in_the_ledger_is_said_to_be_unchecked(checked: Path, certified: Path, tmp_path: Path) -> None:
+    folder = copy(certified, tmp_path / "b")
+    more = json.loads((checked / "ledger.json").read_text())["lines"]
+    edited(folder, "ledger.json", lambda document: document["lines"].extend(more))
+    assert neverlost("report", str(folder)).returncode == 0
+    found = verification.verify(str(folder))
+    assert found.unchecked == [f"ledger.json: {len(more)} of other runs into this directory, which nothing in it derives"]
+    edited(folder, "ledger.json", lambda document: line(document).update(status="proved", how="z3"))
+    assert any(
+        each.startswith(f"ledger.json: {len(more) + 1} of other runs") for each in verification.verify(str(folder)).unchecked
+    )
+
+
 def test_a_swapped_configuration_is_refused(checked: Path, tmp_path: Path) -> None:
     folder = copy(checked, tmp_path / "b")
     text = (folder / "config.toml").read_text()

@@ -112,16 +112,11 @@ def _decided(chosen: Chosen, names: list[str] | None, request: Request) -> tuple
 
 
 def _saved(outcome: Outcome, request: Request, number: int, total: int) -> dict[str, Any]:
-    from pathlib import Path
-
-    from checker import ledger
     from reports import result, run
 
     document = result.document(outcome)
     if request.out is None:
         return document
-    how = f"{outcome.engine} engine, {outcome.counts.distinct:,} states"
-    ledger.record(Path(request.out), ledger.lines_of(outcome, document["model_digest"], how))
     prefix = f"{number + 1:02}-" if total > 1 else ""
     return run.with_traces(document, run.save_counterexamples(outcome, request.out, prefix))
 

@@ -74,7 +74,6 @@ def sweep(
         document["changes"] = changed
     run.deliver(document, request)
     if out is not None:
-        sweeping.record_ledger(swept, engine, out)
         bundle.seal(out, document, swept.cells)
     gate.announce(document)
     if json != "-":
