@@ -92,7 +92,7 @@ def _from_files(files: dict[str, list[str]], topic: str | None, partition: int) 
 def _live(seed: int, seconds: float, faults: str | None, home: str | None, version: str | None, given: Given) -> History:
     from reports.cluster.jars import kafka_home
     from reports.cluster.process import ClusterError
-    from reports.observed import live
+    from reports.observed import live, misfortunes
     from specs.keys import key_of
 
     if not 5 <= seconds <= 3600:
@@ -105,7 +105,7 @@ def _live(seed: int, seconds: float, faults: str | None, home: str | None, versi
     ):
         if name in given:
             keys[plan_name] = key_of(name, given[name][1]).parse(*given.pop(name))
-    plan = live.Plan(seed, seconds, live.fault_names(faults) if faults else live.DEFAULT, **keys)
+    plan = live.Plan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
     if home is not None:
         given.pop("kafka.version", None)
     found = kafka_home(home, None if home is not None else version)

@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reports.cluster import faults
 from reports.cluster.cluster import Cluster, cluster
 from reports.cluster.jars import KafkaHome
 from reports.cluster.metadata import LOG
 from reports.cluster.process import ClusterError
 from reports.observed.history import COMPLETE, History, Seen
 from reports.observed.metadata_log import entries, observations
+from reports.observed.misfortunes import FAULTS, TOPIC, Stage, look_at_disk
 from reports.observed.workload import Notebook, Workload
-from specs.errors import unknown
-
-TOPIC = "observed"
 
 
 @dataclass(frozen=True)
@@ -31,155 +28,8 @@ class Plan:
     faults: tuple[str, ...]
     acks: str = "all"
     min_isr: int = 2
-    brokers: int = 3
-    controllers: int = 1
     rate: float = 20.0
     unclean: bool = False
-
-
-@dataclass
-class Stage:
-    """A running cluster with what the faults need."""
-
-    cluster: Cluster
-    notebook: Notebook
-    chance: random.Random
-    over: float
-
-    def rest(self, low: float, high: float) -> None:
-        """Let the fault act for a while: its length is part of the run, nothing waits for it."""
-        time.sleep(max(0.0, min(self.chance.uniform(low, high), self.over - time.time())))
-
-    def ended(self, broker: int, state: str, begun: float, log_end: int | None = None) -> None:
-        """Note that a process has ended, and what is on its disk now."""
-        more = {} if log_end is None else {"log_end": log_end}
-        self.notebook.note("process", f"process {broker}", begun, time.time(), broker=broker, state=state, **more)
-        look_at_disk(self.cluster, self.notebook, broker)
-
-    def start(self, broker: int) -> None:
-        """Start a broker again."""
-        self.notebook.note("process", f"process {broker}", broker=broker, state="started")
-        faults.start(self.cluster, broker)
-
-
-def look_at_disk(found: Cluster, notebook: Notebook, broker: int) -> None:
-    """Note what a broker's disk holds; the broker must not be writing."""
-    begun = time.time()
-    records = {str(each.offset): (each.value or b"").decode() for each in found.log(broker, TOPIC)}
-    end = max(map(int, records), default=-1) + 1
-    notebook.note("log", f"disk {broker}", begun, time.time(), broker=broker, log_end=end, records=records)
-
-
-def _crash(stage: Stage, broker: int) -> None:
-    begun = time.time()
-    faults.crash(stage.cluster, broker)
-    stage.ended(broker, "killed", begun)
-    stage.rest(0.5, 12)
-    stage.start(broker)
-
-
-def _lossy_crash(stage: Stage, broker: int) -> None:
-    begun = time.time()
-    faults.crash(stage.cluster, broker)
-    end = stage.cluster.log_end(broker, TOPIC)
-    kept = max(0, end - stage.chance.randint(0, 30))
-    if kept < end:
-        faults.crash_lossy(stage.cluster, broker, TOPIC, kept)
-    stage.ended(broker, "lost", begun, kept)
-    stage.rest(0.5, 12)
-    stage.start(broker)
-
-
-def _disk_loss(stage: Stage, broker: int) -> None:
-    begun = time.time()
-    faults.lose_disk(stage.cluster, broker)
-    stage.ended(broker, "lost", begun, 0)
-    stage.rest(0.5, 12)
-    stage.start(broker)
-
-
-def _clean_stop(stage: Stage, broker: int) -> None:
-    begun = time.time()
-    faults.stop(stage.cluster, broker)
-    stage.ended(broker, "stopped", begun)
-    stage.rest(0.5, 8)
-    stage.start(broker)
-
-
-def _slow(stage: Stage, broker: int) -> None:
-    rules = faults.slow_follower(stage.cluster, broker)
-    stage.rest(4, 8)
-    stage.cluster.network.lift(*rules)
-
-
-def _pause(stage: Stage, broker: int) -> None:
-    faults.pause(stage.cluster, broker)
-    stage.rest(1, 4.5)
-    faults.resume(stage.cluster, broker)
-
-
-def _zombie(stage: Stage, broker: int) -> None:
-    if stage.chance.random() < 0.5:
-        rules = faults.silence(stage.cluster, broker)
-        stage.rest(7, 12)
-        stage.cluster.network.lift(*rules)
-        return
-    faults.pause(stage.cluster, broker)
-    stage.rest(7, 12)
-    faults.resume(stage.cluster, broker)
-
-
-def _fence(stage: Stage, broker: int) -> None:
-    rules = faults.lose_heartbeats(stage.cluster, broker)
-    stage.rest(7, 11)
-    stage.cluster.network.lift(*rules)
-
-
-def _leader_move(stage: Stage, broker: int) -> None:
-    with contextlib.suppress(ClusterError):
-        faults.move_leader(stage.cluster, TOPIC, broker)
-
-
-def _network(stage: Stage, broker: int) -> None:
-    others = [each for each in stage.cluster.brokers if each != broker]
-    with faults.partitioned(stage.cluster, [broker], others):
-        stage.rest(4, 9)
-
-
-def _controller(stage: Stage, broker: int) -> None:
-    old = faults.fail_controller(stage.cluster)
-    stage.rest(0.5, 3)
-    stage.cluster.controllers[old].process.start()
-
-
-FAULTS: Mapping[str, Callable[[Stage, int], None]] = {
-    "crash": _crash,
-    "lossy_crash": _lossy_crash,
-    "disk_loss": _disk_loss,
-    "clean_stop": _clean_stop,
-    "slow": _slow,
-    "pause": _pause,
-    "zombie": _zombie,
-    "fence": _fence,
-    "leader_move": _leader_move,
-    "network": _network,
-    "controller": _controller,
-}
-"""What may go wrong, by the name that --faults takes."""
-
-DEFAULT = ("crash", "lossy_crash", "slow", "zombie", "leader_move", "clean_stop", "network")
-
-
-def fault_names(text: str) -> tuple[str, ...]:
-    """The faults of a comma separated list.
-
-    Errors: `InputError` for one that there is not.
-    """
-    names = tuple(each.strip() for each in text.split(","))
-    for each in names:
-        if each not in FAULTS:
-            raise unknown("fault", each, FAULTS, "--faults")
-    return names
 
 
 def run(home: KafkaHome, plan: Plan, say: Callable[[str], None] = lambda text: None) -> History:
@@ -187,9 +37,8 @@ def run(home: KafkaHome, plan: Plan, say: Callable[[str], None] = lambda text: N
 
     Errors: `ClusterError` when the cluster does not start, or does not come to rest.
     """
-    controllers = 3 if "controller" in plan.faults else plan.controllers
     notebook, chance = Notebook(), random.Random(plan.seed)
-    with cluster(home, plan.brokers, controllers) as found:
+    with cluster(home, 4 if "reassign" in plan.faults else 3, 3 if "controller" in plan.faults else 1) as found:
         replicas = list(found.brokers)[:3]
         chance.shuffle(replicas)
         configs = {"min.insync.replicas": str(plan.min_isr), "unclean.leader.election.enable": str(plan.unclean).lower()}
@@ -226,7 +75,7 @@ def _recover(stage: Stage) -> None:
             stage.start(number)
 
     def is_whole() -> bool:
-        partition = found.partition(TOPIC)
+        partition = stage.partition
         return all(map(found.is_unfenced, found.brokers)) and (
             partition.leader < 0 or len(partition.isr) == len(partition.replicas)
         )
