@@ -10,9 +10,10 @@ from checker.observed import Explanation, Observation, Observer, TooLarge, expla
 from model.columns import Batch
 from model.kernel import NOBODY
 from model.observable import METADATA
+from reports.observed.events import Change
 from reports.observed.history import Seen
 from reports.observed.matching import Cohort, Matching, numbers
-from reports.observed.setting import Change, Setting
+from reports.observed.setting import Setting
 
 MOST_SHOWN = 6
 
@@ -76,7 +77,7 @@ def judge(setting: Setting, progress: Callable[[int, int], None] = lambda done, 
 def _refusal(matching: Matching, observer: Observer, cohort: Cohort, explanation: Explanation) -> Refusal:
     refused = explanation.refused
     assert refused is not None
-    seen = matching.all[refused.label] if refused.label >= 0 else ()
+    seen = matching.questions.all[refused.label] if refused.label >= 0 else ()
     return Refusal(cohort, refused, seen, _allowed(matching, observer, cohort, explanation, seen))
 
 

@@ -15,9 +15,10 @@ from checker.observed import Explanation, Observation, Observer, Relation, State
 from model.kernel import count
 from model.modern_state import ELECTED, everyone
 from model.observable import PROCESS, SEEN
+from reports.observed.asking import shows
+from reports.observed.events import Known
 from reports.observed.judgement import Judgement, described
-from reports.observed.matching import Cohort, shows
-from reports.observed.setting import Known
+from reports.observed.matching import Cohort
 
 FAULTS = ("broker_crash", "broker_crash_lossy", "broker_lose_disk", "controller_fence_live", "controller_move_leader")
 SAYS = {
@@ -154,11 +155,11 @@ def stretches(judgement: Judgement) -> list[Stretch]:
 
 def _bounds(judgement: Judgement) -> list[tuple[float, float, int]]:
     """From when, until when, and the label of the event that begins each stretch (-1: the beginning)."""
-    matching = judgement.matching
+    questions = judgement.matching.questions
     places = sorted(
-        (place.earliest if matching.all[place.label][-1].saw == "process" else place.latest, place.label)
-        for place, _ in matching.fixed
-        if matching.all[place.label][-1].saw in ("partition", "broker", "process")
+        (place.earliest if questions.all[place.label][-1].saw == "process" else place.latest, place.label)
+        for place, _ in questions.fixed
+        if questions.all[place.label][-1].saw in ("partition", "broker", "process")
     )
     end = max((each.until for each in judgement.setting.history.seen), default=0.0)
     times = [(judgement.setting.start_at, -1), *places]
@@ -249,7 +250,7 @@ def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
 
 def _stretch(judgement: Judgement, since: float, until: float, label: int, exposures: tuple[Exposure, ...]) -> Stretch:
     known = _known(judgement, since)
-    seen = judgement.matching.all[label] if label >= 0 else ()
+    seen = judgement.matching.questions.all[label] if label >= 0 else ()
     event = "; ".join(described(each) for each in seen) or "the history begins"
     return Stretch(since, until, event, known.partition["leader"], known.lists("isr"), known.lists("elr"), exposures)
 
