@@ -1,52 +1,103 @@
-"""Many seeded runs on real clusters, each held against the model: `python tests/observed_runs.py --runs 50`.
+"""Many seeded runs on real clusters, each held against the model: `python tests/observed_runs.py --runs 25`.
 
-Every fourth seed produces with acks=1, every fifth has min.insync.replicas=1, every sixth allows unclean elections.  With
---out DIR each run's history and result stay there; runs whose history is there already are only judged again.
+Every fourth seed produces with acks=1, every fifth has min.insync.replicas=1, every sixth allows unclean elections, every third
+has a fourth broker and moves replicas to it.  A run's history is kept in --out before it is judged: a series that was
+interrupted goes on where it was, and --kept-only judges again what is there, without a cluster.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
-import os
-import subprocess
+import multiprocessing
+import signal
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from reports.cluster.jars import kafka_home
+from reports.cluster.process import _end_with_parent
+from reports.files import write_text
+from reports.observed import show
+from reports.observed.history import read_history, write_history
+from reports.observed.judgement import judge
+from reports.observed.live import Plan, run
+from reports.observed.losses import stretches
+from reports.observed.misfortunes import fault_names
+from reports.observed.setting import setting_of
+
 FAULTS = "crash,lossy_crash,disk_loss,slow,pause,zombie,fence,leader_move,clean_stop,network,controller"
+PATIENCE = 900
+"""Seconds that a run may take beyond its own before it is given up."""
+
+Found = TypeVar("Found")
+HEAD = "| Kafka | seed | setting | stretches | offsets | observations | verdict |\n| --- | --- | --- | --- | --- | --- | --- |"
 
 
-def settings_of(seed: int) -> dict[str, str]:
-    """What a seed varies beside its faults."""
-    found = {"acks": "1" if seed % 4 == 0 else "all", "min.insync.replicas": "1" if seed % 5 == 0 else "2"}
-    return found | ({"unclean.leader.election.enable": "true"} if seed % 6 == 0 else {})
+def plan_of(seed: int, seconds: float, faults: str) -> Plan:
+    """What a seed varies beside its choices."""
+    named = fault_names(faults) + (("reassign",) if seed % 3 == 0 else ())
+    return Plan(seed, seconds, named, "1" if seed % 4 == 0 else "all", 1 if seed % 5 == 0 else 2, unclean=seed % 6 == 0)
 
 
-def ran(version: str, seed: int, seconds: float, faults: str, out: Path) -> dict[str, Any]:
-    """The result of one run."""
-    folder = out / f"{version}-{seed}"
-    history = folder / "history.jsonl"
-    if history.exists():
-        how = [str(history)]
-    else:
-        given = [part for name, value in settings_of(seed).items() for part in ("--set", f"{name}={value}")]
-        how = ["--kafka-version", version, "--seed", str(seed), "--duration", f"{seconds:g}", "--faults", faults, *given]
-    target = folder / "observation.json"
-    folder.mkdir(parents=True, exist_ok=True)
-    more = [] if history.exists() else ["--out", str(folder)]
-    command = [sys.executable, "-m", "reports.cli", "observe", *how, *more, "--json", str(target)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds + 1500, check=False
-    )
-    (folder / "said.txt").write_text(done.stdout + done.stderr)
-    if done.returncode not in (0, 20, 21):
-        return {"verdict": f"failed: {done.stderr.strip().splitlines()[-1:]}", "status": done.returncode}
-    return json.loads(target.read_text())
+def apart(function: Callable[..., Found], *arguments: Any) -> Found:
+    """Called in a process of its own: a cluster wants a main thread, and a crash costs one run."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _end_with_parent) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def recorded(version: str, plan: Plan, history: Path) -> None:
+    """Run the cluster and keep what was seen."""
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"given up after {plan.seconds + PATIENCE:.0f} s"))
+    signal.alarm(int(plan.seconds) + PATIENCE)
+    write_history(history, run(kafka_home(version=version), plan))
+
+
+def judged(history: Path) -> dict[str, Any]:
+    """Hold a kept history against the model, and keep the result beside it."""
+    judgement = judge(setting_of(read_history(history), {}))
+    moments = stretches(judgement) if judgement.verdict != "inconclusive" else []
+    found = show.document(judgement, moments, {})
+    write_text(history.with_name("observation.json"), json.dumps(found, indent=1))
+    return found
+
+
+def series(arguments: argparse.Namespace) -> Iterator[tuple[str, int, Path, dict[str, Any]]]:
+    """Every run in order: a few clusters side by side, and judges behind them."""
+    until = time.time() + 60 * arguments.minutes
+    wanted = [(version, arguments.first + seed) for seed in range(arguments.runs) for version in arguments.kafka_version]
+
+    def kept(version: str, seed: int, history: Path) -> None:
+        if not history.exists() and not arguments.kept_only and time.time() < until:
+            history.parent.mkdir(parents=True, exist_ok=True)
+            apart(recorded, version, plan_of(seed, arguments.duration, arguments.faults), history)
+
+    def result(running: Future[None], history: Path) -> dict[str, Any]:
+        try:
+            running.result()
+            return apart(judged, history) if history.exists() else {"verdict": "not begun"}
+        except (Exception, SystemExit) as problem:
+            return {"verdict": f"failed: {str(problem).splitlines()[:1]}"}
+
+    with ThreadPoolExecutor(arguments.side_by_side) as clusters, ThreadPoolExecutor(arguments.judges) as judges:
+        found = []
+        for version, seed in wanted:
+            history = Path(arguments.out) / f"{version}-{seed}" / "history.jsonl"
+            running = clusters.submit(kept, version, seed, history)
+            found.append((version, seed, history, judges.submit(result, running, history)))
+        try:
+            for version, seed, history, future in found:
+                yield version, seed, history, future.result()
+        finally:
+            clusters.shutdown(wait=False, cancel_futures=True)
+            judges.shutdown(wait=False, cancel_futures=True)
 
 
 def size(ranges: str) -> int:
@@ -59,45 +110,62 @@ def row(version: str, seed: int, found: dict[str, Any]) -> str:
     """A line of the table."""
     if "config" not in found:
         return f"| {version} | {seed} | | | | | {found['verdict']} |"
-    config, stretches = found["config"], found["stretches"]
+    config, moments = found["config"], found["stretches"]
     setting = f"acks={config['acks']} min ISR {config['min.insync.replicas']}"
     setting += " unclean" if config["unclean.leader.election.enable"] else ""
-    lost = sum(size(each["offsets"]) for stretch in stretches[-1:] for each in stretch["acknowledged"] if each["may_be_lost"])
+    setting += " reassign" if "reassign" in found["about"]["faults"] else ""
+    lost = sum(size(each["offsets"]) for stretch in moments[-1:] for each in stretch["acknowledged"] if each["may_be_lost"])
     verdict = found["verdict"] + (f"; {lost} acknowledged records may be lost" if lost else "")
-    return (
-        f"| {version} | {seed} | {setting} | {len(stretches)} | {found['offsets']:,} | {found['observations']:,} | {verdict} |"
-    )
+    return f"| {version} | {seed} | {setting} | {len(moments)} | {found['offsets']:,} | {found['observations']:,} | {verdict} |"
 
 
-def all_runs(arguments: argparse.Namespace) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Every run, a few clusters side by side, in order."""
-    wanted = [(version, arguments.first + seed) for seed in range(arguments.runs) for version in arguments.kafka_version]
-    with ThreadPoolExecutor(arguments.side_by_side) as pool:
-        running = [(one, pool.submit(ran, *one, arguments.duration, arguments.faults, Path(arguments.out))) for one in wanted]
-        for (version, seed), future in running:
-            yield version, seed, future.result()
+def happened(history: Path) -> Counter[str]:
+    """What went on in a run: ends of processes, changes of leader, ISR and replicas, and what clients were told."""
+    seen = read_history(history)
+    found = Counter({each: len(seen.of(each)) for each in ("acked", "failed", "read", "high_watermark")})
+    found.update(each["state"] for each in seen.of("process") if each["state"] != "started")
+    changes = seen.of("partition")
+    for before, after in itertools.pairwise(changes):
+        found.update(name for name in ("leader", "isr", "replicas") if plain(before[name]) != plain(after[name]))
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A list without its order."""
+    return frozenset(value) if isinstance(value, list) else value
 
 
 def main() -> int:
     """Print the table; 0 when every run was explained."""
-    reading = argparse.ArgumentParser(description=__doc__)
-    reading.add_argument("--runs", type=int, default=50)
-    reading.add_argument("--first", type=int, default=1)
+    reading = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    reading.add_argument("--runs", type=int, default=25, help="seeds, each on every version")
+    reading.add_argument("--first", type=int, default=1, help="the first seed")
     reading.add_argument("--kafka-version", nargs="+", default=["3.9", "4.3"])
-    reading.add_argument("--duration", type=float, default=120)
+    reading.add_argument("--duration", type=float, default=120, help="seconds of each run")
     reading.add_argument("--faults", default=FAULTS)
-    reading.add_argument("--side-by-side", type=int, default=2)
+    reading.add_argument("--side-by-side", type=int, default=2, help="clusters at a time")
+    reading.add_argument("--judges", type=int, default=1, help="processes that judge meanwhile")
+    reading.add_argument("--minutes", type=float, default=1e6, help="begin no run after so many")
+    reading.add_argument("--kept-only", action="store_true", help="judge what is in --out, run nothing")
     reading.add_argument("--out", default="observed-runs")
     arguments = reading.parse_args()
+    print(HEAD)
+    verdicts: Counter[str] = Counter()
+    what: dict[str, Counter[str]] = {version: Counter() for version in arguments.kafka_version}
+    for version, seed, history, found in series(arguments):
+        verdict = found["verdict"].partition(":")[0]
+        verdicts[verdict] += 1
+        if verdict != "not begun":
+            print(row(version, seed, found), flush=True)
+        if history.exists():
+            what[version] += happened(history)
+    begun = verdicts.total() - verdicts["not begun"]
     print(
-        "| Kafka | seed | setting | stretches | offsets | observations | verdict |\n| --- | --- | --- | --- | --- | --- | --- |"
+        f"\n{verdicts['explained']} of {begun} explained ({', '.join(f'{count} {each}' for each, count in verdicts.items())})"
     )
-    verdicts = []
-    for version, seed, found in all_runs(arguments):
-        print(row(version, seed, found), flush=True)
-        verdicts.append(found["verdict"])
-    print(f"\n{verdicts.count('explained')} of {len(verdicts)} explained")
-    return 0 if all(each == "explained" for each in verdicts) else 21
+    for version, counts in what.items():
+        print(f"{version}: " + ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items())))
+    return 0 if verdicts["explained"] == begun else 21
 
 
 if __name__ == "__main__":

@@ -59,19 +59,29 @@ def judge(setting: Setting, progress: Callable[[int, int], None] = lambda done, 
     refusals: list[Refusal] = []
     for number, cohort in enumerate(found.cohorts):
         progress(number, len(found.cohorts))
-        count = found.matching.count_of(cohort.names)
-        observer = setting.observer(count)
         try:
-            explanation = explain(observer, setting.starts(count), cohort.observations)
+            cohort, explanation = _explained(found.matching, cohort)
         except TooLarge as problem:
             found.reason = str(problem)
             return found
+        found.cohorts[number] = cohort
         found.explanations.append(explanation)
         if explanation.refused is not None:
-            refusals.append(_refusal(found.matching, observer, cohort, explanation))
+            refusals.append(_refusal(found.matching, found.matching.observer(cohort), cohort, explanation))
     if refusals:
         found.refusal = min(refusals, key=lambda each: each.observation.latest)
     return found
+
+
+def _explained(matching: Matching, cohort: Cohort) -> tuple[Cohort, Explanation]:
+    """With records that were sent once, and only if that explains nothing and clients may do it, with more than once.
+
+    What may have been sent again may diverge though it looks equal: about such offsets little can be said.
+    """
+    found = explain(matching.observer(cohort), matching.starts(cohort), cohort.observations)
+    if found.refused is not None and matching.setting.may_repeat and cohort.names and not cohort.repeats:
+        return _explained(matching, matching.with_repeats(cohort))
+    return cohort, found
 
 
 def _refusal(matching: Matching, observer: Observer, cohort: Cohort, explanation: Explanation) -> Refusal:
@@ -171,6 +181,17 @@ def _records(observer: Observer, cohort: Cohort, explanation: Explanation, kind:
     return tuple(found) or (f"nothing at offset {cohort.tracked}",)
 
 
+ENDED = {"started": "starts", "stopped": "stops", "killed": "crashes", "lost": "crashes"}
+
+
+def _left(says: Mapping[str, Any]) -> str:
+    """What a process that lost something has left."""
+    end = says.get("log_end")
+    return (
+        ", losing what was not flushed or its disk" if end is None else f", its log cut at {end}" if end else ", its log lost"
+    )
+
+
 def described(seen: Seen) -> str:
     """An observation in words."""
     says: Mapping[str, Any] = seen.says
@@ -187,7 +208,9 @@ def described(seen: Seen) -> str:
         return f"the leader of epoch {says['leader_epoch']} shows high watermark {says['high_watermark']}"
     if seen.saw == "log":
         return f"the log of broker {says['broker']} ends at {says['log_end']}"
-    if seen.saw in ("broker", "process"):
-        return f"{seen.saw} {says['broker']} {says['state']}"
+    if seen.saw == "broker":
+        return f"broker {says['broker']} {says['state']}"
+    if seen.saw == "process":
+        return f"broker {says['broker']} {ENDED[says['state']]}" + (_left(says) if says["state"] == "lost" else "")
     verb = {"acked": "acknowledged", "read": "read", "sent": "sent", "failed": "failed"}[seen.saw]
     return f"record {says['record']!r} {verb}" + (f" at offset {says['offset']}" if "offset" in says else "")

@@ -17,6 +17,7 @@ from model.modern_state import ELECTED, everyone
 from model.observable import PROCESS, SEEN
 from reports.observed.asking import shows
 from reports.observed.events import Known
+from reports.observed.history import Seen
 from reports.observed.judgement import Judgement, described
 from reports.observed.matching import Cohort
 
@@ -38,6 +39,7 @@ NOT_HEALING = frozenset(
         "controller_touch",
         "controller_renew_leader",
         "controller_reassign",
+        "controller_cancel_reassignment",
     )
 )
 """Steps that are a fault, an observation, or a producer's."""
@@ -45,13 +47,17 @@ NOT_HEALING = frozenset(
 
 @dataclass(frozen=True)
 class Exposure:
-    """Offsets that were equally safe in a stretch.  `lost_by` are single faults; `may_be_lost`: no further fault is needed."""
+    """Offsets that were equally safe in a stretch.
+
+    `lost_by` are single faults; `may_be_lost`: no further fault is needed; `repeats`: their records were sent more than once.
+    """
 
     offsets: tuple[int, ...]
     fewest: int
     most: int
     lost_by: tuple[str, ...]
     may_be_lost: bool
+    repeats: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,7 @@ class _Case:
 
     stretch: int
     cohort: Cohort
+    healing: Healing
     record: int
     fewest: int
     most: int
@@ -139,16 +146,16 @@ class _Case:
 def stretches(judgement: Judgement) -> list[Stretch]:
     """How safe every acknowledged offset was in every stretch that was explained."""
     bounds = _bounds(judgement)
-    healings: dict[int, Healing] = {}
+    healings: dict[Observer, Healing] = {}
     cases: list[_Case] = []
     for cohort, explanation in zip(judgement.cohorts, judgement.explanations, strict=False):
-        count = judgement.matching.count_of(cohort.names)
-        if count not in healings:
-            healings[count] = Healing(judgement.setting.observer(count))
-        cases += _cases(judgement, bounds, cohort, explanation, healings[count])
+        observer = judgement.matching.observer(cohort)
+        if observer not in healings:
+            healings[observer] = Healing(observer)
+        cases += _cases(judgement, bounds, cohort, explanation, healings[observer])
     found = []
     for number, (since, until, label) in enumerate(bounds):
-        here = [_exposure(judgement, each, healings) for each in cases if each.stretch == number]
+        here = [_exposure(judgement.setting.replicas, each) for each in cases if each.stretch == number]
         found.append(_stretch(judgement, since, until, label, _merged(here)))
     return found
 
@@ -181,21 +188,31 @@ def _cases(
         if not so_far or (acked >= until and not is_last):
             continue
         states = healing.observer.closed(explanation.known[so_far[-1].label])
-        states = _in_stretch(judgement, healing.observer, states, bounds[number][0])
+        states = _in_stretch(judgement, healing.observer, states, bounds, number)
         counts = _disks(healing.observer, states, record)
         if not counts:
             continue
         here = healing.taken(states)
         after = tuple((fault, healing.after(here, fault)) for fault in healing.faults)
-        yield _Case(number, cohort, record, min(counts), max(counts), here, after)
+        yield _Case(number, cohort, healing, record, min(counts), max(counts), here, after)
 
 
-def _in_stretch(judgement: Judgement, observer: Observer, states: States, since: float) -> States:
-    """The states with the metadata of the stretch: observations near its end may have come after the next change."""
-    setting, known = judgement.setting, _known(judgement, since)
-    if not setting.is_whole or not states:
+def _in_stretch(
+    judgement: Judgement, observer: Observer, states: States, bounds: list[tuple[float, float, int]], number: int
+) -> States:
+    """The states with the metadata of the stretch, before the process ends that ends it, if one does.
+
+    Observations near the end may have come after the next event.
+    """
+    setting, known = judgement.setting, _known(judgement, bounds[number][0])
+    if setting.is_whole and states:
+        states = observer.where(states, lambda k, s: shows(k, s, setting, known))
+    following = judgement.matching.questions.all[bounds[number + 1][2]][-1] if number + 1 < len(bounds) else None
+    if following is None or following.saw != "process":
         return states
-    return observer.where(states, lambda k, s: shows(k, s, setting, known))
+    broker = setting.index(following["broker"])
+    # one that loses its disk while it is down was not running before either
+    return observer.where(states, lambda k, s: s.is_running[broker]) or states
 
 
 def _known(judgement: Judgement, since: float) -> Known:
@@ -224,26 +241,25 @@ def is_electable(k: Any, s: Any, replica: int) -> Any:
     return k.any_of(s.isr[replica], s.elr[replica], k.all_of(nobody, s.last_known_leader == replica))
 
 
-def _exposure(judgement: Judgement, case: _Case, healings: dict[int, Healing]) -> Exposure:
-    healing = healings[judgement.matching.count_of(case.cohort.names)]
-    doomed = healing.doomed(case.record)
+def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
+    doomed = case.healing.doomed(case.record)
     may_be_lost = bool(case.states & doomed)
     lost_by = []
     for fault, states in case.after:
         if states & doomed and not may_be_lost:
-            name, arguments = healing.named(fault)
-            brokers = {
-                key: judgement.setting.replicas[value] for key, value in arguments.items() if key in ("broker", "elected")
-            }
+            name, arguments = case.healing.named(fault)
+            brokers = {key: replicas[value] for key, value in arguments.items() if key in ("broker", "elected")}
             lost_by.append(SAYS[name].format(**brokers))
-    return Exposure(case.cohort.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost)
+    cohort = case.cohort
+    return Exposure(cohort.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost, cohort.repeats)
 
 
 def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
     """Cohorts that are equally safe, as one."""
-    groups: dict[tuple[int, int, tuple[str, ...], bool], list[int]] = {}
+    groups: dict[tuple[int, int, tuple[str, ...], bool, bool], list[int]] = {}
     for each in exposures:
-        groups.setdefault((each.fewest, each.most, each.lost_by, each.may_be_lost), []).extend(each.offsets)
+        key = (each.fewest, each.most, each.lost_by, each.may_be_lost, each.repeats)
+        groups.setdefault(key, []).extend(each.offsets)
     merged = [Exposure(tuple(sorted(offsets)), *key) for key, offsets in groups.items()]
     return tuple(sorted(merged, key=lambda each: each.offsets))
 
@@ -251,8 +267,13 @@ def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
 def _stretch(judgement: Judgement, since: float, until: float, label: int, exposures: tuple[Exposure, ...]) -> Stretch:
     known = _known(judgement, since)
     seen = judgement.matching.questions.all[label] if label >= 0 else ()
-    event = "; ".join(described(each) for each in seen) or "the history begins"
+    event = "; ".join(map(_short, seen)) or "the history begins"
     return Stretch(since, until, event, known.partition["leader"], known.lists("isr"), known.lists("elr"), exposures)
+
+
+def _short(seen: Seen) -> str:
+    """An event in words; leader, ISR and ELR after it stand beside it."""
+    return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else described(seen)
 
 
 def ranges(offsets: tuple[int, ...]) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from checker.observed import Observation, Observer
+from checker.observed import Observation, Observer, States
 from reports.observed.asking import Questions
 from reports.observed.history import Seen
 from reports.observed.setting import Setting
@@ -22,11 +22,15 @@ SOMEBODY = "somebody else's"
 
 @dataclass(frozen=True)
 class Cohort:
-    """Offsets about which the history says the same: the offsets, the names of the records there, and what is asked."""
+    """Offsets about which the history says the same: the offsets, the names of the records there, and what is asked.
+
+    `repeats`: whether those records may have been sent more than once.
+    """
 
     offsets: tuple[int, ...]
     names: tuple[str, ...]
     observations: tuple[Observation, ...]
+    repeats: bool = False
 
     @property
     def tracked(self) -> int:
@@ -39,7 +43,7 @@ class Matching:
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.questions = setting, Questions(setting)
-        self._steps: dict[tuple[int, Any], tuple[int, ...]] = {}
+        self._steps: dict[tuple[int, bool, Any], tuple[int, ...]] = {}
         self._labels: dict[int, int] = {}
 
     @cached_property
@@ -114,22 +118,28 @@ class Matching:
             asked[signature] = (names, observations)
         return [Cohort(tuple(offsets), *asked[signature]) for signature, offsets in found.items()]
 
-    def count_of(self, names: tuple[str, ...]) -> int:
-        """How many names the model has: those that were seen, at least one, and somebody else's."""
-        return max(1, len(names)) + 1
+    def with_repeats(self, cohort: Cohort) -> Cohort:
+        """The same cohort, when its records may have been sent more than once."""
+        return replace(cohort, observations=self._observations(cohort.tracked, cohort.names, True), repeats=True)
 
-    def _observations(self, offset: int, names: tuple[str, ...]) -> tuple[Observation, ...]:
-        count = self.count_of(names)
-        observer, index = self.setting.observer(count), {name: number for number, name in enumerate(names)}
-        found = []
+    def observer(self, cohort: Cohort) -> Observer:
+        """Who is asked about a cohort."""
+        return self.setting.observer(count_of(cohort.names), cohort.repeats)
+
+    def starts(self, cohort: Cohort) -> States:
+        """The states that the history of a cohort may begin in."""
+        return self.setting.starts(count_of(cohort.names), cohort.repeats)
+
+    def _observations(self, offset: int, names: tuple[str, ...], repeats: bool = False) -> tuple[Observation, ...]:
+        count, index, found = count_of(names), {name: number for number, name in enumerate(names)}, []
         for place, asked in self.questions.fixed:
             key, calls, fits = asked(offset, count, index)
-            found.append(self._asking(observer, count, place, key, calls, fits))
+            found.append(self._asking(count, repeats, place, key, calls, fits))
         for kind, name, at, seen in self._told(offset, names):
             number = count - 1 if name == SOMEBODY else index[name]
             label = self._label(seen)
             place = Observation(None, (), None, at, at, f"{kind} {name}", label)
-            found.append(self._asking(observer, count, place, (kind, number), [(kind, {"record": number})], None))
+            found.append(self._asking(count, repeats, place, (kind, number), [(kind, {"record": number})], None))
         return tuple(found)
 
     def _told(self, offset: int, names: tuple[str, ...]) -> Iterator[tuple[str, str, float, Seen | None]]:
@@ -161,13 +171,16 @@ class Matching:
             self._labels[id(seen)] = len(self.questions.all) - 1
         return self._labels[id(seen)]
 
-    def _asking(
-        self, observer: Observer, count: int, place: Observation, key: Any, calls: Iterable[Any], fits: Any
-    ) -> Observation:
-        where = (count, key)
+    def _asking(self, count: int, repeats: bool, place: Observation, key: Any, calls: Iterable[Any], fits: Any) -> Observation:
+        where = (count, repeats, key)
         if where not in self._steps:
-            self._steps[where] = numbers(observer, calls)
+            self._steps[where] = numbers(self.setting.observer(count, repeats), calls)
         return Observation(key, self._steps[where], fits, place.earliest, place.latest, place.source, place.label)
+
+
+def count_of(names: tuple[str, ...]) -> int:
+    """How many names the model has: those that were seen, at least one, and somebody else's."""
+    return max(1, len(names)) + 1
 
 
 def numbers(observer: Observer, calls: Iterable[tuple[str, Mapping[str, int]]]) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ class Setting:
     start: Known
     start_at: float
     changes: tuple[Change, ...]
-    observers: dict[int, Observer] = field(default_factory=dict, compare=False)
+    observers: dict[tuple[int, bool], Observer] = field(default_factory=dict, compare=False)
 
     @property
     def is_whole(self) -> bool:
@@ -59,6 +59,11 @@ class Setting:
         """Whether every end of a broker's process is in the history."""
         return "process" in self.history.complete
 
+    @property
+    def may_repeat(self) -> bool:
+        """Whether a client may have sent a record twice, by itself or told to."""
+        return "sent" not in self.history.complete
+
     @cached_property
     def begins_with_the_topic(self) -> bool:
         """Whether the first partition is the one that was created."""
@@ -71,16 +76,16 @@ class Setting:
     @property
     def observer_sizes(self) -> Mapping[str, int]:
         """The model's sizes, whatever the number of names."""
-        return MODEL.sizes(self.configured(2))
+        return MODEL.sizes(self.configured(2, False))
 
-    def configured(self, names: int) -> Configuration:
-        """The configuration of the observable model for so many record names."""
-        return {**self.configuration, "bounds.records": names}
+    def configured(self, names: int, repeats: bool) -> Configuration:
+        """The configuration of the observable model for so many record names, which may be sent again or not."""
+        return {**self.configuration, "bounds.records": names, "faults.producer_retry": int(repeats)}
 
-    def observer(self, names: int) -> Observer:
+    def observer(self, names: int, repeats: bool) -> Observer:
         """The observer for so many record names; made once."""
-        if names not in self.observers:
-            system = bind(MODEL, self.configured(names))
+        if (names, repeats) not in self.observers:
+            system = bind(MODEL, self.configured(names, repeats))
             metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
             loud = set(SEEN) | (set(metadata) if self.is_whole else set()) | (set(PROCESS) if self.sees_processes else set())
             silent = [number for number, step in enumerate(system.steps) if step.action.name not in loud]
@@ -89,14 +94,15 @@ class Setting:
                 quiet = {
                     number: unchanged for number, each in enumerate(system.steps) if each.action.name in TOUCHES_REGISTRATION
                 }
-            self.observers[names] = Observer(system, silent, quiet)
-        return self.observers[names]
+            self.observers[names, repeats] = Observer(system, silent, quiet)
+        return self.observers[names, repeats]
 
-    def starts(self, names: int) -> States:
+    def starts(self, names: int, repeats: bool) -> States:
         """The states that the history may begin in."""
-        observer = self.observer(names)
-        system, configuration = observer.system, self.configured(names)
-        found = [system.configured(configuration, values) for values in self._beginnings()]
+        observer = self.observer(names, repeats)
+        system, configuration = observer.system, self.configured(names, repeats)
+        budget = {"producer_retry_left": 1} if repeats else {}
+        found = [system.configured(configuration, values | budget) for values in self._beginnings()]
         return observer.numbered(found)
 
     def _beginnings(self) -> Iterator[dict[str, Any]]:
@@ -127,7 +133,6 @@ class Setting:
         if not self.observer_sizes["fenced_fetch"]:
             found["is_stale"] = True
         budgets = [*UNLIMITED, *(["reassign"] if self.configuration["faults.reassign"] else [])]
-        budgets += ["producer_retry"] if self.configuration["faults.producer_retry"] else []
         return found | {f"{each}_left": 1 for each in budgets}
 
     def _hidden(self, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -211,7 +216,7 @@ def _configuration(
     chosen = choose(keys_given | {"acks": (min(acks, key=ACKS_ORDER.index), "the history")})
     is_ordered = all(each.after.lists("replicas") == start.lists("replicas") for each in changes)
     found = dict(chosen.configuration) | {"replication.factor": factor, "faults.reassign": int(moves or len(replicas) > factor)}
-    found |= {f"faults.{each}": 1 for each in UNLIMITED} | {"faults.producer_retry": int("sent" not in history.complete)}
+    found |= {f"faults.{each}": 1 for each in UNLIMITED}
     if "election.policy" not in keys_given:
         found["election.policy"] = "preferred" if is_ordered else "any"
     return {name: found[name] for name in MODEL.keys if name in found}

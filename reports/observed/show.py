@@ -28,8 +28,11 @@ SHOWN = (
     "eligible.leader.replicas",
     "election.policy",
 )
-MEANING = "each tracked offset, with all that the controller and the processes did, is what some behaviour of the model shows"
+MEANING = "for every offset, the model has a behaviour that shows what was seen of it, of the controller and of the brokers"
 """What an acceptance means."""
+
+LEGEND = """electable disks: how many members of ISR and ELR have the record on disk; a range is what the history leaves open
+one further fault that loses: after it, and no other, a leader without the record may follow"""
 
 
 def document(judgement: Judgement, stretches: list[Stretch], mechanisms: Mapping[str, str]) -> dict[str, Any]:
@@ -86,6 +89,7 @@ def _exposure(exposure: Exposure) -> dict[str, Any]:
         "electable_disks": [exposure.fewest, exposure.most],
         "lost_by": list(exposure.lost_by),
         "may_be_lost": exposure.may_be_lost,
+        "sent_twice": exposure.repeats,
     }
 
 
@@ -118,7 +122,7 @@ def _sentence(judgement: Judgement) -> str:
         return MEANING
     if judgement.verdict == "inconclusive":
         return f"nothing is claimed: {judgement.reason}"
-    return "no behaviour of the model shows this"
+    return "no behaviour of the model shows what was seen"
 
 
 def _show_refusal(out: Console, judgement: Judgement) -> None:
@@ -135,15 +139,20 @@ def _show_refusal(out: Console, judgement: Judgement) -> None:
 
 
 def _show_stretches(out: Console, start: float, stretches: list[Stretch]) -> None:
+    has_elr = any(each.elr for each in stretches)
     table = Table(title="what could have been lost", title_justify="left", box=None, pad_edge=False)
-    for column in ("from", "to", "leader", "ISR", "ELR", "acknowledged", "electable disks", "one further fault that loses"):
-        table.add_column(column, overflow="fold")
+    columns = ("second", "event", "leader", "ISR", *(("ELR",) if has_elr else ()), "acknowledged", "electable disks")
+    for column in (*columns, "one further fault that loses"):
+        table.add_column(column, overflow="fold", justify="right" if column == "second" else "left")
     for each in stretches:
-        head = [f"{each.since - start:.1f}", f"{each.until - start:.1f}", str(each.leader) if each.leader >= 0 else "none"]
-        head += [",".join(map(str, each.isr)) or "empty", ",".join(map(str, each.elr))]
+        head = [f"{each.since - start:.1f}", each.event, str(each.leader) if each.leader >= 0 else "none"]
+        head += [",".join(map(str, each.isr)) or "empty", *([",".join(map(str, each.elr))] if has_elr else [])]
         for number, exposure in enumerate(each.exposures or (None,)):
-            table.add_row(*(head if number == 0 else [""] * 5), *_cells(exposure))
+            table.add_row(*(head if number == 0 else [""] * len(head)), *_cells(exposure))
     out.print(table)
+    out.print(Text(LEGEND, style="dim"))
+    if any(exposure.repeats for each in stretches for exposure in each.exposures):
+        out.print(Text("sent twice: which copy is meant is not known, so less can be said", style="dim"))
 
 
 def _cells(exposure: Exposure | None) -> list[str]:
@@ -151,7 +160,7 @@ def _cells(exposure: Exposure | None) -> list[str]:
         return ["none", "", ""]
     disks = str(exposure.fewest) if exposure.fewest == exposure.most else f"{exposure.fewest} to {exposure.most}"
     lost = "none needed: may be lost" if exposure.may_be_lost else ", ".join(exposure.lost_by) or "none"
-    return [span(exposure.offsets), disks, lost]
+    return [span(exposure.offsets), disks, lost + (" (sent twice)" if exposure.repeats else "")]
 
 
 def span(offsets: tuple[int, ...]) -> str:
