@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from histories import Line, Walk, header, high_watermark, history, plain
 
 from model.catalogue import models
 from model.system import bind
+from reports.cluster.batches import batches
 from reports.observed import metadata_log, printed_log
 from reports.observed.gather import gathered
 from reports.observed.history import as_lines, read_history
@@ -248,6 +250,54 @@ def test_damaged_files_are_read_or_refused_in_a_line(name: str, tmp_path: Path) 
             refused += 1
             assert str(problem)
     assert refused
+
+
+def without(text: str, word: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if word not in line)
+
+
+DAMAGE: dict[str, tuple[Callable[[str], str], str]] = {
+    "lines were picked": (lambda text: without(text, "NO_OP"), "missing; give the tool's output whole"),
+    "a record is missing": (lambda text: without(text, "| offset: 24 "), "offset 24 missing"),
+    "the last line is cut": (lambda text: text[:-30], "malformed payload"),
+    "the last line is cut early": (lambda text: text[: text.rindex("valueSize")], "is cut or changed"),
+    "the last batch is cut": (lambda text: text[: text.rindex("| offset")], "at the end: offset"),
+    "lines were wrapped": (lambda text: re.sub("(.{120})", r"\1\n", text), "is cut or changed"),
+    "the decoder was not asked for": (lambda text: re.sub(" payload: .*", "", text), "with --cluster-metadata-decoder"),
+    "it is not the cluster's tool": (
+        lambda text: re.sub(' payload: {"type":"PARTITION_R.*', " payload: Error at 46, skipping. version 2", text),
+        "use the one of the cluster's Kafka version",
+    ),
+    "the log is damaged": (lambda text: text.replace("isvalid: true", "isvalid: false"), "fails its checksum"),
+    "metadata are left out": (lambda text: re.sub(r"\| offset: .* payload", "| payload", text), "is cut or changed"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_dump_is_refused_with_its_line(name: str, tmp_path: Path) -> None:
+    damage, message = DAMAGE[name]
+    path = tmp_path / "dump.txt"
+    path.write_text(damage((DATA / "kafka-dump-log-4.3.txt").read_text()))
+    with pytest.raises(InputError, match=re.escape(message)) as problem:
+        metadata_log.entries(path)
+    assert str(problem.value).startswith(f"{path}:") and "\n" not in str(problem.value)
+
+
+def test_a_damaged_segment_is_refused_with_its_offset(tmp_path: Path) -> None:
+    body, path = (DATA / "metadata-4.3.log").read_bytes(), tmp_path / "segment.log"
+    whole = [(each.batch, each.event) for each in metadata_log.entries(DATA / "metadata-4.3.log")]
+    starts = {each.base_offset: each.position for each in batches(body)}
+    last = whole[-1][0]
+    path.write_bytes(body[: starts[last] + 70])
+    read = [(each.batch, each.event) for each in metadata_log.entries(path)]
+    assert read == [each for each in whole if each[0] != last], "a batch that was being written ends it"
+    at = len(body) // 2
+    path.write_bytes(body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :])
+    with pytest.raises(InputError, match="damaged"):
+        metadata_log.entries(path)
+    path.write_bytes(body[: starts[18]] + body[starts[19] :])
+    with pytest.raises(InputError, match="does not come first"):
+        metadata_log.entries(path)
 
 
 def neverlost(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reports.configuration import read_text
 from reports.observed.history import COMPLETE, History, Seen, history_of, seen_of
 from specs.errors import InputError
+
+if TYPE_CHECKING:
+    from reports.observed.dumped_log import Entry
 
 
 def gathered(metadata: list[str], printed: list[str], clients: list[str], topic: str, partition: int) -> History:
@@ -24,11 +27,9 @@ def gathered(metadata: list[str], printed: list[str], clients: list[str], topic:
     seen, whole = _clients(clients)
     complete |= whole
     if metadata:
-        from reports.observed.metadata_log import entries, observations
+        from reports.observed.metadata_log import observations
 
-        every = sorted((each for path in metadata for each in entries(path)), key=lambda each: each.event.offset)
-        unique = {each.event.offset: each for each in every}
-        changes, config = observations(unique.values(), topic, partition)
+        changes, config = observations(_metadata(metadata), topic, partition)
         complete |= {"partition", "broker"}
         seen += changes
     elif printed:
@@ -40,6 +41,21 @@ def gathered(metadata: list[str], printed: list[str], clients: list[str], topic:
     else:
         raise InputError("--clients alone does not say who led: add --metadata-log FILE or --broker-log FILE")
     return history_of({"topic": topic, "partition": partition, "config": config, "complete": sorted(complete)}, seen, topic)
+
+
+def _metadata(paths: list[str]) -> list[Entry]:
+    """The records of several files of one log, in order; files may overlap."""
+    from reports.observed.metadata_log import entries
+
+    found: dict[int, Entry] = {}
+    for each in (one for path in paths for one in entries(path)):
+        before = found.setdefault(each.event.offset, each)
+        if before.event != each.event:
+            raise InputError(
+                f"{each.place}: offset {each.event.offset} is another record at {before.place}; "
+                "give the segments of one log, or one snapshot"
+            )
+    return [found[offset] for offset in sorted(found)]
 
 
 def _clients(paths: list[str]) -> tuple[list[Seen], set[str]]:

@@ -1,98 +1,17 @@
-"""Partition and registration changes from the controller's metadata log: its files, or what Kafka's tools print of them.
-
-`kafka-dump-log.sh --cluster-metadata-decoder --files FILE` prints a line per batch and a line per record with its JSON;
-both forms lead to the same records.
-
-Source: DumpLogSegments.java, MetadataJsonConverters, PartitionChangeRecord.json and its siblings.
-"""
+"""Partition and registration changes from the controller's metadata log: its files, or what Kafka's tools print of them."""
 
 from __future__ import annotations
 
-import json
-import re
 import struct
-import uuid
-from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reports.cluster.batches import HEAD, batches
 from reports.cluster.metadata import Event, Metadata, Partition, parsed
+from reports.observed.dumped_log import LISTS, Entry, printed
 from reports.observed.history import Seen
 from specs.errors import InputError
-
-KINDS = {
-    "REGISTER_BROKER_RECORD": "register",
-    "TOPIC_RECORD": "topic",
-    "PARTITION_RECORD": "partition",
-    "CONFIG_RECORD": "config",
-    "PARTITION_CHANGE_RECORD": "partition change",
-    "FENCE_BROKER_RECORD": "fence",
-    "UNFENCE_BROKER_RECORD": "unfence",
-    "REMOVE_TOPIC_RECORD": "remove topic",
-    "FEATURE_LEVEL_RECORD": "feature",
-    "BROKER_REGISTRATION_CHANGE_RECORD": "change registration",
-    "CLEAR_ELR_RECORD": "clear elr",
-}
-"""Records as the tools name them."""
-
-NAMES = {
-    "partitionId": "number",
-    "topicId": "topic_id",
-    "replicas": "replicas",
-    "isr": "isr",
-    "removingReplicas": "removing",
-    "addingReplicas": "adding",
-    "leader": "leader",
-    "leaderEpoch": "leader_epoch",
-    "partitionEpoch": "partition_epoch",
-    "leaderRecoveryState": "recovery",
-    "eligibleLeaderReplicas": "elr",
-    "lastKnownElr": "last_known_elr",
-    "brokerId": "broker",
-    "id": "broker",
-    "brokerEpoch": "epoch",
-    "epoch": "epoch",
-    "incarnationId": "incarnation",
-    "inControlledShutdown": "controlled_shutdown",
-    "resourceType": "resource",
-    "resourceName": "of",
-    "name": "name",
-    "value": "value",
-    "featureLevel": "level",
-    "topicName": "topic",
-}
-"""The tools' names of fields, and ours."""
-
-NEEDED = {
-    "register": ("broker", "incarnation", "epoch", "is_fenced"),
-    "topic": ("name", "topic_id"),
-    "partition": ("number", "topic_id", "replicas", "isr", "leader", "leader_epoch", "partition_epoch"),
-    "partition change": ("number", "topic_id"),
-    "fence": ("broker",),
-    "unfence": ("broker",),
-    "remove topic": ("topic_id",),
-    "change registration": ("broker",),
-    "config": ("resource", "of", "name"),
-    "feature": ("name", "level"),
-    "clear elr": ("topic",),
-}
-LISTS = ("replicas", "isr", "removing", "adding", "elr", "last_known_elr")
-NUMBERS = ("number", "leader", "leader_epoch", "partition_epoch", "broker", "level", "recovery")
-RECORD = re.compile(r"^\W*offset: (\d{1,18}) .*?CreateTime: (-?\d{1,18}) .*?payload: (\{.*\})\s*$")
-BATCH = re.compile(r"^\W*baseOffset: (\d{1,18}) lastOffset: \d+ .*?CreateTime: (-?\d{1,18}) ")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One metadata record.  Units: seconds.  `batch` is the base offset of its batch: one controller event."""
-
-    at: float
-    batch: int
-    event: Event
-    place: str
 
 
 def entries(path: Path | str) -> list[Entry]:
@@ -109,7 +28,9 @@ def entries(path: Path | str) -> list[Entry]:
         body = path.read_bytes()
     except (OSError, ValueError) as problem:
         raise InputError(f"cannot read {str(path)!r}: {getattr(problem, 'strerror', None) or problem}") from None
-    found = list(_binary(body, str(path)) if b"\x00" in body[:64] else _printed(body, str(path)))
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        body = body.decode("utf-16", errors="replace").encode()
+    found = list(_binary(body, str(path)) if b"\x00" in body[:64] else printed(body, str(path)))
     if not found:
         raise InputError(
             f"{str(path)!r} has no metadata records; give a file of __cluster_metadata-0, "
@@ -119,79 +40,52 @@ def entries(path: Path | str) -> list[Entry]:
 
 
 def _binary(body: bytes, place: str) -> Iterator[Entry]:
+    """The records of a segment or a snapshot; a batch that was still being written ends it."""
+    position, expected = 0, -1
     try:
         for batch in batches(body):
-            millis = HEAD.unpack_from(body, batch.position)[7]
+            where = f"{place} offset {batch.base_offset}"
+            head = HEAD.unpack_from(body, batch.position)
+            if crc32c(body[batch.position + CHECKED : batch.position + batch.size]) != head[4] & 0xFFFFFFFF:
+                raise InputError(f"{where}: the batch fails its checksum: the log is damaged")
+            if expected not in (-1, batch.base_offset):
+                raise InputError(f"{where}: offset {expected} does not come first; give the file unchanged")
+            position, expected = batch.position + batch.size, batch.last_offset + 1
             for record in () if batch.is_control else batch.records:
                 said = parsed(record.value or b"\x00\x00\x00")
                 if said is not None:
                     yield Entry(
-                        millis / 1000, batch.base_offset, Event(record.offset, *said), f"{place} offset {record.offset}"
+                        head[7] / 1000, batch.base_offset, Event(record.offset, *said), f"{place} offset {record.offset}"
                     )
     except (ValueError, IndexError, struct.error, UnicodeDecodeError, OverflowError) as problem:
-        raise InputError(f"{place!r} is no metadata log segment: {problem}") from None
+        what = "is no metadata log segment" if expected < 0 else f"is damaged after offset {expected - 1}"
+        raise InputError(f"{place!r} {what}: {problem}") from None
+    left = body[position:].rstrip(b"\0")
+    if len(left) >= 8 and int.from_bytes(body[position : position + 8]) != expected:
+        raise InputError(f"{place!r} is damaged after offset {expected - 1}: no batch begins at byte {position}")
 
 
-def _printed(body: bytes, place: str) -> Iterator[Entry]:
-    batch, text = -1, body.decode("utf-8", errors="replace")
-    for number, line in enumerate(text.splitlines(), 1):
-        if head := BATCH.match(line):
-            batch = int(head[1])
-        elif record := RECORD.match(line):
-            where = f"{place}:{number}"
-            said = _payload(record[3], where)
-            if said is not None:
-                offset = int(record[1])
-                yield Entry(int(record[2]) / 1000, batch if batch >= 0 else offset, Event(offset, *said), where)
+CHECKED = 21
+"""From which byte of a batch its checksum counts."""
+
+POLYNOMIAL = 0x82F63B78
 
 
-def _payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"{place}: malformed payload: {problem}") from None
-    kind = KINDS.get(document.get("type")) if isinstance(document.get("type"), str) else None
-    data = document.get("data")
-    if kind is None:
-        return None
-    if not isinstance(data, dict):
-        raise InputError(f"{place}: a {document['type']} without data; give the tool's lines unchanged")
-    said = {NAMES[name]: value for name, value in data.items() if name in NAMES}
-    if kind == "register":
-        said["is_fenced"] = bool(data.get("fenced", True))
-        said.pop("controlled_shutdown", None)
-    if kind == "change registration":
-        said["fenced"] = data.get("fenced", 0)
-    return kind, _checked(kind, said, place)
+def crc32c(body: bytes) -> int:
+    """The Castagnoli checksum.  Source: DefaultRecordBatch.computeChecksum, Crc32C.java."""
+    found = 0xFFFFFFFF
+    for each in body:
+        found = found >> 8 ^ TABLE[(found ^ each) & 0xFF]
+    return found ^ 0xFFFFFFFF
 
 
-def _checked(kind: str, said: dict[str, Any], place: str) -> dict[str, Any]:
-    """The same fields, with ids read.
-
-    Errors: `InputError` for a field that is missing or of the wrong kind.
-    """
-    for name in ("topic_id", "incarnation"):
-        if name in said:
-            said[name] = _uuid(said[name], place)
-    for name in NEEDED[kind]:
-        if name not in said:
-            raise InputError(f"{place}: a {kind} record without {name}; give the tool's lines unchanged")
-    for name, value in said.items():
-        is_numbers = isinstance(value, list) and len(value) < 100 and all(_is_int(each) for each in value)
-        if (name in LISTS and not (is_numbers or value is None)) or (name in NUMBERS and not _is_int(value)):
-            raise InputError(f"{place}: bad value {str(value)[:60]!r} for {name}; give the tool's lines unchanged")
-    return said
+def _shifted(value: int) -> int:
+    for _ in range(8):
+        value = value >> 1 ^ POLYNOMIAL * (value & 1)
+    return value
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
-
-
-def _uuid(text: Any, place: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(bytes=urlsafe_b64decode(str(text) + "=="))
-    except ValueError:
-        raise InputError(f"{place}: bad id {str(text)[:60]!r}; give the tool's lines unchanged") from None
+TABLE = tuple(map(_shifted, range(256)))
 
 
 def observations(found: Iterable[Entry], topic: str, number: int) -> tuple[list[Seen], dict[str, Any]]:

@@ -82,14 +82,15 @@ def lines(path: Path | str, topic: str, number: int) -> Iterator[tuple[float, Fa
         if is_bare or (stamp is not None and name.search(line)):
             facts = told(line)
             if facts is not None:
-                yield _time(stamp) if stamp is not None else modified, facts, f"{path}:{position}"
+                place = f"{path}:{position}"
+                yield _time(stamp, place) if stamp is not None else modified, facts, place
 
 
-def _time(stamp: re.Match[str]) -> float:
+def _time(stamp: re.Match[str], place: str) -> float:
     try:
         return datetime.fromisoformat(stamp[1]).timestamp() + int(stamp[2]) / 1000
     except (ValueError, OverflowError, OSError):
-        raise InputError(f"bad time {stamp[0]!r}; use the lines as Kafka prints them") from None
+        raise InputError(f"{place}: bad time {stamp[0]!r}; use the lines as Kafka prints them") from None
 
 
 def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[list[Seen], bool]:

@@ -150,7 +150,8 @@ def _show_stretches(out: Console, start: float, stretches: list[Stretch]) -> Non
         for number, exposure in enumerate(each.exposures or (None,)):
             table.add_row(*(head if number == 0 else [""] * len(head)), *_cells(exposure))
     out.print(table)
-    out.print(Text(LEGEND, style="dim"))
+    if any(each.exposures for each in stretches):
+        out.print(Text(LEGEND, style="dim"))
     if any(exposure.repeats for each in stretches for exposure in each.exposures):
         out.print(Text("sent twice: which copy is meant is not known, so less can be said", style="dim"))
 
