@@ -8,6 +8,7 @@ interrupted goes on where it was, and --kept-only judges again what is there, wi
 from __future__ import annotations
 
 import argparse
+import ctypes
 import itertools
 import json
 import multiprocessing
@@ -23,7 +24,6 @@ from typing import Any, TypeVar
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from reports.cluster.jars import kafka_home
-from reports.cluster.process import _end_with_parent
 from reports.files import write_text
 from reports.observed import show
 from reports.observed.history import read_history, write_history
@@ -47,9 +47,14 @@ def plan_of(seed: int, seconds: float, faults: str) -> Plan:
     return Plan(seed, seconds, named, "1" if seed % 4 == 0 else "all", 1 if seed % 5 == 0 else 2, unclean=seed % 6 == 0)
 
 
+def end_with_parent() -> None:
+    """A process that is no longer wanted is told so, and takes its cluster down."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
 def apart(function: Callable[..., Found], *arguments: Any) -> Found:
     """Called in a process of its own: a cluster wants a main thread, and a crash costs one run."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _end_with_parent) as pool:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), end_with_parent) as pool:
         return pool.submit(function, *arguments).result()
 
 

@@ -8,11 +8,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import Line, Walk, header, high_watermark, history, plain
+from histories import Line, Walk, header, high_watermark, history, plain, produced
 
 from model.catalogue import models
 from model.system import bind
@@ -112,12 +113,55 @@ def test_the_nearest_explained_change_comes_first() -> None:
     assert refusal.allowed[0].startswith("leader 2, ISR 2, fenced 1,3 at partition epoch 2")
 
 
+def moved() -> list[Line]:
+    """A replica moves from broker 1, which is down, to broker 4."""
+    from histories import broker, partition
+
+    joint = partition(31, 1, 4, 2, [2, 3]) | {"replicas": [4, 2, 3, 1], "adding": [4], "removing": [1]}
+    done = partition(33, 2, 5, 2, [2, 3, 4]) | {"replicas": [4, 2, 3]}
+    lines = [broker(0, 4, "unfenced"), *plain(), joint, done, *produced(34, 14, 2), high_watermark(35, 2, 16)]
+    return [*lines, {"at": 36, "saw": "read", "record": "r15", "offset": 15}]
+
+
+def test_a_reassignment_is_explained_and_safe() -> None:
+    found = judged(moved())
+    assert found.verdict == "explained"
+    last = stretches(found)[-1]
+    assert [(each.fewest, each.most, each.lost_by) for each in last.exposures] == [(3, 3, ())]
+
+
+def test_a_reassignment_that_ends_before_its_replica_is_in_sync_is_refused() -> None:
+    lines = moved()
+    only(lines, partition_epoch=5)["isr"] = [2, 3]
+    found = judged(lines)
+    assert found.refusal is not None
+    assert found.refusal.seen[-1]["partition_epoch"] == 5
+
+
+def test_a_reassignment_that_replaces_another_is_not_followed() -> None:
+    lines = moved()
+    only(lines, partition_epoch=5).update(adding=[1], removing=[3], replicas=[4, 2, 1, 3])
+    with pytest.raises(InputError, match="partition epoch 5 replaces a reassignment by another"):
+        judged(lines)
+
+
+def sent_again(lines: list[Line]) -> Judgement:
+    """The same history of a client that may send a record twice."""
+    found = history(lines)
+    return judge(setting_of(replace(found, complete=found.complete - {"sent"}), {}))
+
+
 def test_a_client_that_may_send_again_leaves_copies() -> None:
     lines = [*plain(), {"at": 30, "saw": "read", "record": "r9", "offset": 14}]
     assert judged(lines).verdict == "refused"
-    found = history(lines)
-    again = setting_of(type(found)("t", 0, found.config, found.complete - {"sent"}, found.seen), {})
-    assert judge(again).verdict == "explained"
+    again = sent_again(lines)
+    assert again.verdict == "explained"
+    twice = [offset for cohort in again.cohorts for offset in cohort.offsets if cohort.repeats]
+    assert sorted(twice) == [9, 14]
+
+
+def test_what_was_sent_once_is_as_safe_as_if_nobody_could_send_again() -> None:
+    assert stretches(sent_again(plain())) == stretches(judged(plain()))
 
 
 def test_what_could_have_been_lost() -> None:
@@ -185,6 +229,13 @@ def test_metadata_logs_are_read(name: str) -> None:
     assert changes == [(0, 1, [1, 2, 3]), (1, 2, [2, 3]), (2, 2, [2]), (3, 2, [2, 3]), (4, 2, [1, 2, 3]), (5, 1, [1, 3])]
     assert found.complete == {"partition", "broker"}
     assert judge(setting_of(found, {"kafka.version": ("4.3" if "4.3" in name else "3.9", "test")})).verdict == "explained"
+
+
+def test_files_of_two_logs_are_not_one() -> None:
+    dumps = [str(DATA / f"kafka-dump-log-{version}.txt") for version in ("3.9", "4.3")]
+    with pytest.raises(InputError, match="is another record at"):
+        gathered(dumps, [], [], "t", 0)
+    assert gathered([dumps[1], str(DATA / "metadata-4.3.log")], [], [], "t", 0) == gathered([dumps[1]], [], [], "t", 0)
 
 
 def test_the_tool_and_the_file_say_the_same() -> None:

@@ -50,7 +50,7 @@ def _metadata(paths: list[str]) -> list[Entry]:
     found: dict[int, Entry] = {}
     for each in (one for path in paths for one in entries(path)):
         before = found.setdefault(each.event.offset, each)
-        if before.event != each.event:
+        if (before.at, before.event.kind) != (each.at, each.event.kind):
             raise InputError(
                 f"{each.place}: offset {each.event.offset} is another record at {before.place}; "
                 "give the segments of one log, or one snapshot"
