@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from model import ints
@@ -180,3 +181,57 @@ def ids(flags: list[bool]) -> list[int]:
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return any(before.get(name) != after.get(name) for name in ("leader", "isr", "elr", "last_known_leader"))
+
+
+def told(found: History, number: int, **fields: Any) -> History:
+    """The history in which one observation says something else."""
+    seen = list(found.seen)
+    seen[number] = replace(seen[number], says={**seen[number].says, **fields})
+    return replace(found, seen=tuple(seen))
+
+
+def numbered(found: History, kind: str) -> list[int]:
+    return [number for number, each in enumerate(found.seen) if each.saw == kind]
+
+
+def with_leader_outside_the_isr(found: History) -> History:
+    number = [each for each in numbered(found, "partition")[1:] if len(found.seen[each]["isr"]) > 1][-1]
+    leader, isr = found.seen[number]["leader"], found.seen[number]["isr"]
+    assert leader in isr
+    return told(found, number, isr=[each for each in isr if each != leader])
+
+
+def with_high_watermark_going_back(found: History) -> History:
+    shown = [each for each in numbered(found, "high_watermark") if found.seen[each]["high_watermark"] > 0]
+    earlier, later = next(
+        (one, other)
+        for one, other in zip(reversed(shown[:-1]), reversed(shown), strict=False)
+        if found.seen[one]["leader_epoch"] == found.seen[other]["leader_epoch"]
+    )
+    return told(found, later, high_watermark=found.seen[earlier]["high_watermark"] - 1)
+
+
+def with_acknowledged_record_moved(found: History) -> History:
+    """Two acknowledged records change places for whoever reads them."""
+    one, other = (each for each in found.of("acked")[:2])
+    places = {one["record"]: other["offset"], other["record"]: one["offset"]}
+    for number in numbered(found, "read"):
+        if found.seen[number]["record"] in places:
+            found = told(found, number, offset=places[found.seen[number]["record"]])
+    return found
+
+
+def with_partition_epoch_skipped(found: History) -> History:
+    later = [each for each in numbered(found, "partition") if found.seen[each]["partition_epoch"] >= 2]
+    for number in later:
+        found = told(found, number, partition_epoch=found.seen[number]["partition_epoch"] + 1)
+    return found
+
+
+FALSIFIED = {
+    with_leader_outside_the_isr: {"partition"},
+    with_high_watermark_going_back: {"high_watermark"},
+    with_acknowledged_record_moved: {"acked", "read"},
+    with_partition_epoch_skipped: {"partition"},
+}
+"""What no run shows, and the kinds of observation that may be the first that is refused then."""

@@ -12,6 +12,7 @@ import ctypes
 import itertools
 import json
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -34,8 +35,8 @@ from reports.observed.misfortunes import fault_names
 from reports.observed.setting import setting_of
 
 FAULTS = "crash,lossy_crash,disk_loss,slow,pause,zombie,fence,leader_move,clean_stop,network,controller"
-PATIENCE = 900
-"""Seconds that a run may take beyond its own before it is given up."""
+PATIENCE = 1500
+"""Seconds after which a run, or its judgement, is given up."""
 
 Found = TypeVar("Found")
 HEAD = "| Kafka | seed | setting | stretches | offsets | observations | verdict |\n| --- | --- | --- | --- | --- | --- | --- |"
@@ -47,26 +48,27 @@ def plan_of(seed: int, seconds: float, faults: str) -> Plan:
     return Plan(seed, seconds, named, "1" if seed % 4 == 0 else "all", 1 if seed % 5 == 0 else 2, unclean=seed % 6 == 0)
 
 
-def end_with_parent() -> None:
-    """A process that is no longer wanted is told so, and takes its cluster down."""
+def begin() -> None:
+    """A process that is no longer wanted, or hangs, is told so, and takes its cluster down."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"given up after {PATIENCE} s"))
+    signal.alarm(PATIENCE)
 
 
 def apart(function: Callable[..., Found], *arguments: Any) -> Found:
     """Called in a process of its own: a cluster wants a main thread, and a crash costs one run."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), end_with_parent) as pool:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), begin) as pool:
         return pool.submit(function, *arguments).result()
 
 
 def recorded(version: str, plan: Plan, history: Path) -> None:
     """Run the cluster and keep what was seen."""
-    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"given up after {plan.seconds + PATIENCE:.0f} s"))
-    signal.alarm(int(plan.seconds) + PATIENCE)
     write_history(history, run(kafka_home(version=version), plan))
 
 
 def judged(history: Path) -> dict[str, Any]:
     """Hold a kept history against the model, and keep the result beside it."""
+    os.nice(10)  # clusters run beside it
     judgement = judge(setting_of(read_history(history), {}))
     moments = stretches(judgement) if judgement.verdict != "inconclusive" else []
     found = show.document(judgement, moments, {})
