@@ -150,6 +150,25 @@ def _controller(frame: Frame) -> list[Text]:
     return [Text("     controller"), Text(leader, style), Text(epoch, style), Text(detail, style), Text(), Text(), Text()]
 
 
+class Steps:
+    """Progress on a terminal's stderr: what is being done, and how much of it is."""
+
+    def __init__(self) -> None:
+        err = Console(stderr=True, highlight=False)
+        self._bar = Progress(console=err, transient=True, disable=not err.is_terminal)
+        self._task = self._bar.add_task("")
+
+    def __enter__(self) -> Steps:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._bar.stop()
+
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+        self._bar.update(self._task, description=what, completed=done, total=total)
+
+
 class LiveProgress:
     """Progress on stderr while a search runs: level, counts with rates, frontier, memory, an estimate."""
 

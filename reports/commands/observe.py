@@ -129,9 +129,12 @@ def _judged(history: History, given: Given, request: Any, mechanisms: bool, loss
     if request.out is not None:
         write_history(Path(request.out) / "history.jsonl", history)
     setting = setting_of(history, given)
-    found = judge(setting)
-    moments = stretches(found) if losses and found.verdict != "inconclusive" else []
-    without = switched_off(history, given, found) if mechanisms else {}
+    with terminal.Steps() as telling:
+        found = judge(setting, lambda done, all_: telling("offsets that look alike", done, all_))
+        telling("what could have been lost")
+        moments = stretches(found) if losses and found.verdict != "inconclusive" else []
+        telling("mechanisms switched off")
+        without = switched_off(history, given, found) if mechanisms else {}
     run.deliver(show.document(found, moments, without), request)
     if request.json != "-":
         show.show(terminal.console(), found, moments, without)
