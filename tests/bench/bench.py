@@ -40,7 +40,7 @@ def machine() -> dict[str, object]:
         "processor": names[0] if names else platform.processor() or platform.machine(),
         "python": platform.python_version(),
         "numpy": metadata.version("numpy"),
-        "system": platform.platform(),
+        "system": f"{platform.system()} {platform.machine()}",
     }
 
 

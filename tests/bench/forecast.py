@@ -99,7 +99,7 @@ def main() -> None:
     """Print the page."""
     predicting.PATIENCE = 60.0  # nobody waits for these forecasts, and the machine may be busy
     print("# Forecasts against what was found\n")
-    machine = f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}"
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
     print(f"Made by `python -m tests.bench.forecast` ({machine}).")
     print(
         f"Every search ran on one core. Its forecast comes from {SECONDS:g} s of processor time, and only from searches with at"

@@ -39,7 +39,7 @@ def row(name: str, keys: str) -> str:
 
 def main() -> None:
     """Print the table."""
-    print(f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}")
+    print(f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}")
     print("| kraft-elr | acked-never-lost | distinct | generated | depth | time, memory |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, keys in CONFIGURATIONS.items():
