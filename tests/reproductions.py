@@ -4,6 +4,7 @@
 
 Each case is a question for `neverlost check`, the Kafka that its counterexample is tried on, and what must come of it:
 `reproduced`, or `parts`; and whether an acknowledged record is lost.  Needs Java, Maven and the `kafka` extra.
+The table in the folder's README is written again from the evidence that is there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from reports.cli import main; main()"
@@ -27,12 +29,17 @@ class Case:
     """One counterexample on one Kafka."""
 
     name: str
+    says: str
     question: str
     property: str
     kafka: str
     is_reproduced: bool
     is_lost: bool
     changed: str = ""
+
+    def is_expected(self, told: dict[str, Any]) -> bool:
+        """Whether a try came out as it must."""
+        return (told["reproduced"], bool(told["lost"])) == (self.is_reproduced, self.is_lost)
 
 
 def about(version: str, settings: str) -> str:
@@ -44,7 +51,8 @@ LAST_STANDING = "min.insync.replicas=2 faults.isr_shrink=2 faults.lossy_crash=1"
 SHRUNK = "min.insync.replicas=1 faults.isr_shrink=2 faults.lossy_crash=1"
 MOVED = "min.insync.replicas=2 acks=1 faults.leader_move=1"
 UNCLEAN = "min.insync.replicas=1 unclean.leader.election.enable=true faults.isr_shrink=2 faults.crash=1"
-STANDARD = "min.insync.replicas=2 faults.lossy_crash=1"
+STANDARD = "min.insync.replicas=2 faults.isr_shrink=1 faults.lossy_crash=1"
+IN_SYNC = "min.insync.replicas=3 faults.lossy_crash=1"
 VISIBLE = (
     "replication.factor=2 min.insync.replicas=2 acks=1 unclean.leader.election.enable=true faults.isr_shrink=1 faults.crash=1"
 )
@@ -53,32 +61,31 @@ RAISED = "replication.factor=2 min.insync.replicas=1 faults.min_isr_change=1 fau
 READDED = "replication.factor=2 min.insync.replicas=2 faults.crash=2 faults.reassign=2"
 RETURNING = "replication.factor=3 min.insync.replicas=2 faults.leader_move=3"
 ACKED, COMMITTED, COPIES = "acked-never-lost", "committed-never-lost", "acked-on-min-isr"
-OFFLINE = "unclean.leader.election.enable=false"
+OFFLINE, ELR, TWO = "unclean.leader.election.enable=false", "eligible.leader.replicas=true", "min.insync.replicas=2"
+
+
+def both(name: str, says: str, settings: str, *rest: Any) -> list[Case]:
+    """A case on 3.9 and on the newest 4.x, each with its own defaults."""
+    return [Case(f"{name}-{kafka}", says, about(kafka, settings), rest[0], kafka, *rest[1:]) for kafka in (MIDDLE, NEW)]
+
 
 CASES = (
-    Case("last-replica-standing-3.9", about(MIDDLE, LAST_STANDING), ACKED, MIDDLE, True, True),
-    Case(
-        "last-replica-standing-4.3-elr", about(MIDDLE, LAST_STANDING), ACKED, NEW, False, False, "eligible.leader.replicas=true"
-    ),
-    Case("raised-min-isr-4.3", about(NEW, RAISED), ACKED, NEW, True, True),
-    Case("visible-under-min-isr-3.5", about(OLD, VISIBLE), COMMITTED, OLD, True, True),
-    Case("visible-under-min-isr-3.9", about(OLD, VISIBLE), COMMITTED, MIDDLE, False, False),
-    Case("min-isr-1-3.9", about(MIDDLE, SHRUNK), ACKED, MIDDLE, True, True),
-    Case("min-isr-1-4.3", about(NEW, SHRUNK), ACKED, NEW, True, True),
-    Case("acks-1-leader-move-3.9", about(MIDDLE, MOVED), ACKED, MIDDLE, True, True),
-    Case("acks-1-leader-move-4.3", about(NEW, MOVED), ACKED, NEW, True, True),
-    Case("unclean-election-3.9", about(MIDDLE, UNCLEAN), ACKED, MIDDLE, True, True),
-    Case("unclean-election-4.3", about(NEW, UNCLEAN), ACKED, NEW, True, True),
-    Case("no-unclean-election-3.9", about(MIDDLE, UNCLEAN), ACKED, MIDDLE, False, False, OFFLINE),
-    Case("no-unclean-election-4.3", about(NEW, UNCLEAN), ACKED, NEW, False, False, OFFLINE),
-    Case("standard-one-lossy-crash-3.9", about(MIDDLE, STANDARD), COPIES, MIDDLE, True, False),
-    Case("standard-one-lossy-crash-4.3", about(NEW, STANDARD), COPIES, NEW, True, False),
-    Case("thin-reassignment-3.5", about("3.7", THIN), COPIES, OLD, True, False),
-    Case("thin-reassignment-3.9", about("3.7", THIN), COPIES, MIDDLE, False, False),
-    Case("returning-leader-3.9", about(MIDDLE, RETURNING), ACKED, MIDDLE, True, True),
-    Case("returning-leader-4.3", about(NEW, RETURNING), ACKED, NEW, True, True),
-    Case("removed-replica-in-elr-4.2", about("4.2", READDED), ACKED, "4.2", True, True),
-    Case("removed-replica-in-elr-4.3", about(NEW, READDED), ACKED, NEW, True, True),
+    Case("last-replica-standing-3.9", "last replica standing", about(MIDDLE, LAST_STANDING), ACKED, MIDDLE, True, True),
+    Case("last-replica-standing-4.3-elr", "the same, with ELR", about(MIDDLE, LAST_STANDING), ACKED, NEW, False, False, ELR),
+    *both("min-isr-1", "min ISR 1 with a shrunk ISR", SHRUNK, ACKED, True, True),
+    *both("acks-1-leader-move", "acks=1 and a leader move", MOVED, ACKED, True, True),
+    *both("unclean-election", "an unclean election", UNCLEAN, ACKED, True, True),
+    *both("no-unclean-election", "the same without unclean elections", UNCLEAN, ACKED, False, False, OFFLINE),
+    *both("standard-one-lossy-crash", "min ISR 2, one slow follower, the leader loses its log", STANDARD, COPIES, True, False),
+    *both("standard-in-sync", "min ISR 2, all in sync, the leader loses its log", IN_SYNC, COPIES, True, False, TWO),
+    Case("visible-under-min-isr-3.5", "read below min ISR (KAFKA-15583)", about(OLD, VISIBLE), COMMITTED, OLD, True, True),
+    Case("visible-under-min-isr-3.9", "the same after the fix", about(OLD, VISIBLE), COMMITTED, MIDDLE, False, False),
+    Case("thin-reassignment-3.5", "a thin reassignment (KAFKA-15665)", about("3.7", THIN), COPIES, OLD, True, False),
+    Case("thin-reassignment-3.9", "the same after the fix", about("3.7", THIN), COPIES, MIDDLE, False, False),
+    Case("raised-min-isr-4.3", "raised min ISR races an ISR change (F6)", about(NEW, RAISED), ACKED, NEW, True, True),
+    Case("removed-replica-in-elr-4.2", "a removed replica in the ELR (F7)", about("4.2", READDED), ACKED, "4.2", True, True),
+    Case("removed-replica-in-elr-4.3", "the same, by a shorter way", about(NEW, READDED), ACKED, NEW, True, True),
+    *both("returning-leader", "a leader that returns", RETURNING, ACKED, True, True),
 )
 
 
@@ -102,25 +109,72 @@ def tried(case: Case, times: int, folder: Path) -> list[str]:
     neverlost("reproduce", trace, *common, "--out", str(folder / "tries"), "--json", str(result))
     if not result.exists():
         return [f"{case.name}: the cluster could not be run"]
-    document = json.loads(result.read_text())
     wrong = []
-    for number, each in enumerate(document.get("tries", [document]), start=1):
-        if (each["reproduced"], bool(each["lost"])) != (case.is_reproduced, case.is_lost):
+    for number, each in enumerate(tries(result), start=1):
+        if not case.is_expected(each):
             wrong.append(f"{case.name}, try {number}: reproduced {each['reproduced']}, lost {each['lost']}, {each['parted']}")
     return wrong
 
 
+def tries(path: Path) -> list[dict[str, Any]]:
+    """What each try came to."""
+    document = json.loads(path.read_text())
+    found: list[dict[str, Any]] = document.get("tries", [document])
+    return found
+
+
 def publish(case: Case, folder: Path, out: Path) -> None:
-    """Keep the first try's evidence and the outcome of all; the trace, which is of one version of the model, is found again."""
-    place = out / case.name
+    """Keep the outcome of all tries, and the evidence of the first that is as expected, else of the first.
+
+    The trace, which is of one version of the model, is found again.
+    """
+    place, found = out / case.name, tries(folder / "tries.json")
+    best = next((number for number, each in enumerate(found, start=1) if case.is_expected(each)), 1)
     shutil.rmtree(place, ignore_errors=True)
-    first = folder / "tries" / "1" if (folder / "tries" / "1").is_dir() else folder / "tries"
-    shutil.copytree(first, place)
+    shutil.copytree(folder / "tries" / str(best) if len(found) > 1 else folder / "tries", place)
     (place / "reproduction.json").unlink()
     (place / "trace.itf.json").unlink()
     for log in place.glob("logs/*-*.log"):
         log.unlink()
     shutil.copy(folder / "tries.json", place / "tries.json")
+
+
+def table(out: Path) -> str:
+    """What the evidence in a folder came to, a row for each case."""
+    rows = ["| case | what it is | Kafka | as expected | what came of it |", "| --- | --- | --- | --- | --- |"]
+    for case in CASES:
+        path = out / case.name / "tries.json"
+        if path.exists():
+            found = tries(path)
+            cells = [
+                f"[{case.name}]({case.name}/reproduction.md)",
+                case.says,
+                found[0]["kafka"],
+                f"{sum(map(case.is_expected, found))} of {len(found)}",
+                outcome(next(filter(case.is_expected, found), found[0])),
+            ]
+            rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def tabulate(out: Path) -> None:
+    """Write the table of a folder's README again."""
+    readme = out / "README.md"
+    if readme.exists():
+        before, *_ = readme.read_text().partition("| case |")
+        readme.write_text(before + table(out))
+
+
+def outcome(told: dict[str, Any]) -> str:
+    """A try in a few words."""
+    lost = f"{', '.join(told['lost'])} lost" if told["lost"] else "nothing lost"
+    if told["reproduced"]:
+        return f"reproduced, {lost}"
+    if told["parted"] is None:
+        return f"every step seen, {lost}"
+    first, last = told["parted"]["steps"]
+    where = f"step {first}" if first == last else f"steps {first} to {last}"
+    return f"parts at {where} ({told['parted']['seen'][0]}), {lost}"
 
 
 def main() -> int:
@@ -137,8 +191,9 @@ def main() -> int:
             found = tried(case, given.times, Path(temporary))
             print(f"{case.name}: {'; '.join(found) or f'as expected, {given.times} of {given.times}'}", flush=True)
             wrong += found
-            if given.out is not None and not found:
+            if given.out is not None and Path(temporary, "tries.json").exists():
                 publish(case, Path(temporary), given.out)
+                tabulate(given.out)
     return 1 if wrong else 0
 
 

@@ -8,19 +8,22 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import reproductions
 from modern import explored, system
 
 from checker.outcome import Trace
 from model.portrait import Lane, Scene
 from model.system import System
-from reports.cluster import telling
+from reports.cluster import clients, reproduce, telling
 from reports.cluster.batches import Record
 from reports.cluster.network import ALTER_PARTITION, FETCH, Rule
-from reports.cluster.plan import Plan, plan
-from reports.cluster.reproduce import Moment, Outcome, Parting, rules
+from reports.cluster.plan import Holds, Plan, Target, plan
+from reports.cluster.process import ClusterError, Unmet, until
+from reports.cluster.reproduce import Moment, Outcome, Parting, Run, rules
 from reports.cluster.requests import refusal, request
 from reports.cluster.script import script
 from reports.timeline import timeline
@@ -90,6 +93,19 @@ def test_a_broker_learns_one_thing_before_it_must_not_learn_the_next() -> None:
     assert (lag.operation, lag.holds.metadata, lag.holds.isr_answers) == ("lag", (1,), ())
 
 
+def test_a_broker_that_ends_does_not_get_at_the_last_what_was_held_back() -> None:
+    """Its heartbeats pass, though, and others may read that a leader which stops leads no more: it waits for that."""
+    raised = planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1)
+    produced, stopped = raised.stages[-2:]
+    assert (stopped.operation, stopped.broker) == ("stop", 1)
+    assert 1 in produced.holds.metadata
+    assert (stopped.during.metadata, stopped.holds.metadata) == ((1,), ())
+    assert stopped.holds.besides(stopped.during.of(1)) == stopped.during
+    crashed = planned("3.9", **LAST_STANDING).stages[3]
+    assert (crashed.operation, crashed.during.metadata, crashed.holds.metadata) == ("crash-lossy", (1,), ())
+    assert Holds().besides(Holds(fetches=(2,), heartbeats=(1,))) == Holds(fetches=(2,))
+
+
 def test_followers_lag_soon_only_where_the_trace_has_slow_ones() -> None:
     assert planned("3.9", **LAST_STANDING).server_settings["replica.lag.time.max.ms"] == "3000"
     assert planned("3.9", acks="1", crash=1).server_settings["replica.lag.time.max.ms"] == "60000"
@@ -123,7 +139,7 @@ def test_the_script_is_shell_and_names_every_step() -> None:
     for line in (
         "--replica-assignment 1:2:3 --config min.insync.replicas=2",
         "produce 1 m1 all &",
-        "end 1 KILL\nlose_from 1 m1\nwait_for none 1\n",
+        'end 1 KILL\nlose_from 1 m1\nfor each in $CONTROLLERS; do hear 1 "$each"; done\nwait_for none 1\n',
         'deafen 1 "$each"',
         "--from-beginning",
     ):
@@ -178,6 +194,24 @@ def test_a_parting_names_the_steps_and_what_was_seen() -> None:
     assert said.document()["parted"]["steps"] == [9, 10]
 
 
+def test_too_few_copies_are_reproduced_though_the_record_is_still_read() -> None:
+    """One slow follower, m1 acknowledged on two disks, and one of the two loses it."""
+    given = {"isr_shrink": 1, "lossy_crash": 1}
+    bound, trace = found("3.9", "acked-on-min-isr", tuple(given.items()))
+    broken = properties()["acked-on-min-isr"]
+    made = plan(bound, broken, trace)
+    crashed = made.stages[-1]
+    assert crashed.operation == "crash-lossy"
+    assert made.stages[-2].target.logs[crashed.broker] == (1,), "it hits a broker that has the record"
+    assert sorted(map(len, crashed.target.logs.values())) == [0, 0, 1]
+    outcome = Outcome(told={1: ("now", 0)}, read=[record(0, b"m1")])
+    said = telling.Told(made, timeline(bound, broken, trace), outcome, "3.9.1", {})
+    assert said.verdict() == [
+        "reproduced on Kafka 3.9.1: violates acked-on-min-isr",
+        "  m1: acknowledged at now at offset 0; still there, at offset 0",
+    ]
+
+
 def test_an_offline_partition_has_lost_nothing_yet() -> None:
     said = told(Outcome(told={1: ("now", 0)}, read=None, logs={1: [record(0, b"m1")], 2: []}))
     assert not said.is_reproduced
@@ -204,6 +238,68 @@ def test_the_evidence_is_one_folder(tmp_path: Path) -> None:
     ]
     assert json.loads((tmp_path / "reproduction.json").read_text())["schema"] == telling.SCHEMA
     assert "Kafka 3.9.1: reproduced" in (tmp_path / "cluster.svg").read_text()
+
+
+class Clients:
+    """A client library whose brokers answer one after the other who leads."""
+
+    KafkaException = OSError
+
+    def __init__(self, *answers: int) -> None:
+        self.answers, self.made = list(answers), list[Any]()
+
+    def Producer(self, settings: dict[str, Any]) -> Any:
+        answer, partitions = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0], {}
+        partitions[0] = SimpleNamespace(leader=answer)
+        made = SimpleNamespace(settings=settings, produced=[], poll=lambda seconds: None)
+        made.list_topics = lambda topic, timeout: SimpleNamespace(topics={topic: SimpleNamespace(partitions=partitions)})
+        made.produce = lambda topic, value, **more: made.produced.append(value)
+        self.made.append(made)
+        return made
+
+
+def test_a_record_for_an_old_leader_asks_nobody_else_who_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Clients(2, 1)
+    monkeypatch.setattr(clients, "library", lambda: library)
+    clients.Sending("127.0.0.1:1", "t", b"m1", "1", 1, leader=1)
+    first, second = library.made
+    assert (first.produced, second.produced) == ([], [b"m1"]), "only the producer that was told that 1 leads"
+    assert second.settings["topic.metadata.refresh.interval.ms"] == -1
+    clients.Sending("127.0.0.1:1", "t", b"m1", "1", 1)
+    assert library.made[2].settings["topic.metadata.refresh.interval.ms"] == 500, "who leads may be asked again"
+
+
+def test_a_broker_that_does_not_lead_for_its_clients_gets_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Clients(2)
+    monkeypatch.setattr(clients, "library", lambda: library)
+    monkeypatch.setattr(clients, "TELLING", 0)
+    with pytest.raises(ClusterError, match="broker 1 tells its clients that broker 2 leads"):
+        clients.Sending("127.0.0.1:1", "t", b"m1", "1", 1, leader=1)
+    assert not any(each.produced for each in library.made)
+
+
+def test_what_does_not_change_any_more_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as differences change there is something to wait for."""
+    seen = [["the ISR 1,2"], ["the ISR 1"], ["nobody leads"]]
+
+    class Watching(Run):
+        def differences(self, target: Target) -> list[str]:
+            return seen.pop(0) if len(seen) > 1 else seen[0]
+
+    cluster: Any = SimpleNamespace(wait=until)
+    made = planned("3.9", **LAST_STANDING)
+    monkeypatch.setattr(reproduce, "STILL", 0)
+    with pytest.raises(Unmet, match="nobody leads") as problem:
+        Watching(cluster, made, "t", print, patience=60)._reach(made.begin)
+    assert problem.value.seconds == 0
+    seen[:] = [["the ISR 1,2"], []]
+    Watching(cluster, made, "t", print)._reach(made.begin)
+
+
+def test_the_published_table_is_what_the_evidence_came_to() -> None:
+    folder = ROOT / "reports" / "published" / "reproductions"
+    assert reproductions.table(folder) in (folder / "README.md").read_text()
+    assert {case.name for case in reproductions.CASES} >= {each.name for each in folder.iterdir() if each.is_dir()}
 
 
 def test_the_reassignment_request_and_its_refusal() -> None:

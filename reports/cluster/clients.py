@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.cluster.batches import Record
-from reports.cluster.process import ClusterError
+from reports.cluster.process import ClusterError, until
 from specs.errors import InputError
 
 QUIET = {"log_level": 0, "log.connection.close": False}
+NOBODY = -1
+TELLING = 30
+"""Seconds in which a broker that leads has told a client so."""
 
 
 def library() -> Any:
@@ -43,9 +46,17 @@ class Answer:
 
 
 class Sending:
-    """One record on its way to partition 0; the answer comes when it comes.  Nothing is sent twice unless asked for."""
+    """One record on its way to partition 0; the answer comes when it comes.  Nothing is sent twice unless asked for.
 
-    def __init__(self, bootstrap: str, topic: str, value: bytes, acks: str, seconds: float, **more: object) -> None:
+    With a `leader`, whose address `bootstrap` then is, the record goes to that broker although the cluster may have another
+    leader by now: the producer asks it alone who leads, and asks nobody later.
+
+    Errors: `ClusterError` when that broker goes on telling its clients that it does not lead.
+    """
+
+    def __init__(
+        self, bootstrap: str, topic: str, value: bytes, acks: str, seconds: float, leader: int | None = None, **more: object
+    ) -> None:
         settings = {
             "bootstrap.servers": bootstrap,
             "acks": acks,
@@ -53,11 +64,12 @@ class Sending:
             "linger.ms": 0,
             "message.timeout.ms": int(seconds * 1000),
             "request.timeout.ms": int(seconds * 1000),
-            "topic.metadata.refresh.interval.ms": 500,
+            "topic.metadata.refresh.interval.ms": 500 if leader is None else -1,
         }
         self.acks, self.deadline = acks, time.monotonic() + seconds + 5
         self._answer: Answer | None = None
-        self._producer = library().Producer(settings | QUIET | more)
+        whole = {**settings, **QUIET, **more}
+        self._producer = library().Producer(whole) if leader is None else _pinned(whole, topic, leader)
         self._producer.produce(topic, value=value, partition=0, on_delivery=self._note)
         self._producer.poll(0)
 
@@ -82,6 +94,25 @@ class Sending:
         """Forget what is still on its way."""
         self._producer.purge()
         self._producer.poll(0)
+
+
+def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
+    """A producer whose one answer about the topic, from the broker that it began with, says that this broker leads.
+
+    Each question needs a new producer, since one that knows the other brokers may ask them.
+    """
+    told = NOBODY
+
+    def asked() -> list[Any]:
+        nonlocal told
+        producer = library().Producer(settings)
+        with contextlib.suppress(library().KafkaException):
+            partitions = producer.list_topics(topic, timeout=5).topics[topic].partitions
+            told = partitions[0].leader if partitions else NOBODY
+        return [producer] * (told == leader)  # in a list, since a producer with nothing to send is false
+
+    named = f"broker {leader} to tell its clients that it leads"
+    return until(asked, named, TELLING, lambda: f"broker {leader} tells its clients that broker {told} leads")[0]
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:

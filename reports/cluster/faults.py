@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from reports.cluster.cluster import Cluster
@@ -41,9 +41,9 @@ def lose_disk(cluster: Cluster, broker: int) -> None:
     cluster.format(node)
 
 
-def stop(cluster: Cluster, broker: int) -> None:
-    """SIGTERM: the controlled shutdown moves leadership away first."""
-    cluster.brokers[broker].process.stop()
+def stop(cluster: Cluster, broker: int, meanwhile: Callable[[], None] = lambda: None) -> None:
+    """SIGTERM: the controlled shutdown moves leadership away first; `meanwhile` is called once it has begun."""
+    cluster.brokers[broker].process.stop(meanwhile)
 
 
 def start(cluster: Cluster, broker: int) -> None:

@@ -12,7 +12,7 @@ Brokers are counted from 1 here, as on the cluster; offsets and records in logs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from checker.outcome import Trace
@@ -61,7 +61,10 @@ LEARNING = ("leader_learn_isr", "broker_take_over", "broker_follow", "broker_del
 """A broker reads the metadata log; where clients or followers did something in between, only now."""
 
 REPLICATION = ("leader_append", "leader_note_fetch", "follower_take_response", "follower_truncate")
-HEARD = ("hear", "start", "stop", "crash", "crash-lossy", "lose-disk")
+ENDING = ("stop", "crash", "crash-lossy", "lose-disk")
+"""These end a broker; until it is down it must not get what was held back before."""
+
+HEARD = ("hear", "start", *ENDING)
 """After these a broker's heartbeats are no longer lost."""
 
 FETCHES = ("leader_note_fetch", "follower_take_response", "follower_truncate", "leader_ask_to_expand_isr")
@@ -95,10 +98,22 @@ class Holds:
     isr_answers: tuple[int, ...] = ()
     heartbeats: tuple[int, ...] = ()
 
+    def besides(self, other: Holds) -> Holds:
+        """These, and another's but for its heartbeats, without which a broker does not shut down."""
+        names = ("fetches", "metadata", "isr_requests", "isr_answers")
+        return replace(self, **{each: tuple(sorted({*getattr(self, each), *getattr(other, each)})) for each in names})
+
+    def of(self, broker: int) -> Holds:
+        """Only what is held of one broker."""
+        return Holds(*(tuple(each for each in getattr(self, name.name) if each == broker) for name in fields(self)))
+
 
 @dataclass(frozen=True)
 class Stage:
-    """One thing to do, the steps of the model that it stands for (`first` to `last`), and what ends it."""
+    """One thing to do, the steps of the model that it stands for (`first` to `last`), and what ends it.
+
+    `during` is held while it is done, `holds` from then on.
+    """
 
     first: int
     last: int
@@ -106,6 +121,7 @@ class Stage:
     operation: str
     broker: int
     argument: tuple[int, ...]
+    during: Holds
     holds: Holds
     target: Target
 
@@ -173,11 +189,13 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
     if not starts or starts[0] != 0:
         raise InputError("the trace does not begin with something that a client, an operator or a fault does")
     silent: set[int] = set()
-    stages = []
+    stages: list[Stage] = []
     for first, following in zip(starts, [*starts[1:], len(steps)], strict=True):
         operation, broker, argument = _operation(steps[first].action.name, steps[first].arguments)
         silent = silent | {broker} if operation == "silence" else silent - ({broker} if operation in HEARD else set())
         taken = steps[first:following]
+        holds = _waited(operation, broker, states[first], _holds(states[first], states[following], taken, silent))
+        before = stages[-1].holds if stages and operation in ENDING else Holds()
         stages.append(
             Stage(
                 first + 1,
@@ -186,7 +204,8 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
                 operation,
                 broker,
                 argument,
-                _waited(operation, broker, states[first], _holds(states[first], states[following], taken, silent)),
+                holds.besides(before),
+                holds,
                 target(states[following]),
             )
         )
@@ -283,7 +302,7 @@ def _holds(begin: Mapping[str, Any], end: Mapping[str, Any], taken: list[Any], s
 
 
 def _waited(operation: str, broker: int, begin: Mapping[str, Any], holds: Holds) -> Holds:
-    """A leader that shuts down waits until every live broker has read that it leads no more: nothing of that can be held.
+    """A leader that shuts down waits until every other live broker has read that it leads no more: that cannot be held.
 
     Source: BrokerHeartbeatManager.calculateNextBrokerState, the controlled shutdown offset.
     """

@@ -160,8 +160,8 @@ class Process:
             self.popen.wait()
         self.is_paused = False
 
-    def stop(self, seconds: float = 60) -> None:
-        """SIGTERM: a controlled shutdown.
+    def stop(self, meanwhile: Callable[[], None] = lambda: None, seconds: float = 60) -> None:
+        """SIGTERM: a controlled shutdown; `meanwhile` is called once it has begun.
 
         Errors: `ClusterError` when it does not end.
         """
@@ -169,6 +169,7 @@ class Process:
             return
         self.resume()
         self.popen.terminate()
+        meanwhile()
         try:
             self.popen.wait(seconds)
         except subprocess.TimeoutExpired:

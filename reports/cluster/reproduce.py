@@ -20,6 +20,9 @@ from reports.cluster.process import ClusterError, Unmet
 FILLER = b"m0"
 """A record that slow followers lack.  Kafka drops no follower that has everything, however late its fetches are."""
 
+STILL = 20
+"""Seconds after which what has not changed will not: thrice what it takes to miss a broker, more than to drop a follower."""
+
 Tell = Callable[[str], None]
 
 
@@ -107,8 +110,9 @@ class Run:
     def _stage(self, stage: Stage) -> bool:
         """Whether the stage went as the model did."""
         try:
-            self._hold(stage.holds)
+            self._hold(stage.during)
             self._operate(stage)
+            self._hold(stage.holds)
             self._elect_by_hand(stage.target)
             self._reach(stage.target, slowly=stage.operation == "start")
         except ClusterError as problem:
@@ -166,7 +170,7 @@ class Run:
                 faults.lose_disk(self.cluster, broker)
             case "stop":
                 self._note(f"shut broker {broker} down")
-                faults.stop(self.cluster, broker)
+                faults.stop(self.cluster, broker, lambda: self._hand_over(stage))
             case "start":
                 self._note(f"start broker {broker}")
                 faults.start(self.cluster, broker)
@@ -210,6 +214,12 @@ class Run:
         for each in faults.crash_lossy(self.cluster, broker, self.topic, offset):
             self.tell(f"     {each}")
 
+    def _hand_over(self, stage: Stage) -> None:
+        """A broker that shuts down waits until the others have read that it leads no more; it need not read so itself."""
+        broker = stage.broker
+        self.cluster.wait(lambda: self.cluster.partition(self.topic).leader != broker, f"leader {broker} to hand over", 60)
+        self._hold(stage.holds.besides(stage.during.of(broker)))
+
     def _elect_by_hand(self, target: Target) -> None:
         """Before 3.9 a KRaft controller does not look at a topic's unclean.leader.election.enable (KAFKA-12670)."""
         is_unclean = target.leader is not None and target.leader not in self.cluster.partition(self.topic).isr
@@ -228,14 +238,22 @@ class Run:
     def _reach(self, target: Target, slowly: bool = False) -> None:
         """Wait until the cluster looks as the model does; a broker that starts gets three times as long.
 
-        Errors: `Unmet` with every difference that is left.
+        Errors: `Unmet` with every difference that is left when time is up, or when none of them has changed for long.
         """
-        self.cluster.wait(
-            lambda: not self.differences(target),
-            "the cluster to look as the model does",
-            self.patience * (3 if slowly else 1),
-            lambda: "\n".join(self.differences(target)),
-        )
+        times = 3 if slowly else 1
+        left, since = [""], time.monotonic()
+
+        def is_there() -> bool:
+            nonlocal left, since
+            found = self.differences(target)
+            if found != left:
+                left, since = found, time.monotonic()
+            elif found and time.monotonic() - since > STILL * times:
+                raise Unmet("a difference from the model to change", STILL * times, "\n".join(found))
+            return not found
+
+        said = "the cluster to look as the model does"
+        self.cluster.wait(is_there, said, self.patience * times, lambda: "\n".join(left))
 
     def differences(self, target: Target) -> list[str]:
         """What is not as the model has it, a sentence each."""

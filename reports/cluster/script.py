@@ -53,7 +53,8 @@ def script(plan: Plan) -> str:
     for stage in plan.stages:
         produced += stage.operation == "produce"
         lines = [f"# {number}. {says}" for number, says in enumerate(stage.says, start=stage.first)]
-        lines += _flow(held, stage.holds, plan) + _operation(stage, before, plan, produced) + _wait(stage.target)
+        lines += _flow(held, stage.during, plan) + _operation(stage, before, plan, produced)
+        lines += _flow(stage.during, stage.holds, plan) + _wait(stage.target)
         parts.append("\n".join(lines) + "\n")
         before, held = stage.target, stage.holds
     parts.append("\n".join(_end(held, before, plan)) + "\n")
