@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reports.cluster import faults
-from reports.cluster.cluster import PREFIX, cluster
+from reports.cluster.cluster import PREFIX, Cluster, cluster
 from reports.cluster.jars import kafka_home
 from reports.cluster.process import until
 
@@ -35,6 +36,17 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def is_free(port: int) -> bool:
+    """Whether nobody listens there."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def ports(kafka: Cluster) -> list[int]:
+    """Where a cluster's nodes and the gates in front of them listen."""
+    return [port for node in kafka.nodes for port in (node.gate_port, node.internal_port)]
+
+
 def folders() -> set[Path]:
     return set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
 
@@ -43,20 +55,24 @@ def test_two_clusters_side_by_side_and_nothing_is_left() -> None:
     home = kafka_home(version="3.9")
     with cluster(home, brokers=1) as one, cluster(home, brokers=1) as other:
         pids = [node.process.pid for each in (one, other) for node in each.nodes]
+        taken = ports(one) + ports(other)
+        assert not any(map(is_free, taken))
         for each in (one, other):
             each.create_topic("t", [1])
         assert one.produce("t", b"here").is_acknowledged
         assert [record.value for record in one.consume("t")] == [b"here"]
         assert other.consume("t") == []
     assert not any(is_alive(pid) for pid in pids if pid is not None)
+    assert all(map(is_free, taken))
     assert not {one.folder, other.folder} & folders()
 
 
 def test_nothing_is_left_after_a_failure() -> None:
     with pytest.raises(ZeroDivisionError), cluster(kafka_home(version="3.9"), brokers=1) as kafka:
-        pids = [node.process.pid for node in kafka.nodes]
+        pids, taken = [node.process.pid for node in kafka.nodes], ports(kafka)
         raise ZeroDivisionError
     assert not any(is_alive(pid) for pid in pids if pid is not None)
+    assert all(map(is_free, taken))
     assert kafka.folder not in folders()
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -21,6 +24,7 @@ from model.system import System
 from reports.cluster import clients, reproduce, telling
 from reports.cluster.batches import Record
 from reports.cluster.network import ALTER_PARTITION, FETCH, Rule
+from reports.cluster.order import as_sessions_expire
 from reports.cluster.plan import Holds, Plan, Target, plan
 from reports.cluster.process import ClusterError, Unmet, until
 from reports.cluster.reproduce import Moment, Outcome, Parting, Run, rules
@@ -31,6 +35,7 @@ from specs.errors import InputError
 from specs.property import properties
 
 ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from reports.cli import main; main()"
 LAST_STANDING: dict[str, Any] = {"isr_shrink": 2, "lossy_crash": 1}
 
 
@@ -104,6 +109,30 @@ def test_a_broker_that_ends_does_not_get_at_the_last_what_was_held_back() -> Non
     crashed = planned("3.9", **LAST_STANDING).stages[3]
     assert (crashed.operation, crashed.during.metadata, crashed.holds.metadata) == ("crash-lossy", (1,), ())
     assert Holds().besides(Holds(fetches=(2,), heartbeats=(1,))) == Holds(fetches=(2,))
+
+
+def test_a_broker_that_is_missed_first_dies_first() -> None:
+    """F3: in the model's shortest trace broker 1 dies first, and is missed after broker 2; the steps are put in order."""
+    bound, trace = found("4.3", "acked-never-lost", (("rf", 2), ("crash", 1), ("lossy_crash", 1)))
+    ordered = as_sessions_expire(bound, trace)
+    assert (ordered.states[-1], sorted(ordered.steps)) == (trace.states[-1], sorted(trace.steps))
+    stages = plan(bound, properties()["acked-never-lost"], ordered).stages
+    assert [(stage.operation, stage.broker) for stage in stages] == [
+        ("produce", 1),
+        ("crash", 2),
+        ("crash-lossy", 1),
+        ("start", 1),
+        ("start", 2),
+    ]
+    assert [stage.target.fenced for stage in stages] == [(), (2,), (1, 2), (2,), ()]
+    assert as_sessions_expire(bound, ordered) == ordered
+
+
+def test_an_operator_needs_a_broker_that_runs() -> None:
+    """F8: min ISR is raised while both replicas are down."""
+    made = planned("4.3", "led-when-all-run", rf=2, min_isr=1, min_isr_change=1, crash=2)
+    assert (made.brokers, made.replicas) == (3, (1, 2))
+    assert planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1).brokers == 2
 
 
 def test_followers_lag_soon_only_where_the_trace_has_slow_ones() -> None:
@@ -314,8 +343,7 @@ def test_the_reassignment_request_and_its_refusal() -> None:
 
 
 def neverlost(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from reports.cli import main; main()"
-    command = [sys.executable, "-c", program, *arguments]
+    command = [sys.executable, "-c", PROGRAM, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=more or None)
 
 
@@ -352,11 +380,48 @@ def test_bad_usage_is_one_line(saved: str, more: list[str], says: str) -> None:
     assert says in ran.stderr
 
 
+def test_a_machine_without_maven_gets_one_line_and_keeps_nothing(saved: str, tmp_path: Path) -> None:
+    ran = neverlost("reproduce", saved, "--kafka-version", "3.9", PATH="", HOME=str(tmp_path))
+    assert (ran.returncode, ran.stderr.count("\n")) == (64, 1)
+    assert "install Maven, or give --kafka-home DIR" in ran.stderr or "a Kafka broker needs Java 17" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def left_behind(place: Path) -> list[str]:
+    """Files in a folder for temporary ones, and processes that were started with something there."""
+    processes = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            processes += [str(each)] if str(place).encode() in each.read_bytes() else []
+    return [*processes, *map(str, place.iterdir())]
+
+
 @pytest.mark.kafka
 def test_the_last_replica_standing_is_reproduced(saved: str, tmp_path: Path) -> None:
-    ran = neverlost("reproduce", saved, "--kafka-version", "3.9", "--out", str(tmp_path))
+    out, place = tmp_path / "out", tmp_path / "temporary"
+    place.mkdir()
+    environment = {**os.environ, "TMPDIR": str(place)}
+    ran = neverlost("reproduce", saved, "--kafka-version", "3.9", "--out", str(out), **environment)
     assert ran.returncode == 0, ran.stderr
-    document = json.loads((tmp_path / "reproduction.json").read_text())
+    document = json.loads((out / "reproduction.json").read_text())
     assert (document["reproduced"], document["lost"]) == (True, ["m1"])
     assert document["acknowledged"]["m1"]["offset"] is not None
     assert "LOST" in ran.stdout
+    assert left_behind(place) == []
+
+
+@pytest.mark.kafka
+def test_ctrl_c_in_the_middle_of_a_try_leaves_nothing(saved: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, "reproduce", saved, "--kafka-version", "3.9", "--out", str(tmp_path / "out")]
+    place = tmp_path / "temporary"
+    place.mkdir()
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(place)}) as running:
+        assert running.stderr is not None
+        assert any("kill -9" in line for line in running.stderr), "it is in the middle of it"
+        assert left_behind(place)
+        running.send_signal(signal.SIGINT)
+        said = running.stderr.read()
+    assert running.returncode in (20, 130), "as the library for commands has it"
+    assert "Traceback" not in said
+    assert left_behind(place) == []
+    assert not (tmp_path / "out").exists()

@@ -61,6 +61,9 @@ LEARNING = ("leader_learn_isr", "broker_take_over", "broker_follow", "broker_del
 """A broker reads the metadata log; where clients or followers did something in between, only now."""
 
 REPLICATION = ("leader_append", "leader_note_fetch", "follower_take_response", "follower_truncate")
+ASKED = ("move", "reassign", "cancel", "raise")
+"""An operator asks the cluster for these, through some broker."""
+
 ENDING = ("stop", "crash", "crash-lossy", "lose-disk")
 """These end a broker; until it is down it must not get what was held back before."""
 
@@ -213,12 +216,17 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
         model=system.model.name,
         broken=broken.name,
         configuration=system.configurations[0],
-        brokers=system.sizes["replica"],
+        brokers=system.sizes["replica"] + _needs_spare(stages),
         replicas=order(states, system.sizes["first_replicas"]),
         begin=target(states[0]),
         stages=tuple(stages),
         compares_elr=bool(system.configurations[0]["eligible.leader.replicas"]),
     )
+
+
+def _needs_spare(stages: Sequence[Stage]) -> bool:
+    """Whether an operator asks for something while every replica's broker is down: another one must answer then."""
+    return any(stage.operation in ASKED and not stage.target.running for stage in stages)
 
 
 def beginnings(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:

@@ -11,6 +11,7 @@ from typing import Any
 from reports.cluster.clients import library
 from reports.cluster.cluster import Cluster, cluster
 from reports.cluster.jars import KafkaHome, kafka_home, require_one
+from reports.cluster.order import as_sessions_expire
 from reports.cluster.plan import Plan, plan
 from reports.cluster.process import ClusterError
 from reports.cluster.reproduce import Run, Tell
@@ -55,6 +56,7 @@ def asked(trace: str, settings: Sequence[str]) -> Question:
     Errors: `InputError` for a trace that is none, a step that cannot be brought about, a key that cannot be changed.
     """
     system, broken, found = read_itf(trace)
+    found = as_sessions_expire(system, found)
     planned = plan(system, broken, found)
     given = read_settings(settings)
     for name in given:
