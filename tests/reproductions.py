@@ -193,6 +193,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--only", default="", help="cases whose name contains one of these, separated by commas")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--keep", type=Path, help="where to keep everything of cases that did not come out as expected")
     given = parser.parse_args()
     chosen = [case for case in CASES if any(part in case.name for part in given.only.split(","))]
     wrong: list[str] = []
@@ -201,6 +202,8 @@ def main() -> int:
             found = tried(case, given.times, Path(temporary))
             print(f"{case.name}: {'; '.join(found) or f'as expected, {given.times} of {given.times}'}", flush=True)
             wrong += found
+            if given.keep is not None and found:
+                shutil.copytree(temporary, given.keep / case.name, dirs_exist_ok=True)
             if given.out is not None and Path(temporary, "tries.json").exists():
                 publish(case, Path(temporary), given.out)
                 tabulate(given.out)
