@@ -38,6 +38,7 @@ wait_for 1 1,2,3
 # 1. the controller moves leadership to broker 2
 # 2. broker 2 learns that it leads and takes over
 for each in $CONTROLLERS; do deafen 1 "$each"; done
+for each in $CONTROLLERS; do deafen 3 "$each"; done
 echo '{"version": 1, "partitions": [{"topic": "'"$TOPIC"'", "partition": 0, "replicas": [2, 1, 3]}]}' > reassignment.json
 kafka-reassign-partitions.sh --bootstrap-server "$BOOTSTRAP" --reassignment-json-file reassignment.json --execute
 kafka-leader-election.sh --bootstrap-server "$BOOTSTRAP" --election-type preferred --topic $TOPIC --partition 0
@@ -55,4 +56,5 @@ wait_for 2 1,2,3
 pass 3 "$(host 1)"
 pass 3 "$(host 2)"
 for each in $CONTROLLERS; do hear 1 "$each"; done
+for each in $CONTROLLERS; do hear 3 "$each"; done
 kafka-console-consumer.sh --bootstrap-server "$BOOTSTRAP" --topic "$TOPIC" --from-beginning --property print.offset=true --timeout-ms 10000
