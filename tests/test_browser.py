@@ -185,6 +185,30 @@ def test_the_safe_run_stands_beside_and_says_where_it_parts(page: Page) -> None:
     assert page.locator("#cell h2 .badge").text_content() == "holds"
 
 
+def test_other_properties_are_chips_that_open_theirs(page: Page, pages: dict[str, Path]) -> None:
+    for name in ("sweep", "check"):
+        page.goto(pages[name].as_uri())
+        data = data_of(page)
+        number = violated(page) if name == "sweep" else 0
+        first, other = data["cells"][number]["properties"]
+        page.locator(f"#map [data-cell='{number}']").first.click()
+        for shown, left in ((first, other), (other, first)):
+            said = page.locator("#cell").inner_text()
+            assert said.count(shown["says"]) == 1 and left["says"] not in said
+            assert page.locator("#cell h2").inner_text() == f"{shown['verdict']} {shown['name']}"
+            assert page.locator("#map [aria-pressed=true]").count() == 1
+            assert page.locator("[data-filter=property]").count() == (name == "sweep")
+            if name == "sweep":
+                assert page.locator("[data-filter=property]").input_value() == shown["name"]
+            (chip,) = page.locator(".chips button").all()
+            assert (chip.get_attribute("class"), chip.get_attribute("title")) == (left["verdict"], left["says"])
+            assert (chip.inner_text().split()[0], page.evaluate("document.activeElement.className")) == (
+                left["name"],
+                "stepper",
+            )
+            chip.click()
+
+
 def test_citations_carry_everything(page: Page) -> None:
     data, number = data_of(page), violated(page)
     cell = data["cells"][number]

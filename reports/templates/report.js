@@ -37,6 +37,7 @@ const chosen = Object.fromEntries(data.varying.map(key => [key, ""]));
 const isBroken = name => data.cells.some(cell => cell.properties.some(each => each.name === name && each.verdict === "violated"));
 const names = data.properties.map(each => each.name);
 let property = names.find(isBroken) || names[0], opened = null, step = 0;
+const mark = entry => ({holds: "✓", violated: `✗ ${entry.steps}`}[entry.verdict] || "?");
 const entryOf = cell => cell.properties.find(each => each.name === property) || cell.properties[0];
 const compare = keys => (a, b) => {
   for (const key of keys) {
@@ -69,10 +70,10 @@ function filters() {
 
 function square(cell) {
   if (!cell) return make("td");
-  const entry = entryOf(cell), mark = {holds: "✓", violated: `✗ ${entry.steps}`, inconclusive: "?"}[entry.verdict];
+  const entry = entryOf(cell);
   return make("td", {}, make("button", {type: "button", class: entry.verdict, "data-cell": cell.number, tabindex: "-1",
     "aria-pressed": String(cell.number === opened), "aria-label": `${settings(cell)}: ${entry.verdict}`, title: settings(cell),
-    onclick: () => show(cell.number, true), onfocus: event => rove(event.target)}, mark));
+    onclick: () => show(cell.number, true), onfocus: event => rove(event.target)}, mark(entry)));
 }
 
 /* One cell of the matrix is in the tab order, the arrow keys reach the others. */
@@ -101,7 +102,7 @@ function map() {
 function verdicts() {
   const button = (cell, number, each) => make("td", {}, make("button", {type: "button", class: each.verdict, "data-cell": number, "data-property": each.name, tabindex: "-1",
     "aria-label": `${cell.name}, ${each.name}: ${each.verdict}`, title: cell.scope, onfocus: event => rove(event.target),
-    onclick: () => { property = each.name; show(number, true); }}, each.verdict === "violated" ? `✗ ${each.steps}` : {holds: "✓"}[each.verdict] || "?"));
+    onclick: () => { property = each.name; show(number, true); }}, mark(each)));
   document.getElementById("map").replaceChildren(
     make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "configuration"), ...data.properties.map(each => make("th", {scope: "col"}, each.name)))),
     make("tbody", {}, ...data.cells.map((cell, number) => make("tr", {}, make("th", {scope: "row", title: cell.scope}, cell.name),
@@ -210,6 +211,19 @@ function cite(cell, entry) {
     make("button", {type: "button", class: "act", onclick: () => { area.value = value; area.select(); }}, name))), area);
 }
 
+/* The other properties of a cell, a chip each; one opens its property, in the matrix too. */
+function others(cell, entry, number) {
+  const open = name => {
+    const filter = document.querySelector("[data-filter=property]");
+    property = name;
+    if (filter) { filter.value = name; map(); }
+    show(number, true);
+  };
+  return make("div", {class: "chips", role: "group", "aria-label": "other properties"}, make("span", {class: "dim"}, "Also checked:"), ...cell.properties.filter(each => each !== entry).map(each =>
+    make("button", {type: "button", class: each.verdict, title: each.says, "aria-label": `${each.name}: ${each.verdict}`,
+      onclick: () => open(each.name)}, `${each.name} ${mark(each)}`)));
+}
+
 const HOW = {"same system": "Decided as another cell whose system is the same.",
   replayed: "The counterexample of a cell with fewer faults, run again under this configuration."};
 
@@ -223,7 +237,7 @@ function show(number, focus) {
     make("p", {class: "sentence"}, entry.says)];
   if (entry.ledger) parts.push(make("p", {class: "dim"}, `Ledger: ${entry.ledger.status} (${entry.ledger.how}).`));
   if (entry.how !== "explored") parts.push(make("p", {class: "dim"}, HOW[entry.how] || entry.how));
-  for (const other of cell.properties) if (other.name !== entry.name) parts.push(make("p", {class: "dim"}, other.says));
+  if (cell.properties.length > 1) parts.push(others(cell, entry, number));
   if (entry.story !== undefined && entry.story !== null) {
     const story = data.stories[entry.story], run = entry.run === undefined || entry.run === null ? null : data.runs[entry.run];
     parts.push(siblingLine(entry), make("div", {}, stepper(story, run, entry.sibling), allSteps(story, run)));
