@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress
-
 from checker.corpus import Answer, Means, Question, answers, finding_of
 from checker.outcome import Verdict
 from model.system import bind
 from reports import configuration
 from reports.files import as_json, write_text
 from reports.itf import to_itf
+from reports.rows import many, spent
 from reports.run import require_fields
 from specs.case import Case
 from specs.keys import shown
@@ -55,8 +53,7 @@ class Judged:
             return f"undecided: {self.answer.problem}"
         if self.answer.trace is None:
             return str(self.answer.verdict)
-        spent = ", ".join(f"{name} {count}" for name, count in self.faults.items()) or "no faults"
-        return f"{self.answer.verdict} in {self.answer.steps} step{'' if self.answer.steps == 1 else 's'} ({spent})"
+        return f"{self.answer.verdict} in {many(self.answer.steps or 0, 'step')} ({spent(self.faults)})"
 
     def document(self) -> dict[str, Any]:
         """The case for `--json`."""
@@ -80,25 +77,6 @@ class Judged:
         }
 
 
-class Told:
-    """Progress on a terminal's stderr."""
-
-    def __init__(self, total: int) -> None:
-        err = Console(stderr=True, highlight=False)
-        self._bar = Progress(console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._bar.add_task("cases", total=total)
-
-    def __enter__(self) -> Told:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._bar.stop()
-
-    def __call__(self, judged: Judged) -> None:
-        self._bar.update(self._task, advance=1, description=judged.name)
-
-
 def question_of(case: Case) -> Question:
     """The question that a case asks.
 
@@ -116,7 +94,7 @@ def judge(
     workers: int | None = None,
     seconds: float | None = None,
     seconds_each: float | None = None,
-    tell: Callable[[Judged], None] = lambda judged: None,
+    tell: Callable[[str], None] = lambda name: None,
     means: Means = MEMORY,
 ) -> dict[str, Judged]:
     """Every case with its answer; equal questions are asked once.  `tell` hears of each as it is decided."""
@@ -130,7 +108,7 @@ def judge(
     def hear(number: int, answer: Answer) -> None:
         for name in order[number]:
             found[name] = Judged(name, cases[name], questions[name], answer)
-            tell(found[name])
+            tell(name)
 
     answers([questions[names[0]] for names in order], workers, seconds, seconds_each, hear)
     return {name: found[name] for name in cases}

@@ -20,6 +20,8 @@ Given = dict[str, tuple[Any, str]]
 TABLES = ("topic", "producer", "consumer", "cluster", "faults", "bounds", "mechanism")
 PREFIXED = ("faults", "bounds", "mechanism")
 LARGEST_FILE = 64 * 1024 * 1024
+"""Units: bytes.  The description of a cluster of 100,000 partitions takes about 10 MiB."""
+
 DEFAULT_VERSION = "4.1"
 """The Kafka version that is meant where neither a model nor a version is named."""
 
@@ -33,23 +35,34 @@ class Chosen:
     subjects: tuple[str, ...] = ()
 
 
+def read_bytes(path: Path | str, option: str = "") -> bytes:
+    """A user's file; `option` is what named it.
+
+    Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
+    """
+    named = f"{option} {str(path)!r}".lstrip()
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except IsADirectoryError:
+        raise InputError(f"{named} is a directory; name a file") from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise InputError(f"cannot read {named}: {reason}") from None
+    if len(content) > LARGEST_FILE:
+        raise InputError(f"{named} is larger than {LARGEST_FILE >> 20} MiB, more than is read; give a part of it")
+    return content
+
+
 def read_text(path: Path | str) -> str:
     """A user's text file.
 
-    Errors: `InputError` for a file that is missing, unreadable, a directory, too large or not UTF-8.
+    Errors: `InputError` as for bytes, and for what is not UTF-8.
     """
-    path = Path(path)
     try:
-        if path.is_dir():
-            raise InputError(f"{str(path)!r} is a directory; name a file")
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{str(path)!r} is larger than 64 MiB; that is no configuration")
-        return path.read_bytes().decode("utf-8-sig")
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise InputError(f"{str(path)!r} is not UTF-8 text (byte {problem.start}); save it as UTF-8") from None
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise InputError(f"cannot read {str(path)!r}: {reason}") from None
 
 
 def read_json(path: Path | str) -> dict[str, Any]:
@@ -112,6 +125,11 @@ def read_settings(settings: Iterable[str]) -> Given:
             raise InputError(f"bad --set {setting!r}: write KEY=VALUE")
         found[name.strip()] = (value.strip(), "--set")
     return found
+
+
+def read_given(config: str | None, settings: Iterable[str]) -> Given:
+    """The keys of a configuration file, if there is one, and of the `--set` options, which win."""
+    return (read_toml(config) if config else {}) | read_settings(settings)
 
 
 def choose(

@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reports.configuration import read_bytes
 from specs.errors import InputError
-
-SIZE_LIMIT = 64 * 1024 * 1024
-"""Units: bytes.  A cluster of 100,000 partitions prints about 10 MiB."""
 
 _BLANK = " \t\f"
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -43,16 +41,7 @@ def read_text(path: str | os.PathLike[str], option: str, encoding: str = "utf-8"
     Errors: `InputError` for a file that cannot be read, is too large, or is not text.
     """
     name = os.fspath(path)
-    try:
-        with open(name, "rb") as file:
-            data = file.read(SIZE_LIMIT + 1)
-    except IsADirectoryError:
-        raise InputError(f"{option} {name!r} is a directory; give a file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{option} {name!r} cannot be read: {reason}; check the path and its permissions") from None
-    if len(data) > SIZE_LIMIT:
-        raise InputError(f"{option} {name!r} is larger than {SIZE_LIMIT >> 20} MiB; describe fewer topics at a time")
+    data = read_bytes(name, option)
     for mark, named in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         encoding = named if data.startswith(mark) else encoding
     try:

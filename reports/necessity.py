@@ -7,13 +7,15 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from checker.necessity import Judgement, Need, Profile, Variant, clause_variants, judged, profiles
 from model.system import System, bind
 from reports import configuration
 from reports.result import EXIT_HOLDS, EXIT_INCONCLUSIVE, EXIT_UNEXPECTED, version
+from reports.rows import many, spent
 from reports.run import chosen_properties
+from reports.terminal import PartsProgress
 from specs.errors import InputError
 from specs.keys import KEYS, MECHANISM, shown
 from specs.keys import configuration as complete
@@ -21,13 +23,6 @@ from specs.necessity import Plan, plan_of
 from specs.property import Property, guarantees
 
 SCHEMA = "neverlost.necessity/1"
-
-
-class Told(Protocol):
-    """Hears of the number of parts and of each that is judged."""
-
-    def expect(self, total: int) -> None: ...
-    def __call__(self, judgement: Judgement) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -51,14 +46,14 @@ def examine(
     workers: int | None,
     seconds: float | None,
     seconds_each: float | None,
-    tell: Told,
+    tell: PartsProgress,
 ) -> Examined:
     """Judge every part of the model that the keys name; a model alone is examined in its published profiles.
 
     Errors: `InputError` for unknown keys and values, a plan that does not fit its model, and where nothing holds anyway.
     """
     started = time.monotonic()
-    given = (configuration.read_toml(config) if config else {}) | configuration.read_settings(settings)
+    given = configuration.read_given(config, settings)
     chosen = configuration.choose(given)
     plan = plan_of(chosen.model.name)
     is_planned = plan is not None and set(given) == {"model"}
@@ -72,7 +67,7 @@ def examine(
     variants = [*clause_variants(kept), *_mechanism_variants(kept)]
     variants = [each for each in variants if not only or any(text in each.name for text in only)]
     tell.expect(len(variants))
-    found = judged(kept, variants, workers, seconds, seconds_each, tell)
+    found = judged(kept, variants, workers, seconds, seconds_each, lambda each: tell(each.variant.name))
     parts = [
         *([config] if config else []),
         *[f"--set {each}" for each in settings],
@@ -131,9 +126,9 @@ def detail(found: Examined, judgement: Judgement) -> str:
     """The counterexample in words, or the reason why the part is kept; empty where nobody has written one."""
     answer, question = judgement.answer, judgement.question
     if answer is not None and answer.trace is not None and question is not None:
-        spent = ", ".join(f"{name} {count}" for name, count in answer.trace.faults(question.system).items()) or "no faults"
+        faults = spent(answer.trace.faults(question.system))
         where = found.profiles[judgement.profile or 0].name
-        return f"{answer.broken} breaks in {answer.steps} step{'' if answer.steps == 1 else 's'} ({spent}; {where})"
+        return f"{answer.broken} breaks in {many(answer.steps or 0, 'step')} ({faults}; {where})"
     if judgement.need is Need.STRUCTURAL and answer is not None:
         return f"the step makes no sense without it: {answer.problem}"
     if judgement.need is Need.UNDECIDED and answer is not None:

@@ -21,7 +21,7 @@ from reports.forecasting import afterwards
 from reports.graph import DRAWN, Picture, pictured
 from reports.growth import growth_of
 from reports.itf import read_itf
-from reports.rows import words
+from reports.rows import many, words
 from reports.stories import Stories
 from reports.sweeping import tolerated
 from reports.tolerance import budget, fault_words
@@ -128,12 +128,11 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
     stamp = f"neverlost {about.get('version', '')}, {cell.get('id')}"
     if entry["verdict"] == "violated":
         faults = fault_words(budget(entry["faults"])) or "no fault"
-        steps = "1 step" if entry["steps"] == 1 else f"{entry['steps']} steps"
         found = f"found among {counts}; " if counts else ""
         left = entry.get("trap")
         stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
         again = f" ({found}re-executed step by step{stuck})"
-        return f"{entry['name']} is violated in {steps} with {faults}{again}: {where}. [{stamp}]"
+        return f"{entry['name']} is violated in {many(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
     if entry["verdict"] == "holds" and about.get("method") == "induction":
         free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
         beyond = f", whatever the number of {' and '.join(free)}" if free else ""

@@ -19,6 +19,16 @@ def plain(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(shown(value))
 
 
+def many(count: int, noun: str) -> str:
+    """A number of things."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def spent(faults: Mapping[str, int]) -> str:
+    """The faults of a counterexample."""
+    return ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
+
+
 def words(row: Row) -> str:
     """Keys with values in one line."""
     return " ".join(f"{key}={plain(value)}" for key, value in row.items() if value is not None)

@@ -111,10 +111,11 @@ def search(system: System, asked: Sequence[Property], request: Request, **change
 
 
 def prepare(request: Request) -> None:
-    """Fail early where results cannot be written.
+    """Fail early where options make no sense or results cannot be written.
 
-    Errors: `InputError` for an unusable --out or --json.
+    Errors: `InputError` for a bad value, and for an unusable --out or --json.
     """
+    request.options()
     if request.out is not None:
         writable_directory(request.out)
     if request.json not in (None, "-"):

@@ -21,8 +21,8 @@ from reports.configuration import read_json
 from reports.files import write_text
 from reports.itf import to_itf
 from reports.matrix import Matrix
-from reports.result import SCHEMA, levels, question_id, version
-from reports.rows import merged, plain, values_of
+from reports.result import SCHEMA, levels, question, question_id, version
+from reports.rows import merged, plain, spent, values_of
 from reports.tolerance import tolerance
 from specs.errors import InputError
 from specs.keys import shown
@@ -36,10 +36,8 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
     decisions = sweep.decisions[number]
     found: dict[str, Any] = {
         "id": question_id(model, configuration, [each.property.name for each in decisions]),
-        "model": model.name,
         "cell": {name: shown(matrix.cells[number].coordinates.get(name)) for name in matrix.varying},
-        "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
-        "bounds": {name: value for name, value in configuration.items() if name.startswith("bounds.")},
+        **question(model, configuration),
         "verdict": str(sweep.verdict(number)),
         "properties": [],
     }
@@ -190,7 +188,7 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
     for cell in cells[:most]:
         violated = [each for each in cell["properties"] if each["verdict"] == "violated"]
         shortest = min(violated, key=lambda each: each["steps"], default=None)
-        faults = ", ".join(f"{name} {count}" for name, count in shortest["faults"].items()) or "none" if shortest else ""
+        faults = spent(shortest["faults"]) if shortest else ""
         table.add_row(
             *[plain(cell["cell"][name]) for name in varying],
             *[Text(each["verdict"], STYLES[each["verdict"]]) for each in cell["properties"]],

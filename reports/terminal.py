@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +16,7 @@ from checker.search import Progress as SearchProgress
 from model.kernel import Configuration
 from model.portrait import Lane
 from model.system import System
+from reports.rows import many, spent
 from reports.timeline import Frame, Timeline, isr_text, missing
 from specs.keys import MECHANISM, shown
 from specs.property import RECOVERY
@@ -42,9 +43,8 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, subjects: tupl
         line.append(f" {finding.property.name}: ", "bold")
         line.append(_says(finding.verdict, finding.property.says))
         if finding.trace is not None:
-            faults = finding.trace.faults(outcome.system)
-            spent = ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
-            line.append(f" ({len(finding.trace.steps)} steps; {spent})", "dim")
+            faults = spent(finding.trace.faults(outcome.system))
+            line.append(f" ({many(len(finding.trace.steps), 'step')}; {faults})", "dim")
         out.print(line)
         if finding.trace is not None and finding.property.kind == RECOVERY:
             show_trap(out, outcome.system, finding.trace)
@@ -150,51 +150,55 @@ def _controller(frame: Frame) -> list[Text]:
     return [Text("     controller"), Text(leader, style), Text(epoch, style), Text(detail, style), Text(), Text(), Text()]
 
 
-class Steps:
-    """Progress on a terminal's stderr: what is being done, and how much of it is."""
+class _Bar:
+    """A bar on a terminal's stderr while something runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, *columns: ProgressColumn, total: int | None = None) -> None:
         err = Console(stderr=True, highlight=False)
-        self._bar = Progress(console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._bar.add_task("")
+        self._bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+        self._task = self._bar.add_task("starting", total=total)
 
-    def __enter__(self) -> Steps:
+    def __enter__(self) -> Self:
         self._bar.start()
         return self
 
     def __exit__(self, *_: Any) -> None:
         self._bar.stop()
 
+
+class PartsProgress(_Bar):
+    """Progress through parts, by name."""
+
+    def expect(self, total: int) -> None:
+        """How many parts there are."""
+        self._bar.update(self._task, total=total)
+
+    def __call__(self, name: str) -> None:
+        """One part is done."""
+        self._bar.update(self._task, advance=1, description=name)
+
+
+class Steps(_Bar):
+    """Progress by what is being done, and how much of it is."""
+
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
         self._bar.update(self._task, description=what, completed=done, total=total)
 
 
-class LiveProgress:
-    """Progress on stderr while a search runs: level, counts with rates, frontier, memory, an estimate."""
+class LiveProgress(_Bar):
+    """Progress while a search runs: level, counts with rates, frontier, memory, an estimate."""
 
     def __init__(self) -> None:
-        err = Console(stderr=True, highlight=False)
-        self._bar = Progress(TextColumn("{task.description}"), BarColumn(bar_width=20), console=err, transient=True)
-        self._task = self._bar.add_task("starting", total=None)
-        self._is_on = err.is_terminal
+        super().__init__(TextColumn("{task.description}"), BarColumn(bar_width=20))
         self._widest = 0
         self._told = 0.0
-
-    def __enter__(self) -> LiveProgress:
-        if self._is_on:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._is_on:
-            self._bar.stop()
 
     def __call__(self, progress: SearchProgress) -> None:
         """Show what is known now, at most ten times a second."""
         if progress.note:
             self._bar.console.print(progress.note)
         now = time.monotonic()
-        if not self._is_on or now - self._told < 0.1:
+        if self._bar.disable or now - self._told < 0.1:
             return
         self._told = now
         self._widest = max(self._widest, progress.frontier)

@@ -26,6 +26,7 @@ from reports.configuration import Chosen, choose, chosen_of, read_json, read_tom
 from reports.itf import read_itf
 from reports.matrix import Matrix, MatrixCell
 from reports.result import question_id
+from reports.rows import many
 from specs.errors import InputError
 from specs.property import properties
 
@@ -80,9 +81,7 @@ def verify(directory: str, full: bool = False) -> Verification:
 def _verify(folder: Path, document: Document, full: bool, found: Verification) -> None:
     cells: Sequence[Document] = document.get("cells", [document])
     chosen = [_question(each, document) for each in cells]
-    found.confirmed.append(
-        f"{len(cells)} question{'s' if len(cells) > 1 else ''}: model, configuration and properties match the id"
-    )
+    found.confirmed.append(f"{many(len(cells), 'question')}: model, configuration and properties match the id")
     if (folder / "config.toml").exists():
         _same_configuration(folder, chosen[0])
     _consistent(document, cells)
@@ -155,12 +154,12 @@ def _traces(folder: Path, cells: Sequence[Document], chosen: Sequence[Chosen]) -
             if about != (asked.model.name, asked.configuration, each["name"], each["steps"], each["faults"]):
                 raise InputError(f"{name} is not the counterexample that result.json describes for {cell['id']}")
             count += 1
-    return f"{count} counterexample{'' if count == 1 else 's'} re-executed on the defining interpreter"
+    return f"{many(count, 'counterexample')} re-executed on the defining interpreter"
 
 
 def _ledger(folder: Path, document: Document, found: Verification) -> None:
     own, others = known.confirmed(folder, document)
-    found.confirmed.append(f"{own} line{'' if own == 1 else 's'} of the ledger follow{'s' if own == 1 else ''} from the result")
+    found.confirmed.append(f"{many(own, 'line')} of the ledger derived from the result again")
     if others:
         found.unchecked.append(f"{ledger.FILE}: {others} of other runs into this directory, which nothing in it derives")
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from reports.configuration import choose, read_toml
+from reports.configuration import LARGEST_FILE, choose, read_toml
 from reports.kafka_files import ClusterConfiguration, read_cluster
 from reports.kafka_printed import parse_configs, parse_describe, ranges, split_configs
-from reports.kafka_properties import SIZE_LIMIT, parse_properties
+from reports.kafka_properties import parse_properties
 from reports.kafka_versions import defaults, parse_version
 from specs.errors import InputError
 from specs.keys import KEYS
@@ -520,16 +520,16 @@ def test_what_is_no_readable_file(option, tmp_path, monkeypatch):
     flag = "--" + option.replace("_", "-")
     Path("folder").mkdir()
     with open("big", "wb") as file:
-        file.truncate(SIZE_LIMIT + 1)
+        file.truncate(LARGEST_FILE + 1)
     # A socket cannot be opened by anyone, the superuser included, whom permissions do not stop.
     listening = socket.socket(socket.AF_UNIX)
     listening.bind("socket")
     reasons = {
-        "folder": f"{flag} 'folder' is a directory; give a file",
-        "none": f"{flag} 'none' cannot be read: No such file or directory; check the path and its permissions",
-        "socket": f"{flag} 'socket' cannot be read: {os.strerror(6)}; check the path and its permissions",
-        "big": f"{flag} 'big' is larger than 64 MiB; describe fewer topics at a time",
-        "nul\0": f"{flag} 'nul\\x00' cannot be read: embedded null byte; check the path and its permissions",
+        "folder": f"{flag} 'folder' is a directory; name a file",
+        "none": f"cannot read {flag} 'none': No such file or directory",
+        "socket": f"cannot read {flag} 'socket': {os.strerror(6)}",
+        "big": f"{flag} 'big' is larger than 64 MiB, more than is read; give a part of it",
+        "nul\0": f"cannot read {flag} 'nul\\x00': embedded null byte",
     }
     with listening:
         for name, message in reasons.items():

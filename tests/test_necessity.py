@@ -13,6 +13,7 @@ from checker.necessity import Need, clause_variants, clauses_of, judged, profile
 from model.kernel import BOUND
 from reports.commands.necessity import SECONDS_EACH
 from reports.necessity import _planned, examine, is_explained
+from reports.terminal import PartsProgress
 from specs.errors import InputError
 from specs.necessity import plan_of, read_plan
 from specs.property import properties
@@ -21,13 +22,8 @@ SMALL = ("model=kip-320", "replication.factor=2", "bounds.records=1", "bounds.lo
 PLANS = ("kip-320", "kraft-elr")
 
 
-class Silent:
-    def expect(self, total: int) -> None: ...
-    def __call__(self, judgement: object) -> None: ...
-
-
 def needs(*settings: str, only: tuple[str, ...] = ()) -> dict[str, Need]:
-    found = examine(None, settings, None, only, 2, None, SECONDS_EACH, Silent())
+    found = examine(None, settings, None, only, 2, None, SECONDS_EACH, PartsProgress())
     return {each.variant.name: each.need for each in found.judgements}
 
 
@@ -97,6 +93,6 @@ def test_the_command_answers_with_a_document_and_a_page(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", PLANS)
 def test_every_part_of_a_published_model_is_needed_or_explained(model: str) -> None:
-    found = examine(None, (f"model={model}",), None, (), 2, None, SECONDS_EACH, Silent())
+    found = examine(None, (f"model={model}",), None, (), 2, None, SECONDS_EACH, PartsProgress())
     assert [each.variant.name for each in found.judgements if not is_explained(found, each)] == []
     assert not any(each.need is Need.UNDECIDED for each in found.judgements)

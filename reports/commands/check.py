@@ -83,7 +83,7 @@ def _chosen(config: str | None, settings: list[str], files: dict[str, str | None
     """One configuration, or one for each distinct one in Kafka's files; --set wins over files."""
     from reports import configuration as reading
 
-    given = (reading.read_toml(config) if config else {}) | reading.read_settings(settings)
+    given = reading.read_given(config, settings)
     if version is not None:
         given.setdefault("kafka.version", (version, "--kafka-version"))
     if not any(files.values()):

@@ -32,18 +32,17 @@ def claims(
     """Run the command; returns the exit status."""
     from pathlib import Path
 
-    from reports import cases, run
+    from reports import cases, run, terminal
     from reports.claims_page import claims_page
     from reports.files import write_text
     from specs.claim import cases_by_name, chosen_claims
 
     request = run.Request.of(locals())
-    request.options()
     run.prepare(request)
     asked = chosen_claims(ids or [])
     known = cases_by_name()
     wanted = {name: known[name] for each in asked for name in each.cases}
-    with cases.Told(len(wanted)) as told:
+    with terminal.PartsProgress(len(wanted)) as told:
         judged = cases.judge(wanted, workers, seconds=time_limit, tell=told)
     if out is not None:
         cases.save_traces(list(judged.values()), out)

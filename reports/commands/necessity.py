@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reports import options
 
 if TYPE_CHECKING:
-    from checker.necessity import Judgement
     from reports.necessity import Examined
 
 SECONDS_EACH = 120.0
@@ -39,13 +38,12 @@ def necessity(
 ) -> int:
     """Run the command; with a model alone, its published profiles are used; returns the exit status."""
     from reports import necessity as page
-    from reports import run
+    from reports import run, terminal
     from reports.files import write_text
 
     request = run.Request.of(locals())
-    request.options()
     run.prepare(request)
-    with _Told() as told:
+    with terminal.PartsProgress() as told:
         found = page.examine(config, settings or [], properties, only or [], workers, time_limit, each_limit, told)
     run.deliver(page.document(found), run.Request(json=json))
     if out is not None:
@@ -53,32 +51,6 @@ def necessity(
     if json != "-":
         _show(found)
     return page.exit_status(found)
-
-
-class _Told:
-    """Progress on a terminal's stderr."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        err = Console(stderr=True, highlight=False)
-        self._bar = Progress(console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._bar.add_task("profiles", total=None)
-
-    def __enter__(self) -> _Told:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._bar.stop()
-
-    def expect(self, total: int) -> None:
-        """How many parts there are."""
-        self._bar.update(self._task, total=total)
-
-    def __call__(self, judgement: Judgement) -> None:
-        self._bar.update(self._task, advance=1, description=judgement.variant.name)
 
 
 def _show(found: Examined) -> None:

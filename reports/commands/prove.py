@@ -54,10 +54,9 @@ def prove(
     from reports import proofs, run
 
     request = run.Request.of(locals())
-    request.options()
     proofs.require_sense(method, depth, bool(free), unbounded, mine)
     run.prepare(request)
-    given = (reading.read_toml(config) if config else {}) | reading.read_settings(settings or [])
+    given = reading.read_given(config, settings or [])
     if method == "induction":
         return _induction(given, without or [], properties, unbounded, mine, request)
     return _bounded(given, free or [], without or [], properties, depth, request)

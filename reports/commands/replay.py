@@ -21,6 +21,7 @@ def replay(
     """Run the command; returns 0 when every step and the violation were confirmed."""
     from reports import itf, run, terminal
     from reports.result import SCHEMA
+    from reports.rows import many
     from reports.timeline import timeline
     from specs.property import RECOVERY
 
@@ -36,7 +37,6 @@ def replay(
             terminal.show_timeline(out, timeline(system, broken, found))
         if broken.kind == RECOVERY:
             terminal.show_trap(out, system, found)
-        out.print(
-            f"replayed: {steps} steps of {system.model.name}, each confirmed; {broken.name} is violated in the last state"
-        )
+        confirmed = f"{many(steps, 'step')} of {system.model.name}, each confirmed"
+        out.print(f"replayed: {confirmed}; {broken.name} is violated in the last state")
     return 0

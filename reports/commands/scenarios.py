@@ -33,16 +33,16 @@ def scenarios(
 ) -> int:
     """Run the command; returns the exit status."""
     from checker.corpus import Means
-    from reports import cases, run
+    from reports import cases, run, terminal
     from specs.scenario import chosen_scenarios
 
     request = run.Request.of(locals())
+    run.prepare(request)
     searching = request.options()
     means = Means(engine, searching.spark_master, searching.spark_conf)
-    run.prepare(request)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
-    with cases.Told(len(wanted)) as told:
+    with terminal.PartsProgress(len(wanted)) as told:
         judged = cases.judge(wanted, workers, seconds=time_limit, tell=told, means=means)
     found = list(judged.values())
     if out is not None:
