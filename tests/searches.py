@@ -10,10 +10,10 @@ from model.system import System, bind
 from specs.keys import configuration
 
 
-def classic(name: str, replicas: int, log_size: int, records: int, max_epoch: int) -> System:
+def classic(name: str, replicas: int, log_size: int, records: int, max_epoch: int, **more: Any) -> System:
     """A classic model with its bounds."""
     bounds = {"bounds.log_size": log_size, "bounds.records": records, "bounds.max_leader_epoch": max_epoch}
-    return bind(models()[name], {"replication.factor": replicas} | bounds)
+    return bind(models()[name], {"replication.factor": replicas} | bounds, **more)
 
 
 def kraft_matrix() -> System:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from searches import classic
 
 from checker import bmc
 from checker.obligations import inductive_among
@@ -30,16 +31,6 @@ STRONG = "strong-isr"
 WITHOUT_EPOCH_CHECK = ("leader_expand_isr", "high watermark in the current epoch")
 
 
-def classic(name: str, replicas: int, log_size: int, max_epoch: int, **more: Any) -> System:
-    configuration = {
-        "replication.factor": replicas,
-        "bounds.records": log_size,
-        "bounds.log_size": log_size,
-        "bounds.max_leader_epoch": max_epoch,
-    }
-    return bind(models()[name], configuration, **more)
-
-
 def row_id(row: dict[str, Any]) -> str:
     return f"{row['model']}-{row['replicas']}-{row['property']}"
 
@@ -53,7 +44,7 @@ def found_steps(system: System, name: str, depth: int) -> int | None:
 
 @pytest.mark.parametrize("row", [each for each in ROWS if "steps" in each], ids=row_id)
 def test_shortest_counterexamples_are_as_long_as_tlc_says(row: dict[str, Any]) -> None:
-    system = classic(row["model"], row["replicas"], row["log_size"], row["max_leader_epoch"])
+    system = classic(row["model"], row["replicas"], row["log_size"], row["log_size"], row["max_leader_epoch"])
     assert found_steps(system, row["property"], row["steps"] + 1) == row["steps"]
 
 
@@ -69,7 +60,7 @@ HOLDING = [each for each in ROWS if "steps" not in each]
     ids=row_id,
 )
 def test_what_holds_has_no_counterexample_of_ten_steps(row: dict[str, Any]) -> None:
-    system = classic(row["model"], row["replicas"], row["log_size"], row["max_leader_epoch"])
+    system = classic(row["model"], row["replicas"], row["log_size"], row["log_size"], row["max_leader_epoch"])
     bounded = bmc.check(system, [properties()[row["property"]]], 10, workers=1)
     assert bounded.outcome.verdict == Verdict.INCONCLUSIVE
     assert bounded.depth == 10
@@ -77,29 +68,29 @@ def test_what_holds_has_no_counterexample_of_ten_steps(row: dict[str, Any]) -> N
 
 
 def test_expansion_without_the_epoch_check_is_refuted_in_as_many_steps_as_exploration_needs() -> None:
-    system = classic("kip-320", 3, 2, 2, disabled=[WITHOUT_EPOCH_CHECK])
+    system = classic("kip-320", 3, 2, 2, 2, disabled=[WITHOUT_EPOCH_CHECK])
     explored = explore(system, [properties()[STRONG]], Options(workers=1)).findings[0].trace
     assert explored is not None
     assert found_steps(system, STRONG, 12) == len(explored.steps) == 11
 
 
 def test_only_lemmas_that_are_inductive_for_the_very_system_strengthen_a_search() -> None:
-    sound = classic("kip-320", 2, 2, 2)
+    sound = classic("kip-320", 2, 2, 2, 2)
     every = {each.name for each in lemmas_of(sound)}
     assert {each.name for each in inductive_among(sound, lemmas_of(sound))} == every
-    mutant = classic("kip-320", 3, 2, 2, disabled=[WITHOUT_EPOCH_CHECK])
+    mutant = classic("kip-320", 3, 2, 2, 2, disabled=[WITHOUT_EPOCH_CHECK])
     assert every - {each.name for each in inductive_among(mutant, lemmas_of(mutant))} == {"committed-survives"}
 
 
 def test_a_property_that_fails_at_once_needs_no_step() -> None:
-    system = classic("kip-320", 2, 1, 1)
+    system = classic("kip-320", 2, 1, 1, 1)
     never = type(properties()[STRONG])("never", "nothing is", lambda k, s: s.next_record > 0, (), "kip-320")
     trace = bmc.check(system, [never], 3, workers=1).outcome.findings[0].trace
     assert trace is not None and len(trace.states) == 1
 
 
 def test_a_time_limit_ends_inconclusive_with_the_depth_that_was_reached() -> None:
-    bounded = bmc.check(classic("kip-320", 3, 2, 3), [properties()[STRONG]], 40, seconds=3, workers=2)
+    bounded = bmc.check(classic("kip-320", 3, 2, 2, 3), [properties()[STRONG]], 40, seconds=3, workers=2)
     assert bounded.outcome.verdict == Verdict.INCONCLUSIVE
     assert bounded.outcome.reason == "the time limit was reached"
     assert 0 < bounded.depth < 40
@@ -138,7 +129,7 @@ def test_free_configurations_are_unsafe_exactly_where_exploration_says() -> None
 
 
 def test_interchangeable_replicas_are_those_that_every_initial_state_treats_alike() -> None:
-    assert bmc.interchangeable(classic("kip-320", 3, 1, 1)) == [{0, 1, 2}] * 3
+    assert bmc.interchangeable(classic("kip-320", 3, 1, 1, 1)) == [{0, 1, 2}] * 3
     from modern import system
 
     assert bmc.interchangeable(system("kraft", lossy_crash=1)) == [{0}, {1, 2}, {1, 2}]

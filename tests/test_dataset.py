@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
 from importlib.resources import files
@@ -15,6 +13,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 from searches import classic, kraft_matrix
+from test_cli import neverlost
 
 from checker import dataset, stored
 from checker.search import Options
@@ -148,12 +147,6 @@ def test_a_larger_table_opens_in_duckdb_and_spark(tmp_path: Path) -> None:
             assert answered == asked(directory, worked(name))
     finally:
         session.stop()
-
-
-def neverlost(*arguments: str) -> subprocess.CompletedProcess[str]:
-    program = "from reports.cli import main; main()"
-    root = str(Path(dataset.__file__).parent.parent)
-    return subprocess.run([sys.executable, "-c", program, *arguments], cwd=root, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("engine", ["memory", "spark"])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from test_cli import neverlost
 
 from reports.sweeping import cell_name
 
@@ -33,9 +32,7 @@ def console_blocks() -> list[tuple[str, list[str]]]:
 def test_shown_runs_are_real(command: str, shown: list[str]) -> None:
     program, *arguments = shlex.split(command)
     assert program == "neverlost"
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    whole = [sys.executable, "-m", "reports.cli", *arguments]
-    done = subprocess.run(whole, cwd=ROOT, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    done = neverlost(*arguments)
     lines = [TIMES.sub("", " ".join(line.split())) for line in done.stdout.splitlines()]
     for line in shown:
         assert TIMES.sub("", " ".join(line.split())) in lines
@@ -60,9 +57,7 @@ def test_the_way_from_one_s_own_cluster_to_a_verified_report(tmp_path: Path) -> 
     commands = re.findall(r"^neverlost (.*?)\s*(?:#.*)?$", block("own cluster", "sh").replace("\\\n", " "), flags=re.MULTILINE)
     assert [each.split()[0] for each in commands] == ["check", "verify"]
     for command, status in zip(commands, (12, 0), strict=True):
-        whole = [sys.executable, "-m", "reports.cli", *shlex.split(command)]
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-        done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=120, check=False)
+        done = neverlost(*shlex.split(command), cwd=tmp_path)
         assert done.returncode == status, done.stderr
     assert done.stdout.endswith("VERIFIED\n") and "PARTLY" not in done.stdout
     report = (tmp_path / "evidence" / "report.md").read_text()
@@ -70,16 +65,15 @@ def test_the_way_from_one_s_own_cluster_to_a_verified_report(tmp_path: Path) -> 
     assert len(re.findall(r"nl-[0-9a-f]{16}", report)) >= 2
 
 
-def test_the_gate_of_the_readme_passes_and_fails(tmp_path: Path) -> None:
+def test_the_gate_of_the_readme_passes_and_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The workflow's own commands: green as it is, red with the changed cell's name when an expectation differs."""
     (tmp_path / "production.toml").write_text(block("gate matrix", "toml"))
     commands = re.findall(r"run: neverlost (sweep .*)", block("gate workflow", "yaml"))
     (record,) = re.findall(r"neverlost (sweep production.toml --json .*?)\s*#", README)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
 
     def ran(command: str) -> subprocess.CompletedProcess[str]:
-        whole = [sys.executable, "-m", "reports.cli", *shlex.split(command)]
-        return subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=120, check=False)
+        return neverlost(*shlex.split(command), cwd=tmp_path)
 
     assert ran(record).returncode == 0
     (gate,) = commands

@@ -9,14 +9,14 @@ from typing import Any
 
 import cvc5
 import pytest
+from searches import classic
 
 from checker import certificate
 from checker.induction import CONSECUTION, INITIATION, SAFETY, Proof, differs_from, prove
 from checker.outcome import Verdict, replayed
 from checker.search import Options, explore
 from model import ints
-from model.catalogue import models
-from model.system import System, bind
+from model.system import System
 from specs.errors import InputError
 from specs.lemma import Lemma, lemmas_of
 from specs.property import Property, properties
@@ -26,13 +26,7 @@ EXPANSION = ("leader_expand_isr", "high watermark in the current epoch")
 
 
 def kip_320(replicas: int, log_size: int, max_epoch: int, **more: Any) -> System:
-    configuration = {
-        "replication.factor": replicas,
-        "bounds.records": log_size,
-        "bounds.log_size": log_size,
-        "bounds.max_leader_epoch": max_epoch,
-    }
-    return bind(models()["kip-320"], configuration, **more)
+    return classic("kip-320", replicas, log_size, log_size, max_epoch, **more)
 
 
 def lemmas() -> tuple[Lemma, ...]:

@@ -8,11 +8,11 @@ import os
 import random
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from test_cli import neverlost
 
 from reports.configuration import LARGEST_FILE, choose, read_toml
 from reports.kafka_files import ClusterConfiguration, read_cluster
@@ -672,9 +672,7 @@ def test_two_thousand_mutated_toml_files_raise_nothing_but_input_errors(tmp_path
 
 
 def check(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "import sys; from reports.cli import main; sys.exit(main())", "check"]
-    root = Path(__file__).parent.parent
-    return subprocess.run([*command, *map(str, arguments)], cwd=root, capture_output=True, text=True, check=False)
+    return neverlost("check", *map(str, arguments))
 
 
 FAULTS = ("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=2", "--set", "bounds.records=1")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from test_cli import neverlost
 
 from checker import ledger
 from checker.ledger import BOUNDED, EXHAUSTED, OPEN, PROVED, REFUTED, Line, record
@@ -84,5 +83,5 @@ def test_check_and_prove_write_the_same_ledger(tmp_path: Path) -> None:
     keys = ["--set", "model=kip-320", "--set", "replication.factor=2", "--property", "strong-isr", "--out", str(tmp_path)]
     runs = [(["prove", "--depth", "3"], BOUNDED), (["check"], EXHAUSTED), (["prove", "--method", "induction"], PROVED)]
     for command, status in runs:
-        subprocess.run([sys.executable, "-m", "reports.cli", *command, *keys], check=False, capture_output=True)
+        neverlost(*command, *keys)
         assert [(each.goal, each.status) for each in ledger.read(tmp_path)] == [("strong-isr", status)]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
+from test_cli import neverlost
 from test_induction import STRONG, kip_320
 
 from checker.induction import prove
@@ -126,8 +125,8 @@ def test_too_large_a_system_is_an_input_error() -> None:
 def test_the_command_prints_mined_lemmas() -> None:
     keys = ["model=kip-320", "replication.factor=2", "bounds.records=1", "bounds.max_leader_epoch=0"]
     options = [part for each in keys for part in ("--set", each)]
-    command = [sys.executable, "-m", "reports.cli", "prove", "--method", "induction", "--mine", *options]
-    done = subprocess.run([*command, "--property", "strong-isr", "--json", "-"], capture_output=True, text=True, check=False)
+    asked = ["--method", "induction", "--mine", "--property", "strong-isr", "--json", "-"]
+    done = neverlost("prove", *options, *asked, timeout=600)
     assert done.returncode == 0, done.stderr
     proof = json.loads(done.stdout)["proofs"][0]
     assert proof["mined"].startswith("mined 37 + ") and proof["open"] == []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from test_cli import neverlost
 
 from checker import certificate, ledger
 from checker.search import Limits, Options, explore
@@ -17,11 +17,7 @@ from specs.property import properties
 
 
 def prove(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return run("prove", *arguments)
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "reports.cli", *arguments], capture_output=True, text=True, check=False)
+    return neverlost("prove", *arguments, timeout=600)
 
 
 CLASSIC = ["--set", "replication.factor=2", "--set", "bounds.max_leader_epoch=2", "--property", "strong-isr"]
@@ -36,7 +32,7 @@ def test_a_counterexample_is_found_drawn_and_kept(tmp_path: Path) -> None:
     assert document["properties"][0]["trace"] == "strong-isr.itf.json"
     assert document["solver"].startswith("z3 ") and isinstance(document["seed"], int)
     assert [(each.status, each.steps) for each in ledger.read(tmp_path)] == [("refuted", 9)]
-    again = run("replay", str(tmp_path / "strong-isr.itf.json"))
+    again = neverlost("replay", str(tmp_path / "strong-isr.itf.json"))
     assert again.returncode == 0 and "9 steps" in again.stdout, again.stderr
 
 
@@ -88,7 +84,7 @@ def test_a_protocol_without_a_needed_clause_is_refuted_by_a_real_behaviour(metho
     assert document["without"] == [EXPANSION] and document["properties"][0]["steps"] == 11
     assert ("a counterexample to induction" in done.stdout) == (method == "induction")
     assert not (tmp_path / ledger.FILE).exists(), "the ledger is about the protocol as it is"
-    assert run("replay", str(tmp_path / "strong-isr.itf.json")).returncode == 0
+    assert neverlost("replay", str(tmp_path / "strong-isr.itf.json")).returncode == 0
 
 
 KRAFT = ["model=kraft", "faults.lossy_crash=1", "bounds.records=1"]
@@ -139,7 +135,7 @@ def test_four_free_keys_are_unsafe_exactly_where_a_complete_sweep_says(model: st
     assert proved.returncode == 12, proved.stderr
     matrix = tmp_path / "matrix.toml"
     matrix.write_text(MATRIX)
-    swept = run("sweep", str(matrix), *fixed, "--property", "acked-never-lost", "--json", "-")
+    swept = neverlost("sweep", str(matrix), *fixed, "--property", "acked-never-lost", "--json", "-")
     assert swept.returncode == 0, swept.stderr
     by_z3, by_search = steps_by_cell(proved.stdout), steps_by_cell(swept.stdout)
     assert len(by_search) == 3 * 4 * 2 * 2 and "inconclusive" not in {each["verdict"] for each in cells_of(swept.stdout)}

@@ -26,7 +26,7 @@ class Measured:
     cut: bool
 
 
-def _children(pid: int) -> list[int]:
+def processes_of(pid: int) -> list[int]:
     """A process and all its descendants, where the system tells (Linux)."""
     found = [pid]
     for each in found:
@@ -56,7 +56,7 @@ class _Sampler(threading.Thread):
 
     def run(self) -> None:
         while not self.done.wait(SAMPLING):
-            self.peak = max(self.peak, sum(map(_proportional_bytes, _children(self.pid))))
+            self.peak = max(self.peak, sum(map(_proportional_bytes, processes_of(self.pid))))
 
 
 def measure(command: Sequence[str], folder: Path | str | None = None, time_limit: float | None = None) -> Measured:

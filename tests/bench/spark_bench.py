@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.bench.measure import processes_of
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
 SIZES = {
     (3, 2, 2, 1): (39_619, 22),
@@ -116,19 +117,9 @@ class _Sampler(threading.Thread):
 
     def run(self) -> None:
         while not self.done.wait(0.5):
-            sums = [self._of(pid) for pid in self._tree()]
+            sums = [self._of(pid) for pid in processes_of(self.pid)]
             self.peak = max(self.peak, sum(each[0] for each in sums))
             self.private = max(self.private, sum(each[1] for each in sums))
-
-    def _tree(self) -> list[int]:
-        found = [self.pid]
-        for each in found:
-            try:
-                for task in Path(f"/proc/{each}/task").iterdir():
-                    found.extend(map(int, (task / "children").read_text().split()))
-            except OSError:
-                continue
-        return found
 
     def _of(self, pid: int) -> tuple[int, int]:
         try:
