@@ -26,6 +26,7 @@ def write(path: Path, words: int, states: Iterable[Sequence[int]]) -> int:
     ordered = sorted(tuple(map(int, each)) for each in states)
     body = b"".join(word.to_bytes(8, "big") for each in ordered for word in each)
     head = MAGIC + f"{words} {len(ordered)}\n".encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.part")
     temporary.write_bytes(head + lzma.compress(body, preset=6))
     temporary.replace(path)

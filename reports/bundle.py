@@ -29,7 +29,7 @@ from reports.files import as_json, write_text
 from reports.itf import read_itf
 from reports.result import version
 from reports.run import Request, pictures
-from specs.errors import InputError
+from specs.errors import InputError, misread
 from specs.keys import KEYS, shown
 
 SCHEMA = "neverlost.bundle/1"
@@ -160,7 +160,7 @@ def rendered(directory: str, target: str | None) -> list[Path]:
     try:
         render(folder, document, place)
     except (KeyError, TypeError, AttributeError) as problem:
-        raise InputError(f"result.json of {directory!r} is not a result of ours: {type(problem).__name__} {problem}") from None
+        raise InputError(f"result.json of {directory!r} is not a result of ours: {misread(problem)}") from None
     if place == folder and (folder / MANIFEST).exists():
         manifest = read_json(folder / MANIFEST)
         written = set(files_of(folder)) - before | {name for name in before if (folder / name).suffix in RENDERED}

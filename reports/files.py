@@ -45,15 +45,17 @@ def as_json(document: Mapping[str, Any]) -> str:
 
 
 def writable_directory(path: Path | str) -> Path:
-    """A directory for results, made if it is missing.
+    """A directory for results, which is there or which the first file will make: a run that fails before leaves nothing.
 
     Errors: `InputError` where there is a file, or no permission.
     """
     path = Path(path)
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise InputError(f"cannot make directory {str(path)!r}: {problem.strerror or problem}") from None
-    if not os.access(path, os.W_OK):
-        raise InputError(f"cannot write into {str(path)!r}: permission denied")
+        there = next(each for each in (path, *path.absolute().parents) if each.exists())
+        if not there.is_dir():
+            raise InputError(f"cannot make directory {str(path)!r}: {str(there)!r} is a file")
+    except (OSError, ValueError) as problem:
+        raise InputError(f"cannot make directory {str(path)!r}: {getattr(problem, 'strerror', None) or problem}") from None
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write into {str(there)!r}: permission denied")
     return path

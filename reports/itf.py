@@ -16,7 +16,7 @@ from model.catalogue import models
 from model.kernel import ModelError
 from model.system import State, Step, System, bind
 from reports.configuration import choose, read_json
-from specs.errors import InputError
+from specs.errors import InputError, misread
 from specs.keys import shown
 from specs.property import Property, properties
 
@@ -96,7 +96,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
         states = [_state(system, configured | entry, number, str(path)) for number, entry in enumerate(entries)]
         labels = [entry["action"] for entry in entries[1:]]
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, ModelError) as problem:
-        raise InputError(f"{str(path)!r} is not a trace of ours: {type(problem).__name__} {problem}") from None
+        raise InputError(f"{str(path)!r} is not a trace of ours: {misread(problem)}") from None
     if not states:
         raise InputError(f"{str(path)!r} has no states")
     steps = _replayed(system, states, labels, str(path))

@@ -25,7 +25,7 @@ from reports.rows import many, words
 from reports.stories import Stories
 from reports.sweeping import tolerated
 from reports.tolerance import budget, fault_words
-from specs.keys import MECHANISM
+from specs.keys import MECHANISM, is_without_faults
 from specs.property import properties
 
 MOST_IN_MARKDOWN, MOST_RUNS = 60, 6
@@ -113,6 +113,8 @@ def scope(cell: Mapping[str, Any]) -> str:
         is_quiet = is_usual or (name.startswith("faults.") and not value) or value == ""
         if not is_quiet:
             parts.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
+    if is_without_faults(cell["config"]):
+        parts.append("no faults")
     named = cell["model"] if release is None else f"Kafka {release} ({cell['model']})"
     topics = f" (topics {', '.join(cell['topics'])})" if cell.get("topics") else ""
     return f"{named} with " + ", ".join(parts) + topics

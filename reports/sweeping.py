@@ -24,7 +24,7 @@ from reports.matrix import Matrix
 from reports.result import SCHEMA, levels, question, question_id, version
 from reports.rows import merged, plain, spent, values_of
 from reports.tolerance import tolerance
-from specs.errors import InputError
+from specs.errors import InputError, misread
 from specs.keys import shown
 
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
@@ -160,7 +160,7 @@ def read_baseline(path: str) -> dict[str, Any]:
         _verdicts(found["cells"])
         return found
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise InputError(f"{path!r} is not the JSON document of a sweep: {type(problem).__name__} {problem}") from None
+        raise InputError(f"{path!r} is not the JSON document of a sweep: {misread(problem)}") from None
 
 
 def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:

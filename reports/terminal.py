@@ -18,7 +18,7 @@ from model.portrait import Lane
 from model.system import System
 from reports.rows import many, spent
 from reports.timeline import Frame, Timeline, isr_text, missing
-from specs.keys import MECHANISM, shown
+from specs.keys import MECHANISM, is_without_faults, shown
 from specs.property import RECOVERY
 
 STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCONCLUSIVE: "bold yellow"}
@@ -48,6 +48,10 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, subjects: tupl
         out.print(line)
         if finding.trace is not None and finding.property.kind == RECOVERY:
             show_trap(out, outcome.system, finding.trace)
+    if outcome.findings and is_without_faults(configuration):
+        out.print(
+            Text("nothing may fail here (every faults.* is 0); say what may, such as --set faults.lossy_crash=1", "yellow")
+        )
 
 
 def show_trap(out: Console, system: System, trace: Trace) -> None:
@@ -163,7 +167,8 @@ class _Bar:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self._bar.stop()
+        if not self._bar.disable:  # older versions of rich end with an empty line even so
+            self._bar.stop()
 
 
 class PartsProgress(_Bar):

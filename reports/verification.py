@@ -27,7 +27,7 @@ from reports.itf import read_itf
 from reports.matrix import Matrix, MatrixCell
 from reports.result import question_id
 from reports.rows import many
-from specs.errors import InputError
+from specs.errors import InputError, misread
 from specs.property import properties
 
 SMALL = 5_000_000
@@ -74,7 +74,7 @@ def verify(directory: str, full: bool = False) -> Verification:
     try:
         _verify(folder, document, full, found)
     except (KeyError, TypeError, AttributeError, IndexError) as problem:
-        raise InputError(f"result.json of {directory!r} is not a result of ours: {type(problem).__name__} {problem}") from None
+        raise InputError(f"result.json of {directory!r} is not a result of ours: {misread(problem)}") from None
     return found
 
 

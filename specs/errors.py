@@ -10,6 +10,11 @@ class InputError(Exception):
     """Bad usage or bad input: what is wrong with the value quoted, where, and what to do."""
 
 
+def misread(problem: Exception) -> str:
+    """Why a document of another shape could not be read."""
+    return f"it lacks {problem}" if isinstance(problem, KeyError) else f"{type(problem).__name__}: {problem}"
+
+
 def unknown(what: str, given: str, available: Iterable[str], where: str = "") -> InputError:
     """An error for a name that does not exist, with the nearest one that does."""
     names = sorted(available)

@@ -187,6 +187,12 @@ def values_log_size(model: Model, values: Mapping[str, Any]) -> int:
     return int(values.get("bounds.records", model.defaults.get("bounds.records", KEYS["bounds.records"].default)))
 
 
+def is_without_faults(configuration: Mapping[str, Any]) -> bool:
+    """Whether a configuration has budgets of faults, and all of them are nought."""
+    budgets = [value for name, value in configuration.items() if name.startswith("faults.")]
+    return bool(budgets) and not any(budgets)
+
+
 def shown(value: Any) -> Any:
     """A configuration value as JSON and text show it."""
     return ",".join(value) if isinstance(value, tuple) else value

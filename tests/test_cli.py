@@ -175,7 +175,7 @@ def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
         (["check", "--resume"], "--resume needs --state-dir DIR"),
         (["check", "--json", "/nowhere/x.json"], "cannot write '/nowhere/x.json': directory '/nowhere' does not exist"),
         (["check", "--json", "tests"], "'tests' is a directory; name a file for --json"),
-        (["check", "--out", "README.md"], "cannot make directory 'README.md': File exists"),
+        (["check", "--out", "README.md"], "cannot make directory 'README.md': 'README.md' is a file"),
         (["check", "--nonsense"], "No such option: --nonsense"),
         (["nonsense"], "No such command 'nonsense'"),
         (["replay", "README.md"], "'README.md' is not JSON"),
@@ -189,6 +189,39 @@ def test_bad_input_is_one_line_and_64(arguments: list[str], message: str) -> Non
     assert done.stderr.startswith("neverlost: ") and done.stderr.count("\n") == 1
     assert message in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "--describe", "given"],
+        ["check", "given"],
+        ["check", "--property", "lossless"],
+        ["check", "--certificate", "--symmetry"],
+        ["sweep", "given"],
+        ["prove", "--method", "induction", "--set", "acks=7"],
+        ["scenarios", "given"],
+        ["claims", "given"],
+        ["necessity", "--set", "model=given"],
+        ["reproduce", "given", "--kafka-version", "3.9"],
+        ["observe", "given"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_leaves_nothing_behind(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("Topic orders\n")
+    done = neverlost(*arguments, "--out", "new/place", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (64, "", 1), done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["given"]
+
+
+def test_a_verdict_without_faults_says_so(tmp_path: Path) -> None:
+    said = "nothing may fail here (every faults.* is 0)"
+    small = ["--set", "model=majority", "--set", "replication.factor=2", "--set", "bounds.records=1"]
+    assert said in neverlost("check", *small, "--out", str(tmp_path)).stdout
+    assert "bounds.records=1, no faults. [neverlost" in (tmp_path / "report.md").read_text()
+    assert said not in neverlost("check", *small, "--set", "faults.crash=1").stdout
+    assert said not in neverlost("check", "--set", "model=kip-320", "--set", "replication.factor=1").stdout
 
 
 @pytest.mark.parametrize(
