@@ -33,12 +33,16 @@ def alone(data: Data) -> list[dict[str, Any]]:
     """Counterexamples of single configurations, each once."""
     if data["varying"]:
         return []
-    entries = [entry for cell in data["cells"] for entry in cell["properties"] if entry.get("story") is not None]
-    told = {entry["story"]: entry["name"] for entry in reversed(entries)}
-    stories = [(name, data["stories"][story]) for story, name in sorted(told.items())]
+    told: dict[int, list[str]] = {}
+    for cell in data["cells"]:
+        where = f" for {cell['name']}" if len(data["cells"]) > 1 else ""
+        for entry in cell["properties"]:
+            if entry.get("story") is not None:
+                told.setdefault(entry["story"], []).append(f"`{entry['name']}`{where}")
+    stories = [(", ".join(names), data["stories"][story]) for story, names in sorted(told.items())]
     return [
-        {"property": name, "title": each["title"], "says": [data["frames"][frame]["says"] for frame in each["frames"]]}
-        for name, each in stories
+        {"of": names, "title": each["title"], "says": [data["frames"][frame]["says"] for frame in each["frames"]]}
+        for names, each in stories
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from typing import Any, Self
@@ -152,6 +153,12 @@ def _controller(frame: Frame) -> list[Text]:
     epoch = "" if scene.epoch is None else f"e{scene.epoch}"
     detail = " ".join([f"ISR={isr_text(scene.isr)}", *scene.notes])
     return [Text("     controller"), Text(leader, style), Text(epoch, style), Text(detail, style), Text(), Text(), Text()]
+
+
+def show_bundle(out: Console, directory: str) -> None:
+    """Where the reports are, and how to check them."""
+    place = shlex.quote(directory)
+    out.print(Text(f"wrote {place}/report.html and report.md; neverlost verify {place} checks all of it again", "dim"))
 
 
 class _Bar:

@@ -51,7 +51,7 @@ def check(
     ] = False,
 ) -> int:
     """Run the command; returns the exit status."""
-    from reports import bundle, forecasting, result, run
+    from reports import bundle, forecasting, result, run, terminal
 
     request = run.Request.of(locals())
     run.prepare(request)
@@ -76,6 +76,8 @@ def check(
         bundle.seal(out, document, [(each.model, each.configuration) for each in every])
     if json != "-":
         _show(every, outcomes, [cost for _, cost in decided])
+        if out is not None:
+            terminal.show_bundle(terminal.console(), out)
     return result.exit_status(outcomes)
 
 

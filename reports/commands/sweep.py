@@ -84,6 +84,8 @@ def sweep(
         sweeping.show_tolerance(console, document)
         if expected is not None:
             sweeping.show_changes(console, changed)
+        if out is not None:
+            terminal.show_bundle(console, out)
     if changed:
         return result.EXIT_UNEXPECTED
     return result.EXIT_INCONCLUSIVE if document["verdicts"]["inconclusive"] else result.EXIT_HOLDS
