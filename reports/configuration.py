@@ -28,11 +28,15 @@ DEFAULT_VERSION = "4.1"
 
 @dataclass(frozen=True)
 class Chosen:
-    """A model with one complete configuration, and for whom it speaks (topics, for Kafka's own files)."""
+    """A model with one complete configuration, and for whom it speaks (topics, for Kafka's own files).
+
+    `release` is the Kafka version that was asked for, where no key departs from its mechanisms.
+    """
 
     model: Model
     configuration: Configuration
     subjects: tuple[str, ...] = ()
+    release: str | None = None
 
 
 def read_bytes(path: Path | str, option: str = "") -> bytes:
@@ -194,4 +198,16 @@ def _of_version(
         raise InputError(f"bad value {version!r} for kafka.version in {where}: {problem}") from None
     model = models()[model_of(version, dict(offered) | given)]
     defaults = {key: (value, f"Kafka {version}") for key, value in settings.items() if key in model.keys}
-    return Chosen(model, keys.configuration(model, defaults | _read_by(model, offered) | given), subjects)
+    configuration = keys.configuration(model, defaults | _read_by(model, offered) | given)
+    release = ".".join(version.split(".")[:2])
+    return Chosen(model, configuration, subjects, release if is_release(release, model, configuration) else None)
+
+
+def is_release(version: str, model: Model, configuration: Configuration) -> bool:
+    """Whether a model and configuration have exactly the mechanisms of a Kafka version, written as X.Y."""
+    from model.mechanisms import mechanisms_of, model_of, parsed
+
+    found, given = parsed(version), {key: (value, "") for key, value in configuration.items()}
+    if found is None or version != ".".join(map(str, found)) or model.name != model_of(version, given):
+        return False
+    return all(configuration.get(key, value) == value for key, value in mechanisms_of(version).items())

@@ -107,7 +107,7 @@ def scope(cell: Mapping[str, Any]) -> str:
     Kafka version implies."""
     parts = []
     defaults = models()[cell["model"]].defaults
-    release = cell.get("cell", {}).get("kafka.version")
+    release = cell.get("kafka.version") or cell.get("cell", {}).get("kafka.version")
     for name, value in {**cell["config"], **cell["bounds"]}.items():
         is_usual = name.startswith(MECHANISM) and (release is not None or value == defaults.get(name))
         is_quiet = is_usual or (name.startswith("faults.") and not value) or value == ""

@@ -17,6 +17,7 @@ from checker.search import Progress as SearchProgress
 from model.kernel import Configuration
 from model.portrait import Lane
 from model.system import System
+from reports.configuration import Chosen
 from reports.rows import many, spent
 from reports.timeline import Frame, Timeline, isr_text, missing
 from specs.keys import MECHANISM, is_without_faults, shown
@@ -30,12 +31,13 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
 
 
-def show_outcome(out: Console, outcome: Outcome, number: int = 0, subjects: tuple[str, ...] = ()) -> None:
+def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen | None = None) -> None:
     """The verdict on one configuration with its scope."""
     configuration = outcome.system.configurations[number]
-    if subjects:
-        out.print(Text("topics: " + ", ".join(subjects), style="bold"))
-    out.print(Text(f"{outcome.system.model.name}: {summary(configuration)}", style="dim"))
+    named, release = outcome.system.model.name, chosen.release if chosen else None
+    if chosen is not None and chosen.subjects:
+        out.print(Text("topics: " + ", ".join(chosen.subjects), style="bold"))
+    out.print(Text(f"{f'Kafka {release} ({named})' if release else named}: {summary(configuration, release)}", style="dim"))
     for finding in outcome.findings:
         if finding.configuration != number:
             continue
@@ -70,8 +72,8 @@ def show_trap(out: Console, system: System, trace: Trace) -> None:
     )
 
 
-def summary(configuration: Configuration) -> str:
-    """A configuration in one line: faults that cannot happen and mechanisms that are on go without saying."""
+def summary(configuration: Configuration, release: str | None = None) -> str:
+    """A configuration in one line: faults that cannot happen and mechanisms that are on, or a release's, go without saying."""
     told = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
     parts = [
         f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"
@@ -79,7 +81,7 @@ def summary(configuration: Configuration) -> str:
         if shown(value) != "" and not (name.startswith("faults.") and value == 0)
     ]
     off = [name.removeprefix(MECHANISM) for name, value in configuration.items() if name.startswith(MECHANISM) and not value]
-    return " ".join(parts) + (f" without {', '.join(off)}" if off else "")
+    return " ".join(parts) + (f" without {', '.join(off)}" if off and release is None else "")
 
 
 def _says(verdict: Verdict, says: str) -> str:

@@ -22,7 +22,7 @@ from checker.sweep import Sweeper
 from model.system import System, bind
 from reports import bundle, known, result, sweeping
 from reports.bundle import CERTIFICATE, MANIFEST, SCHEMA, digest
-from reports.configuration import Chosen, choose, chosen_of, read_json, read_toml
+from reports.configuration import Chosen, choose, chosen_of, is_release, read_json, read_toml
 from reports.itf import read_itf
 from reports.matrix import Matrix, MatrixCell
 from reports.result import question_id
@@ -36,7 +36,7 @@ SMALL = 5_000_000
 SAMPLING_SECONDS = 20.0
 """How long a sample of the cells of a larger bundle is explored again."""
 
-PASSING = ("seconds", "peak_memory_bytes", "engine", "version", "trace", "topics", "changes", "forecast")
+PASSING = ("seconds", "peak_memory_bytes", "engine", "version", "trace", "topics", "changes", "forecast", "kafka.version")
 """What may differ between two runs of one question, or is checked by itself."""
 
 Document = Mapping[str, Any]
@@ -114,6 +114,9 @@ def _question(cell: Document, document: Document) -> Chosen:
     stated = known.digest_of(cell, document)
     if stated != model_digest(chosen.model):
         raise InputError(f"the bundle was made with another version of model {name} ({stated}); check out that version")
+    release = cell.get("kafka.version")
+    if release is not None and not is_release(str(release), chosen.model, chosen.configuration):
+        raise InputError(f"{cell['id']} is not of Kafka {release}: that version has other mechanisms")
     expected = question_id(chosen.model, chosen.configuration, [each["name"] for each in cell["properties"]])
     if cell["id"] != expected:
         raise InputError(f"id {cell['id']} does not belong to its configuration: that is {expected}")

@@ -215,6 +215,27 @@ def test_bad_input_leaves_nothing_behind(arguments: list[str], tmp_path: Path) -
     assert [each.name for each in tmp_path.iterdir()] == ["given"]
 
 
+@pytest.mark.parametrize(
+    ("given", "release", "fitting"),
+    [
+        ({}, "4.1", ["4.0", "4.1"]),
+        ({"kafka.version": "3.9.1"}, "3.9", ["3.9"]),
+        ({"kafka.version": "3.9", "mechanism.maximal-isr": "off"}, None, []),
+        ({"kafka.version": "4.0", "eligible.leader.replicas": "true"}, "4.0", ["4.0", "4.1"]),
+        ({"model": "kip-320"}, None, []),
+    ],
+)
+def test_a_release_is_named_where_no_key_departs_from_it(
+    given: dict[str, str], release: str | None, fitting: list[str]
+) -> None:
+    from reports.configuration import choose, is_release
+
+    chosen = choose({name: (value, "test") for name, value in given.items()})
+    assert chosen.release == release
+    texts = ("3.9", "4.0", "4.1", "3.9.1", "3.9<b>", "", "nine")
+    assert [each for each in texts if is_release(each, chosen.model, chosen.configuration)] == fitting
+
+
 def test_a_verdict_without_faults_says_so(tmp_path: Path) -> None:
     said = "nothing may fail here (every faults.* is 0)"
     small = ["--set", "model=majority", "--set", "replication.factor=2", "--set", "bounds.records=1"]

@@ -66,6 +66,7 @@ def test_the_way_from_one_s_own_cluster_to_a_verified_report(tmp_path: Path) -> 
     report = (tmp_path / "evidence" / "report.md").read_text()
     assert all(re.search(rf"acked-never-lost is violated .*\(topics {topic}\)", report) for topic in ("orders", "clicks"))
     assert len(re.findall(r"nl-[0-9a-f]{16}", report)) >= 2
+    assert report.count("Kafka 3.9 (kraft) with replication.factor=3") >= 2 and "mechanism." not in report
     assert all(f"`acked-never-lost` for {topic}:" in report for topic in ("orders", "clicks"))
 
 

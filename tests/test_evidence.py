@@ -150,6 +150,7 @@ def test_altered_removed_and_added_files_are_named(checked: Path, tmp_path: Path
         (lambda d: d.update(model="kip-320"), "another version of model kip-320"),
         (lambda d: d.update(model_digest="sha256:0"), "another version of model truncate-to-hw"),
         (lambda d: d["properties"].pop(0), "does not belong to its configuration"),
+        (lambda d: d.update({"kafka.version": "3.9"}), "is not of Kafka 3.9: that version has other mechanisms"),
     ],
 )
 def test_a_forged_result_is_refused(checked: Path, tmp_path: Path, change: Any, message: str) -> None:

@@ -127,6 +127,8 @@ def _document(every: list[Chosen], outcomes: list[Outcome], documents: list[dict
     """One document; several configurations stand under `cells`, each with the topics it speaks for."""
     from reports import result
 
+    pairs = list(zip(documents, every, strict=True))
+    documents = [each | ({"kafka.version": chosen.release} if chosen.release else {}) for each, chosen in pairs]
     if len(every) == 1 and not every[0].subjects:
         return documents[0]
     cells = [document | {"topics": list(chosen.subjects)} for document, chosen in zip(documents, every, strict=True)]
@@ -141,7 +143,7 @@ def _show(every: list[Chosen], outcomes: list[Outcome], costs: list[dict[str, An
 
     out = terminal.console()
     for chosen, outcome, cost in zip(every, outcomes, costs, strict=True):
-        terminal.show_outcome(out, outcome, subjects=chosen.subjects)
+        terminal.show_outcome(out, outcome, chosen=chosen)
         shortest = min((each for each in outcome.findings if each.trace), key=lambda each: len(each.trace.steps), default=None)
         if shortest is not None and shortest.trace is not None and outcome.system.model.portrait is not None:
             terminal.show_timeline(out, timeline(outcome.system, shortest.property, shortest.trace))
