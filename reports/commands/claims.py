@@ -42,7 +42,7 @@ def claims(
     asked = chosen_claims(ids or [])
     known = cases_by_name()
     wanted = {name: known[name] for each in asked for name in each.cases}
-    with terminal.PartsProgress(len(wanted)) as told:
+    with terminal.PartsProgress(total=len(wanted)) as told:
         judged = cases.judge(wanted, workers, seconds=time_limit, tell=told)
     if out is not None:
         cases.save_traces(list(judged.values()), out)

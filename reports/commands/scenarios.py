@@ -42,7 +42,7 @@ def scenarios(
     means = Means(engine, searching.spark_master, searching.spark_conf)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
-    with terminal.PartsProgress(len(wanted)) as told:
+    with terminal.PartsProgress(total=len(wanted)) as told:
         judged = cases.judge(wanted, workers, seconds=time_limit, tell=told, means=means)
     found = list(judged.values())
     if out is not None:
