@@ -86,11 +86,11 @@ def _verify(folder: Path, document: Document, full: bool, found: Verification) -
         _same_configuration(folder, chosen[0])
     _consistent(document, cells)
     found.confirmed.append(_traces(folder, cells, chosen))
-    _ledger(folder, document, found)
     certified = (folder / CERTIFICATE).exists()
     if certified:
         found.confirmed.append(_certificate(folder, chosen[0], cells[0]))
     _results(document, cells, chosen, full, certified, found)
+    _ledger(folder, document, found)
     _rendered(folder, document, found)
 
 

@@ -220,8 +220,8 @@ def test_a_ledger_that_the_result_does_not_give_is_refused(swept: Path, tmp_path
         verification.verify(str(folder))
 
 
-def test_what_other_runs_left_in_the_ledger_is_said_to_be_unchecked(checked: Path, certified: Path, tmp_path: Path) -> None:
-    folder = copy(certified, tmp_path / "b")
+def test_what_other_runs_left_in_the_ledger_is_said_to_be_unchecked(checked: Path, swept: Path, tmp_path: Path) -> None:
+    folder = copy(swept, tmp_path / "b")
     more = json.loads((checked / "ledger.json").read_text())["lines"]
     edited(folder, "ledger.json", lambda document: document["lines"].extend(more))
     assert neverlost("report", str(folder)).returncode == 0
