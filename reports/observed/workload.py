@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -102,19 +101,18 @@ class Workload:
 
     def _watch(self) -> None:
         kafka = library()
-        client = kafka.admin.AdminClient({"bootstrap.servers": self.bootstrap(), "reconnect.backoff.max.ms": 300, **QUIET})
-        place = kafka.TopicPartition(self.topic, 0)
+        client, place = None, kafka.TopicPartition(self.topic, 0)
         while not self._over.wait(PAUSE * 4):
-            with contextlib.suppress(kafka.KafkaException):
-                begun = time.time()
+            settings = {"bootstrap.servers": self.bootstrap(), "reconnect.backoff.max.ms": 300, **QUIET}
+            client = client or kafka.admin.AdminClient(settings)
+            begun = time.time()
+            try:
                 asked = client.list_offsets({place: kafka.admin.OffsetSpec.latest()}, request_timeout=3)
                 found = asked[place].result(5)
-                if found.leader_epoch is not None and found.leader_epoch >= 0:
-                    self.notebook.note(
-                        "high_watermark",
-                        "watcher",
-                        begun,
-                        time.time(),
-                        leader_epoch=found.leader_epoch,
-                        high_watermark=found.offset,
-                    )
+            except (kafka.KafkaException, TimeoutError):
+                # a client that once knew a leader asks it with its epoch for good: begin anew
+                client = None
+                continue
+            if found.leader_epoch is not None and found.leader_epoch >= 0:
+                says = {"leader_epoch": found.leader_epoch, "high_watermark": found.offset}
+                self.notebook.note("high_watermark", "watcher", begun, time.time(), **says)
