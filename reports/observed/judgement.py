@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,39 +57,42 @@ def judge(setting: Setting, progress: Callable[[int, int], None] = lambda done, 
     """Hold every cohort of the history against the model."""
     found = Judgement(setting, Matching(setting))
     found.cohorts = found.matching.cohorts()
-    refusals: list[Refusal] = []
+    refused: dict[Observation, int] = {}
     for number, cohort in enumerate(found.cohorts):
         progress(number, len(found.cohorts))
         try:
-            cohort, explanation = _explained(found.matching, cohort)
+            cohort, explanation = _explained(found.matching, cohort, min((each.latest for each in refused), default=math.inf))
         except TooLarge as problem:
             found.reason = str(problem)
             return found
         found.cohorts[number] = cohort
         found.explanations.append(explanation)
         if explanation.refused is not None:
-            refusals.append(_refusal(found.matching, found.matching.observer(cohort), cohort, explanation))
-    if refusals:
-        found.refusal = min(refusals, key=lambda each: each.observation.latest)
+            refused[explanation.refused] = number
+    if refused:
+        number = refused[min(refused, key=lambda each: each.latest)]
+        found.refusal = _refusal(found.matching, found.cohorts[number], found.explanations[number])
     return found
 
 
-def _explained(matching: Matching, cohort: Cohort) -> tuple[Cohort, Explanation]:
-    """With records that were sent once, and only if that explains nothing and clients may do it, with more than once.
+def _explained(matching: Matching, cohort: Cohort, before: float) -> tuple[Cohort, Explanation]:
+    """With records that were sent once; if that explains nothing, and clients may do it, with more than once.
 
-    What may have been sent again may diverge though it looks equal: about such offsets little can be said.
+    What may have been sent again may diverge though it looks equal: many more states, and little can be said about them.  So
+    only what is refused `before` something else is asked about again.
     """
     found = explain(matching.observer(cohort), matching.starts(cohort), cohort.observations)
-    if found.refused is not None and matching.setting.may_repeat and cohort.names and not cohort.repeats:
-        return _explained(matching, matching.with_repeats(cohort))
-    return cohort, found
+    if found.refused is None or found.refused.latest >= before or not matching.setting.may_repeat or not cohort.names:
+        return cohort, found
+    again = matching.with_repeats(cohort)
+    return again, explain(matching.observer(again), matching.starts(again), again.observations)
 
 
-def _refusal(matching: Matching, observer: Observer, cohort: Cohort, explanation: Explanation) -> Refusal:
+def _refusal(matching: Matching, cohort: Cohort, explanation: Explanation) -> Refusal:
     refused = explanation.refused
     assert refused is not None
     seen = matching.questions.all[refused.label] if refused.label >= 0 else ()
-    return Refusal(cohort, refused, seen, _allowed(matching, observer, cohort, explanation, seen))
+    return Refusal(cohort, refused, seen, _allowed(matching, matching.observer(cohort), cohort, explanation, seen))
 
 
 def _allowed(
