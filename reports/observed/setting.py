@@ -12,11 +12,12 @@ from checker.observed import Observer, States
 from model.kernel import NOBODY, Configuration
 from model.mechanisms import parsed
 from model.modern_state import BEHIND, ELECTED, UP_TO_DATE
-from model.observable import METADATA, MODEL, PROCESS, SEEN, UNLIMITED
+from model.observable import METADATA, PROCESS, SEEN, UNLIMITED
 from model.system import bind
 from reports.configuration import Given, choose
 from reports.observed.events import Change, Known, changes_of, is_replacing, replicas_of
 from reports.observed.history import History
+from reports.observed.remembering import OBSERVED
 from specs.errors import InputError
 
 OLDEST = (3, 6)
@@ -76,7 +77,7 @@ class Setting:
     @property
     def observer_sizes(self) -> Mapping[str, int]:
         """The model's sizes, whatever the number of names."""
-        return MODEL.sizes(self.configured(2, False))
+        return OBSERVED.sizes(self.configured(2, False))
 
     def configured(self, names: int, repeats: bool) -> Configuration:
         """The configuration of the observable model for so many record names, which may be sent again or not."""
@@ -85,7 +86,7 @@ class Setting:
     def observer(self, names: int, repeats: bool) -> Observer:
         """The observer for so many record names; made once."""
         if (names, repeats) not in self.observers:
-            system = bind(MODEL, self.configured(names, repeats))
+            system = bind(OBSERVED, self.configured(names, repeats))
             metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
             loud = set(SEEN) | (set(metadata) if self.is_whole else set()) | (set(PROCESS) if self.sees_processes else set())
             silent = [number for number, step in enumerate(system.steps) if step.action.name not in loud]
@@ -225,7 +226,7 @@ def _configuration(
     found |= {f"faults.{each}": 1 for each in UNLIMITED}
     if "election.policy" not in keys_given:
         found["election.policy"] = "preferred" if is_ordered else "any"
-    return {name: found[name] for name in MODEL.keys if name in found}
+    return {name: found[name] for name in OBSERVED.keys if name in found}
 
 
 ACKS_ORDER = ["0", "1", "all"]

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from checker.digest import model_digest
-from model.observable import MODEL
 from reports import terminal
 from reports.observed.judgement import Judgement, described
 from reports.observed.losses import Exposure, Stretch, ranges
+from reports.observed.remembering import OBSERVED
 from reports.result import version
 from specs.keys import shown
 
@@ -57,8 +57,8 @@ def document(judgement: Judgement, stretches: list[Stretch], mechanisms: Mapping
         "refusal": None,
         "mechanisms": dict(mechanisms),
         "stretches": [_stretch(setting.start_at, each) for each in stretches],
-        "model": MODEL.name,
-        "model_digest": model_digest(MODEL),
+        "model": OBSERVED.name,
+        "model_digest": model_digest(OBSERVED),
         "version": version(),
     }
     if refusal is not None:

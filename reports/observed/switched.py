@@ -18,13 +18,14 @@ def switched_off(history: History, given: Given, with_all: Judgement) -> dict[st
     found = {}
     for each in MECHANISMS:
         if with_all.setting.configuration[each.key]:
-            found[each.name] = _without(history, given | {each.key: ("off", "--mechanisms")})
+            found[each.name] = without(history, given | {each.key: ("off", "--mechanisms")})
     if with_all.setting.configuration["eligible.leader.replicas"]:
-        found["eligible.leader.replicas"] = _without(history, given | {"eligible.leader.replicas": ("false", "--mechanisms")})
+        found["eligible.leader.replicas"] = without(history, given | {"eligible.leader.replicas": ("false", "--mechanisms")})
     return found
 
 
-def _without(history: History, given: Given) -> str:
+def without(history: History, given: Given) -> str:
+    """What the history says when some keys are given."""
     judged = judge(setting_of(history, given))
     if judged.refusal is None:
         return CANNOT_TELL if judged.verdict == "explained" else f"inconclusive: {judged.reason}"
