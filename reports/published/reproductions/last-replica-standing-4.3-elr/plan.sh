@@ -66,9 +66,9 @@ wait_for 1 1
 # 10. the controller fences dead broker 1; leader 1 if it led
 drop 2 "$(host 1)"
 drop 2 "$(host 3)"
-for each in $CONTROLLERS; do hear 1 "$each"; done
 end 1 KILL
 lose_from 1 m1
+for each in $CONTROLLERS; do hear 1 "$each"; done
 wait_for none 1
 # logs now, but for m0: broker 1: []  broker 2: [m1]  broker 3: []; acknowledged m1
 

@@ -58,8 +58,8 @@ wait_for 1 1
 
 # 6. broker 1 shuts down cleanly after the controller moved its work; leader 2 if it led
 # 7. broker 2 learns that it leads and takes over
-for each in $CONTROLLERS; do hear 1 "$each"; done
 end 1 TERM
+for each in $CONTROLLERS; do hear 1 "$each"; done
 wait_for 2 2
 # ELR: 1
 # logs now, but for m0: broker 1: [m1]  broker 2: []; acknowledged m1

@@ -93,8 +93,8 @@ wait_for 1 1
 
 # 13. broker 1 shuts down cleanly after the controller moved its work; leader 3 if it led
 # 14. broker 3 learns that it leads and takes over
-for each in $CONTROLLERS; do hear 1 "$each"; done
 end 1 TERM
+for each in $CONTROLLERS; do hear 1 "$each"; done
 wait_for 3 3
 # ELR: 1
 # logs now, but for m0: broker 1: [m1]  broker 2: []  broker 3: []; acknowledged m1
