@@ -88,10 +88,12 @@ def read_toml(path: Path | str) -> Given:
 
     Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
     """
+    text = read_text(path)
     try:
-        document = tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise InputError(f"malformed TOML in {str(path)!r}: {problem}") from None
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as problem:
+        hint = "; what kafka-topics.sh prints goes with --describe" if text.startswith("Topic:") else ""
+        raise InputError(f"malformed TOML in {str(path)!r}: {problem}{hint}") from None
     found: Given = {}
     for name, value in document.items():
         if not isinstance(value, dict):

@@ -13,7 +13,7 @@ from specs.errors import InputError
 
 
 def write_text(path: Path | str, text: str) -> Path:
-    """Write a file under a temporary name and rename it.
+    """Write a file under a temporary name and rename it; a pipe or a device, such as /dev/stderr, is written to.
 
     Errors: `InputError` where the place cannot be written.
     """
@@ -22,6 +22,9 @@ def write_text(path: Path | str, text: str) -> Path:
     try:
         if path.is_dir():
             raise InputError(f"{str(path)!r} is a directory; name a file")
+        if _is_stream(path):
+            path.write_text(text, encoding="utf-8")
+            return path
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -37,6 +40,11 @@ def write_text(path: Path | str, text: str) -> Path:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
     return path
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a rename would put a file in the place of something else; /dev/stdout may well lead to a file."""
+    return path.exists() and (not path.is_file() or path.absolute().parts[1] in ("dev", "proc"))
 
 
 def as_json(document: Mapping[str, Any]) -> str:

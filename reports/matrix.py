@@ -72,7 +72,7 @@ def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
     """The matrix of a text."""
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:
         raise InputError(f"malformed TOML in {where!r}: {problem}") from None
     plain = {key: document.pop(key) for key in PLAIN if key in document}
     excluded = [_keys(each, where) for each in _tables(document, "exclude", where)]

@@ -68,6 +68,8 @@ def verify(directory: str, full: bool = False) -> Verification:
     folder = Path(directory)
     if not folder.is_dir():
         raise InputError(f"{directory!r} is not a directory; name the --out directory of check or sweep")
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{directory!r} has no {MANIFEST}; name the --out directory of check or sweep")
     found = Verification()
     found.confirmed.append(_digests(folder, read_json(folder / MANIFEST)))
     document = read_json(folder / "result.json")

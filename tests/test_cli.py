@@ -215,6 +215,19 @@ def test_bad_input_leaves_nothing_behind(arguments: list[str], tmp_path: Path) -
     assert [each.name for each in tmp_path.iterdir()] == ["given"]
 
 
+def test_a_document_goes_through_a_pipe_that_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        try:
+            assert neverlost("properties", "--json", str(pipe)).returncode == 0
+            assert pipe.is_fifo() and [each.name for each in tmp_path.iterdir()] == ["pipe"]
+            said, _ = reader.communicate(timeout=30)
+        finally:
+            reader.kill()
+    assert json.loads(said)["schema"] == "neverlost.properties/1"
+
+
 @pytest.mark.parametrize(
     ("given", "release", "fitting"),
     [
@@ -249,6 +262,7 @@ def test_a_verdict_without_faults_says_so(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("model = ", "malformed TOML in"),
+        ("Topic: orders\tPartitionCount: 1\n", "; what kafka-topics.sh prints goes with --describe"),
         ("[topics]\nx = 1\n", "unknown table 'topics' in"),
         ("[producer]\nmin.insync.replicas = 2\n", "min.insync.replicas in [producer] of"),
         ("model = 'kip-320'\n[topic]\nreplication.factor = 'x'\n", "bad value 'x' for replication.factor in [topic] of"),
