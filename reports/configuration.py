@@ -83,17 +83,24 @@ def read_json(path: Path | str) -> dict[str, Any]:
     return found
 
 
+def parsed_toml(text: str, where: str) -> dict[str, Any]:
+    """A TOML document.
+
+    Errors: `InputError` for what is none.
+    """
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as problem:
+        hint = "; what kafka-topics.sh prints goes with --describe" if text.startswith("Topic:") else ""
+        raise InputError(f"malformed TOML in {where!r}: {problem}{hint}") from None
+
+
 def read_toml(path: Path | str) -> Given:
     """The keys of a configuration file.
 
     Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
     """
-    text = read_text(path)
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as problem:
-        hint = "; what kafka-topics.sh prints goes with --describe" if text.startswith("Topic:") else ""
-        raise InputError(f"malformed TOML in {str(path)!r}: {problem}{hint}") from None
+    document = parsed_toml(read_text(path), str(path))
     found: Given = {}
     for name, value in document.items():
         if not isinstance(value, dict):

@@ -7,7 +7,6 @@ A value may be a list, a range such as `"1..5"`, or both.  `[[pair]]` tables are
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from model.kernel import Configuration, Model
-from reports.configuration import PREFIXED, TABLES, Given, _flat, choose, read_text
+from reports.configuration import PREFIXED, TABLES, Given, _flat, choose, parsed_toml, read_text
 from specs import keys
 from specs.errors import InputError, unknown
 
@@ -70,10 +69,7 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
 
 def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
     """The matrix of a text."""
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"malformed TOML in {where!r}: {problem}") from None
+    document = parsed_toml(text, where)
     plain = {key: document.pop(key) for key in PLAIN if key in document}
     excluded = [_keys(each, where) for each in _tables(document, "exclude", where)]
     paired = [_keys(each, where) for each in _tables(document, "pair", where)]
