@@ -97,10 +97,10 @@ wait_for 3 3
 
 # 13. broker 3 shuts down cleanly after the controller moved its work; leader 1 if it led
 # 14. broker 1 learns that it leads and takes over
+end 3 TERM
 pass 3 "$(host 1)"
 pass 3 "$(host 2)"
 for each in $CONTROLLERS; do hear 3 "$each"; done
-end 3 TERM
 wait_for 1 1
 # ELR: 2,3
 # logs now, but for m0: broker 1: []  broker 2: [m1]  broker 3: [m1]; acknowledged m1

@@ -35,7 +35,7 @@ wait_for 1 1,2
 
 # 1. leader 1 asks to drop slow broker 2 from the ISR
 # 2. the controller commits the ISR change of broker 2 that leader 1 asked for
-# 3. leader 1 learns the committed ISR
+# 3. broker 1 learns that it leads and takes over
 drop 2 "$(host 1)"
 produce 1 m0 1  # unless broker 2 lacks something anyway
 wait_for 1 1
