@@ -185,6 +185,18 @@ def _warn_beyond(found: _Found, version: Version | None) -> None:
         )
 
 
+def _under_replicated(topic: Topic) -> tuple[str, ...]:
+    """A sentence where the cluster is already worse off than what a search starts with."""
+    missing = [each for each in topic.partitions.values() if set(each.settled) - set(each.isr)]
+    if not missing:
+        return ()
+    noun = "partition" if len(missing) == 1 else "partitions"
+    return (
+        f"topic {quoted(topic.name)} has replicas outside the ISR now ({noun} {ranges(each.number for each in missing)}, "
+        f"{missing[0].where}): the verdict is about a partition that starts with all of them in it",
+    )
+
+
 def _configuration(files: _Files, topic: Topic | None, partition: Partition | None) -> ClusterConfiguration:
     """The configuration of one partition, of a topic without partition lines, or of a cluster."""
     found = _Found()
@@ -200,7 +212,8 @@ def _configuration(files: _Files, topic: Topic | None, partition: Partition | No
             found.defaulted.add(key)
     _warn_beyond(found, files.version)
     keys = {key: (each.value, each.where) for key, each in found.settings.items()}
-    return ClusterConfiguration(keys, (), frozenset(found.defaulted), (*files.warnings, *found.warnings))
+    now = _under_replicated(topic) if topic else ()
+    return ClusterConfiguration(keys, (), frozenset(found.defaulted), (*files.warnings, *found.warnings, *now))
 
 
 def _values(configuration: ClusterConfiguration) -> tuple[tuple[str, str], ...]:

@@ -40,6 +40,7 @@ class Partition:
     number: int
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
+    isr: tuple[int, ...]
     elr: tuple[int, ...]
     where: str
 
@@ -127,10 +128,10 @@ def _partition(labels: dict[str, str], where: str) -> Partition:
         raise InputError(
             f"bad value {quoted(labels.get('Replicas', ''))} for Replicas in {where}: use broker ids such as 1,2,3"
         )
-    _brokers("Isr", labels.get("Isr", ""), where)
+    isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
     adding = _brokers("Adding Replicas", labels.get("Adding Replicas", ""), where)
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
-    found = Partition(int(number), replicas, adding, elr, where)
+    found = Partition(int(number), replicas, adding, isr, elr, where)
     if not found.settled:
         named = quoted(labels["Adding Replicas"])
         raise InputError(f"bad value {named} for Adding Replicas in {where}: it names every replica; describe again")

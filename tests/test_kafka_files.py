@@ -67,7 +67,13 @@ def test_topics_with_equal_configurations_share_a_verdict():
     assert where(unsafe, "acks") == "producer.properties line 2"
     assert where(unsafe, UNCLEAN) == "Kafka 3.9's defaults"
     assert unsafe.defaulted == {UNCLEAN, "flush.messages", ELR, "enable.idempotence"}
-    assert safe.warnings == ()
+    end = "the verdict is about a partition that starts with all of them in it"
+    assert safe.warnings == (
+        f"topic 'audit' has replicas outside the ISR now (partition 0, {DATA / 'describe-3.9.txt'} line 9): {end}",
+    )
+    assert unsafe.warnings == (
+        f"topic 'clicks' has replicas outside the ISR now (partition 1, {DATA / 'describe-3.9.txt'} line 7): {end}",
+    )
 
 
 def test_a_partition_with_eligible_leader_replicas_proves_that_they_are_on():
@@ -182,7 +188,9 @@ def test_no_line_is_long_enough_to_stall_a_reader(given, text):
 
 # Precedence
 
-TOPIC = "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: {}\n\tTopic: t\tPartition: 0\tReplicas: 1,2,3\tIsr: 1\n"
+TOPIC = (
+    "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: {}\n\tTopic: t\tPartition: 0\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+)
 BROKER = "Dynamic configs for broker {} are:\n  min.insync.replicas={} sensitive=false synonyms={{}}\n"
 CLUSTER = "Default configs for brokers in the cluster are:\n  min.insync.replicas=3 sensitive=false synonyms={}\n"
 
@@ -680,7 +688,9 @@ FAULTS = ("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=2", "--se
 
 def test_check_gives_a_verdict_for_each_distinct_configuration():
     found = check("--describe", DATA / "describe-3.9.txt", "--set", "model=kraft", *FAULTS, "--json", "-")
-    assert found.stderr == ""
+    assert [line.split(" now (")[0] for line in found.stderr.splitlines()] == [
+        f"neverlost: warning: topic '{topic}' has replicas outside the ISR" for topic in ("audit", "clicks")
+    ]
     cells = json.loads(found.stdout)["cells"]
     assert [each["topics"] for each in cells] == [["orders", "audit"], ["clicks"]]
     assert [each["config"]["min.insync.replicas"] for each in cells] == [2, 1]
