@@ -9,6 +9,7 @@ import pytest
 from histories import FALSIFIED
 
 from model.observable import MODEL
+from model.system import bind
 from reports.observed import setting
 from reports.observed.history import History, read_history
 from reports.observed.judgement import described, judge
@@ -39,7 +40,7 @@ def test_it_is_refused_when_it_is_falsified(recorded: History, falsify: Callable
 
 
 def test_it_needs_brokers_that_remember_their_high_watermark(recorded: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setting, "OBSERVED", MODEL)
+    monkeypatch.setattr(setting, "observed_system", lambda configuration: bind(MODEL, configuration))
     found = judge(setting_of(recorded, {}))
     assert found.refusal is not None
     assert described(found.refusal.seen[-1]) == "the leader of epoch 3 shows high watermark 10"

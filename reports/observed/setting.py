@@ -13,11 +13,10 @@ from model.kernel import NOBODY, Configuration
 from model.mechanisms import parsed
 from model.modern_state import BEHIND, ELECTED, UP_TO_DATE
 from model.observable import METADATA, PROCESS, SEEN, UNLIMITED
-from model.system import bind
 from reports.configuration import Given, choose
 from reports.observed.events import Change, Known, changes_of, is_replacing, replicas_of
 from reports.observed.history import History
-from reports.observed.remembering import OBSERVED
+from reports.observed.widened import OBSERVED, observed_system
 from specs.errors import InputError
 
 OLDEST = (3, 6)
@@ -86,7 +85,7 @@ class Setting:
     def observer(self, names: int, repeats: bool) -> Observer:
         """The observer for so many record names; made once."""
         if (names, repeats) not in self.observers:
-            system = bind(OBSERVED, self.configured(names, repeats))
+            system = observed_system(self.configured(names, repeats))
             metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
             loud = set(SEEN) | (set(metadata) if self.is_whole else set()) | (set(PROCESS) if self.sees_processes else set())
             silent = [number for number, step in enumerate(system.steps) if step.action.name not in loud]

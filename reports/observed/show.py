@@ -13,7 +13,7 @@ from checker.digest import model_digest
 from reports import terminal
 from reports.observed.judgement import Judgement, described
 from reports.observed.losses import Exposure, Stretch, ranges
-from reports.observed.remembering import OBSERVED
+from reports.observed.widened import OBSERVED
 from reports.result import version
 from specs.keys import shown
 
