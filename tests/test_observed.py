@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from histories import Line, Walk, header, high_watermark, history, plain, produced
+from histories import Line, Walk, broker, header, high_watermark, history, partition, plain, produced
 
 from model.catalogue import models
 from model.system import bind
 from reports.cluster.batches import batches
-from reports.observed import metadata_log, printed_log
+from reports.observed import metadata_log, printed_log, setting
 from reports.observed.gather import gathered
 from reports.observed.history import as_lines, read_history
 from reports.observed.judgement import Judgement, judge
 from reports.observed.losses import ranges, stretches
 from reports.observed.setting import setting_of
 from reports.observed.switched import CANNOT_TELL, switched_off
+from reports.observed.widened import OBSERVED
 from specs.errors import InputError
 from specs.keys import configuration
 
@@ -115,8 +116,6 @@ def test_the_nearest_explained_change_comes_first() -> None:
 
 def moved() -> list[Line]:
     """A replica moves from broker 1, which is down, to broker 4."""
-    from histories import broker, partition
-
     joint = partition(31, 1, 4, 2, [2, 3]) | {"replicas": [4, 2, 3, 1], "adding": [4], "removing": [1]}
     done = partition(33, 2, 5, 2, [2, 3, 4]) | {"replicas": [4, 2, 3]}
     lines = [broker(0, 4, "unfenced"), *plain(), joint, done, *produced(34, 14, 2), high_watermark(35, 2, 16)]
@@ -136,6 +135,21 @@ def test_a_reassignment_that_ends_before_its_replica_is_in_sync_is_refused() -> 
     found = judged(lines)
     assert found.refusal is not None
     assert found.refusal.seen[-1]["partition_epoch"] == 5
+
+
+def test_a_removed_replica_is_waited_for_until_it_hears_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old epoch commits a record after the controller has begun the next one, by a replica that is none any more."""
+    joint = partition(31, 1, 5, 2, [1, 2, 3]) | {"replicas": [1, 2, 4, 3], "adding": [4], "removing": [3]}
+    done = partition(33, 2, 6, 2, [1, 2, 4]) | {"replicas": [1, 2, 4]}
+    lines = [broker(0, 4, "unfenced"), *plain(), broker(27, 1, "registered"), broker(28, 1, "unfenced")]
+    lines += [partition(29, 1, 4, 2, [1, 2, 3]), joint, done]
+    lines += [{"at": 33.1, "saw": "sent", "record": "r14"}, high_watermark(33.2, 1, 15)]
+    lines += [{"at": 34, "saw": "acked", "record": "r14", "acks": "all", "offset": 14}]
+    assert judged(lines).verdict == "explained"
+    monkeypatch.setattr(setting, "observed_system", lambda configuration: bind(OBSERVED, configuration))
+    refusal = judged(lines).refusal
+    assert refusal is not None
+    assert refusal.cohort.names == ("r14",)
 
 
 def test_a_reassignment_that_replaces_another_is_not_followed() -> None:
@@ -217,8 +231,6 @@ def test_a_mechanism_that_was_seen_cannot_be_off() -> None:
 
 
 def partition_dropped_from_elr() -> Line:
-    from histories import partition
-
     return partition(20, 1, 3, 2, [2], elr=[], batch=9)
 
 
