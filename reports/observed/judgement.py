@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,7 +60,7 @@ def judge(setting: Setting, progress: Callable[[int, int], None] = lambda done, 
     for number, cohort in enumerate(found.cohorts):
         progress(number, len(found.cohorts))
         try:
-            cohort, explanation = _explained(found.matching, cohort, min((each.latest for each in refused), default=math.inf))
+            cohort, explanation = _explained(found.matching, cohort, min((each.latest for each in refused), default=None))
         except TooLarge as problem:
             found.reason = str(problem)
             return found
@@ -75,14 +74,16 @@ def judge(setting: Setting, progress: Callable[[int, int], None] = lambda done, 
     return found
 
 
-def _explained(matching: Matching, cohort: Cohort, before: float) -> tuple[Cohort, Explanation]:
+def _explained(matching: Matching, cohort: Cohort, before: float | None) -> tuple[Cohort, Explanation]:
     """With records that were sent once; if that explains nothing, and clients may do it, with more than once.
 
     What may have been sent again may diverge though it looks equal: many more states, and little can be said about them.  So
     only what is refused `before` something else is asked about again.
     """
     found = explain(matching.observer(cohort), matching.starts(cohort), cohort.observations)
-    if found.refused is None or found.refused.latest >= before or not matching.setting.may_repeat or not cohort.names:
+    if found.refused is None or not matching.setting.may_repeat or not cohort.names:
+        return cohort, found
+    if before is not None and found.refused.latest >= before:
         return cohort, found
     again = matching.with_repeats(cohort)
     return again, explain(matching.observer(again), matching.starts(again), again.observations)
