@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# led-when-all-run of kraft-elr, 5 steps, by hand.  Read it before you run it: it kills brokers and loses records on purpose.
+# Needs: Kafka's bin/ on the PATH, a shell on every broker (`on N command`), iptables there, and
+#   BOOTSTRAP    addresses of the brokers        CONTROLLERS  hosts of the controllers, separated by spaces
+#   HOST_1 ...   the brokers' hosts              DATA         the brokers' log.dirs
+# Brokers' server.properties: replica.lag.time.max.ms=60000, auto.leader.rebalance.enable=false.
+# A broker that is deaf to the controllers soon stops its heartbeats: broker.session.timeout.ms must outlast those stages.
+set -eu
+TOPIC=neverlost
+on() { ssh "broker-$1" "${@:2}"; }
+drop() { on "$1" iptables -A OUTPUT -p tcp -d "$2" -j DROP; }
+pass() { on "$1" iptables -D OUTPUT -p tcp -d "$2" -j DROP; }
+deafen() { on "$1" iptables -A INPUT -p tcp -s "$2" -j DROP; }
+hear() { on "$1" iptables -D INPUT -p tcp -s "$2" -j DROP; }
+host() { eval echo "\$HOST_$1"; }
+start() { on "$1" kafka-server-start.sh -daemon server.properties; }
+end() { on "$1" pkill "-$2" -f kafka.Kafka; }
+produce() { echo "$2" | kafka-console-producer.sh --bootstrap-server "$(host "$1"):9092" --topic "$TOPIC" \
+    --producer-property acks="$3" --producer-property retries=0; }
+described() { kafka-topics.sh --bootstrap-server "$BOOTSTRAP" --describe --topic "$TOPIC" | tr '\t' '\n'; }
+leader() { described | sed -n 's/^ *Leader: //p'; }
+isr() { described | sed -n 's/^ *Isr: //p' | tr , '\n' | sort -n | paste -sd,; }
+wait_for() { until [ "$(leader) $(isr)" = "$1 $2" ]; do sleep 1; done; }
+position() { on "$1" kafka-dump-log.sh --print-data-log --files "$DATA/$TOPIC-0/00000000000000000000.log" |
+    awk -v wanted="payload: $2\$" '$0 ~ wanted { print at; exit }
+        /^baseOffset/ { for (i = 1; i < NF; i++) if ($i == "position:") at = $(i + 1) }'; }
+lose_from() { # what a power failure takes: the end of the segment, and what else knows of it
+    at=$(position "$1" "$2"); on "$1" "cd '$DATA/$TOPIC-0' && truncate -s $at 00000000000000000000.log &&
+        rm -f *.index *.timeindex *.snapshot leader-epoch-checkpoint ../.kafka_cleanshutdown"; }
+
+# kafka-storage.sh format --feature eligible.leader.replicas.version=1 (or a version that has it by default)
+
+# the beginning
+kafka-topics.sh --bootstrap-server "$BOOTSTRAP" --create --topic "$TOPIC" --replica-assignment 1:2 --config min.insync.replicas=1 --config unclean.leader.election.enable=false
+wait_for 1 1,2
+# logs now, but for m0: broker 1: []  broker 2: []
+
+# 1. broker 2 shuts down cleanly after the controller moved its work; leader 2 if it led
+for each in $CONTROLLERS; do deafen 1 "$each"; done
+end 2 TERM
+wait_for 1 1
+# logs now, but for m0: broker 1: []  broker 2: []
+
+# 2. broker 1 shuts down cleanly after the controller moved its work; leader 1 if it led
+end 1 TERM
+for each in $CONTROLLERS; do hear 1 "$each"; done
+wait_for none ''
+# ELR: 1
+# logs now, but for m0: broker 1: []  broker 2: []
+
+# 3. an operator raises min.insync.replicas by one
+kafka-configs.sh --bootstrap-server "$BOOTSTRAP" --alter --entity-type topics --entity-name $TOPIC --add-config min.insync.replicas=2
+wait_for none ''
+# logs now, but for m0: broker 1: []  broker 2: []
+
+# 4. broker 1, which stopped cleanly, starts and registers; leader 1 if none led
+drop 1 "$(host 2)"
+drop 1 "$(host 3)"
+start 1
+wait_for none ''
+# logs now, but for m0: broker 1: []  broker 2: []
+
+# 5. broker 2, which stopped cleanly, starts and registers; leader 2 if none led
+drop 2 "$(host 1)"
+drop 2 "$(host 3)"
+start 2
+wait_for none ''
+# logs now, but for m0: broker 1: []  broker 2: []
+
+# the end: heal everything, then read the partition from its beginning
+pass 1 "$(host 2)"
+pass 1 "$(host 3)"
+pass 2 "$(host 1)"
+pass 2 "$(host 3)"
+start 3
+kafka-console-consumer.sh --bootstrap-server "$BOOTSTRAP" --topic "$TOPIC" --from-beginning --property print.offset=true --timeout-ms 10000
