@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from reports.cluster.jars import kafka_home
 from reports.files import write_text
 from reports.observed import show
-from reports.observed.history import read_history, write_history
+from reports.observed.history import History, read_history, write_history
 from reports.observed.judgement import judge
 from reports.observed.live import Plan, run
 from reports.observed.losses import stretches
@@ -39,7 +39,7 @@ PATIENCE = 1500
 """Seconds after which a run, or its judgement, is given up."""
 
 Found = TypeVar("Found")
-HEAD = "| Kafka | seed | setting | stretches | offsets | observations | verdict |\n| --- | --- | --- | --- | --- | --- | --- |"
+HEAD = "| Kafka | seed | setting | events | offsets | observations | verdict |\n| --- | --- | --- | --- | --- | --- | --- |"
 
 
 def plan_of(seed: int, seconds: float, faults: str) -> Plan:
@@ -66,11 +66,11 @@ def recorded(version: str, plan: Plan, history: Path) -> None:
     write_history(history, run(kafka_home(version=version), plan))
 
 
-def judged(history: Path) -> dict[str, Any]:
+def judged(history: Path, losses: bool) -> dict[str, Any]:
     """Hold a kept history against the model, and keep the result beside it."""
     os.nice(10)  # clusters run beside it
     judgement = judge(setting_of(read_history(history), {}))
-    moments = stretches(judgement) if judgement.verdict != "inconclusive" else []
+    moments = stretches(judgement) if losses and judgement.verdict != "inconclusive" else []
     found = show.document(judgement, moments, {})
     write_text(history.with_name("observation.json"), json.dumps(found, indent=1))
     return found
@@ -89,7 +89,7 @@ def series(arguments: argparse.Namespace) -> Iterator[tuple[str, int, Path, dict
     def result(running: Future[None], history: Path) -> dict[str, Any]:
         try:
             running.result()
-            return apart(judged, history) if history.exists() else {"verdict": "not begun"}
+            return apart(judged, history, arguments.losses) if history.exists() else {"verdict": "not begun"}
         except (Exception, SystemExit) as problem:
             return {"verdict": f"failed: {str(problem).splitlines()[:1]}"}
 
@@ -113,22 +113,19 @@ def size(ranges: str) -> int:
     return sum(each[-1] - each[0] + 1 for each in ends)
 
 
-def row(version: str, seed: int, found: dict[str, Any]) -> str:
-    """A line of the table."""
-    if "config" not in found:
-        return f"| {version} | {seed} | | | | | {found['verdict']} |"
-    config, moments = found["config"], found["stretches"]
+def row(version: str, seed: int, found: dict[str, Any], seen: History) -> str:
+    """A line of the table of what was judged."""
+    config, moments, events = found["config"], found["stretches"], len(seen.of("partition", "broker", "process"))
     setting = f"acks={config['acks']} min ISR {config['min.insync.replicas']}"
     setting += " unclean" if config["unclean.leader.election.enable"] else ""
     setting += " reassign" if "reassign" in found["about"]["faults"] else ""
     lost = sum(size(each["offsets"]) for stretch in moments[-1:] for each in stretch["acknowledged"] if each["may_be_lost"])
     verdict = found["verdict"] + (f"; {lost} acknowledged records may be lost" if lost else "")
-    return f"| {version} | {seed} | {setting} | {len(moments)} | {found['offsets']:,} | {found['observations']:,} | {verdict} |"
+    return f"| {version} | {seed} | {setting} | {events} | {found['offsets']:,} | {found['observations']:,} | {verdict} |"
 
 
-def happened(history: Path) -> Counter[str]:
+def happened(seen: History) -> Counter[str]:
     """What went on in a run: ends of processes, changes of leader, ISR and replicas, and what clients were told."""
-    seen = read_history(history)
     found = Counter({each: len(seen.of(each)) for each in ("acked", "failed", "read", "high_watermark")})
     found.update(each["state"] for each in seen.of("process") if each["state"] != "started")
     changes = seen.of("partition")
@@ -154,6 +151,7 @@ def main() -> int:
     reading.add_argument("--judges", type=int, default=1, help="processes that judge meanwhile")
     reading.add_argument("--minutes", type=float, default=1e6, help="begin no run after so many")
     reading.add_argument("--kept-only", action="store_true", help="judge what is in --out, run nothing")
+    reading.add_argument("--no-losses", dest="losses", action="store_false", help="judge only; that is half of the work")
     reading.add_argument("--out", default="observed-runs")
     arguments = reading.parse_args()
     print(HEAD)
@@ -162,10 +160,12 @@ def main() -> int:
     for version, seed, history, found in series(arguments):
         verdict = found["verdict"].partition(":")[0]
         verdicts[verdict] += 1
-        if verdict != "not begun":
-            print(row(version, seed, found), flush=True)
-        if history.exists():
-            what[version] += happened(history)
+        if "config" in found:
+            seen = read_history(history)
+            what[version] += happened(seen)
+            print(row(version, seed, found, seen), flush=True)
+        elif verdict != "not begun":
+            print(f"| {version} | {seed} | | | | | {found['verdict']} |", flush=True)
     begun = verdicts.total() - verdicts["not begun"]
     print(
         f"\n{verdicts['explained']} of {begun} explained ({', '.join(f'{count} {each}' for each, count in verdicts.items())})"

@@ -13,6 +13,7 @@ from checker.digest import model_digest
 from reports import terminal
 from reports.observed.judgement import Judgement, described
 from reports.observed.losses import Exposure, Stretch, ranges
+from reports.observed.switched import CANNOT_TELL
 from reports.observed.widened import OBSERVED
 from reports.result import version
 from specs.keys import shown
@@ -105,8 +106,7 @@ def show(out: Console, judgement: Judgement, stretches: list[Stretch], mechanism
     out.print(Text(terminal.summary(shown_keys), style="dim"))
     if judgement.refusal is not None:
         _show_refusal(out, judgement)
-    for mechanism, text in mechanisms.items():
-        out.print(f"  {mechanism} off: {text}")
+    _show_mechanisms(out, mechanisms)
     if stretches:
         _show_stretches(out, setting.start_at, stretches)
     offsets = sum(len(each.offsets) for each in judgement.cohorts if each.names)
@@ -136,6 +136,16 @@ def _show_refusal(out: Console, judgement: Judgement) -> None:
     out.print("explained there would have been:")
     for text in refusal.allowed or ("nothing of the kind",):
         out.print(f"  {text}")
+
+
+def _show_mechanisms(out: Console, mechanisms: Mapping[str, str]) -> None:
+    """What the history needs, and in a line what it does not."""
+    for mechanism, text in mechanisms.items():
+        if text != CANNOT_TELL:
+            out.print(f"  without {mechanism}: {text}")
+    unneeded = [mechanism for mechanism, text in mechanisms.items() if text == CANNOT_TELL]
+    if unneeded:
+        out.print(f"  cannot tell, explained without it: {', '.join(unneeded)}")
 
 
 def _show_stretches(out: Console, start: float, stretches: list[Stretch]) -> None:
