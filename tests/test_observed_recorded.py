@@ -30,6 +30,8 @@ def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
     crash = next(each for each in moments if each.event == "broker 2 crashes, its log cut at 10")
     lost = {ranges(each.offsets): each.may_be_lost for each in crash.exposures}
     assert lost == {"0-4,6-9": False, "10-23": True}
+    down = next(each for each in moments if each.event.startswith("partition epoch 4"))
+    assert down.exposures[0].lost_by == ("disk loss of 2",), "the only disk is one of a broker that is down"
 
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)

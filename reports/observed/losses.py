@@ -21,14 +21,15 @@ from reports.observed.history import Seen
 from reports.observed.judgement import Judgement, described
 from reports.observed.matching import Cohort
 
-FAULTS = ("broker_crash", "broker_crash_lossy", "broker_lose_disk", "controller_fence_live", "controller_move_leader")
 SAYS = {
     "broker_crash": "crash of {broker}",
     "broker_crash_lossy": "lossy crash of {broker}",
     "broker_lose_disk": "disk loss of {broker}",
+    "broker_lose_down": "disk loss of {broker}",
     "controller_fence_live": "fencing of {broker}",
     "controller_move_leader": "leader move to {elected}",
 }
+FAULTS = tuple(SAYS)
 NOT_HEALING = frozenset(
     (
         *FAULTS,
