@@ -11,8 +11,9 @@ import pytest
 from test_cli import neverlost
 from test_induction import STRONG, kip_320
 
+from checker.clauses import Clause, Vocabulary, false_rows, reachable, survivors
 from checker.induction import prove
-from checker.mining import Clause, Mined, Vocabulary, false_rows, is_inductive, mined, reachable, survivors
+from checker.mining import Mined, is_inductive, mined
 from checker.outcome import Verdict
 from checker.search import Options, explore
 from model import ints
