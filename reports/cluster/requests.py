@@ -35,7 +35,8 @@ def alter_reassignment(address: str, topic: str, replicas: Sequence[int] | None,
         raise ClusterError(f"no answer about the reassignment of {topic} from {address}: {problem}") from None
     refused = refusal(answer)
     if refused:
-        raise ClusterError(f"the reassignment of {topic} to {replicas} is refused: {refused}")
+        asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
+        raise ClusterError(f"{asked} of {topic} is refused: {refused}")
 
 
 def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
