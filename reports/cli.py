@@ -25,7 +25,9 @@ COMMANDS = (
     "report",
     "lists",
 )
-EXIT_USAGE, EXIT_INTERNAL = 64, 70
+EXIT_INTERRUPTED, EXIT_USAGE, EXIT_INTERNAL = 20, 64, 70
+TYPER_INTERRUPTED = 130
+"""What typer's `main` returns instead of a `KeyboardInterrupt`."""
 
 app = typer.Typer(
     name="neverlost",
@@ -50,11 +52,13 @@ def main() -> NoReturn:
     _register()
     try:
         status = app(standalone_mode=False)
+        if status == TYPER_INTERRUPTED:
+            raise KeyboardInterrupt
         sys.exit(status if isinstance(status, int) else 0)
     except InputError as problem:
         _fail(str(problem), EXIT_USAGE)
     except KeyboardInterrupt:
-        _fail("interrupted", 20)
+        _fail("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import fields
@@ -333,3 +334,16 @@ def test_a_cluster_described_by_its_own_tools(tmp_path: Path) -> None:
     assert {cell["topics"][0].split()[0]: cell["verdict"] for cell in cells} == {"orders": "holds", "clicks": "violated"}
     trace = next(cell["properties"][0]["trace"] for cell in cells if cell["verdict"] == "violated")
     assert neverlost("replay", str(tmp_path / "out" / trace)).returncode == 0
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    described = tmp_path / "described"
+    os.mkfifo(described)
+    command = [sys.executable, "-m", "reports.cli", "check", "--describe", str(described), "--out", str(tmp_path / "out")]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    with running, described.open("w"):  # opens when the program has begun to read
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (20, "neverlost: interrupted\n")
+    assert not (tmp_path / "out").exists()
