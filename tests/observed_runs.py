@@ -58,7 +58,17 @@ def begin() -> None:
 def apart(function: Callable[..., Found], *arguments: Any) -> Found:
     """Called in a process of its own: a cluster wants a main thread, and a crash costs one run."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), begin) as pool:
-        return pool.submit(function, *arguments).result()
+        return pool.submit(attended, function, *arguments).result()
+
+
+def attended(function: Callable[..., Found], *arguments: Any) -> Found:
+    """Called as long as there is somebody to tell: a process of a pool would wait for more when its parent is gone."""
+    parent = os.getppid()
+    try:
+        return function(*arguments)
+    finally:
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def recorded(version: str, plan: Plan, history: Path) -> None:
