@@ -42,7 +42,14 @@ def found_steps(system: System, name: str, depth: int) -> int | None:
     return None if trace is None else len(trace.steps)
 
 
-@pytest.mark.parametrize("row", [each for each in ROWS if "steps" in each], ids=row_id)
+LONG = {"kip-101-2-strong-isr", "kip-101-2-weak-isr", "kip-101-3-strong-isr", "kip-279-3-strong-isr", "truncate-to-hw-3-weak-isr"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(each, marks=pytest.mark.slow if row_id(each) in LONG else ()) for each in ROWS if "steps" in each],
+    ids=row_id,
+)
 def test_shortest_counterexamples_are_as_long_as_tlc_says(row: dict[str, Any]) -> None:
     system = classic(row["model"], row["replicas"], row["log_size"], row["log_size"], row["max_leader_epoch"])
     assert found_steps(system, row["property"], row["steps"] + 1) == row["steps"]

@@ -380,6 +380,7 @@ def test_bad_usage_is_one_line(saved: str, more: list[str], says: str) -> None:
     assert says in ran.stderr
 
 
+@pytest.mark.kafka
 def test_a_machine_without_maven_gets_one_line_and_keeps_nothing(saved: str, tmp_path: Path) -> None:
     ran = neverlost("reproduce", saved, "--kafka-version", "3.9", PATH="", HOME=str(tmp_path))
     assert (ran.returncode, ran.stderr.count("\n")) == (64, 1)
