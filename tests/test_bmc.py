@@ -42,7 +42,13 @@ def found_steps(system: System, name: str, depth: int) -> int | None:
     return None if trace is None else len(trace.steps)
 
 
-LONG = {"kip-101-2-strong-isr", "kip-101-2-weak-isr", "kip-101-3-strong-isr", "kip-279-3-strong-isr", "truncate-to-hw-3-weak-isr"}
+LONG = {
+    "kip-101-2-strong-isr",
+    "kip-101-2-weak-isr",
+    "kip-101-3-strong-isr",
+    "kip-279-3-strong-isr",
+    "truncate-to-hw-3-weak-isr",
+}
 
 
 @pytest.mark.parametrize(
