@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import tempfile
 import threading
@@ -62,7 +63,8 @@ class _Sampler(threading.Thread):
 def measure(command: Sequence[str], folder: Path | str | None = None, time_limit: float | None = None) -> Measured:
     """Run a command to its end, or to the time limit.
 
-    A short run is over before the first sample: then the largest single process counts, as the kernel kept it.
+    A short run is over before the first sample: then the largest single process counts, as the kernel kept it.  The kernel's
+    figure starts with what this process had when it forked, so it says nothing unless it is above that.
     Errors: `OSError` where the command does not exist.
     """
     with tempfile.TemporaryFile() as output:
@@ -87,7 +89,8 @@ def measure(command: Sequence[str], folder: Path | str | None = None, time_limit
         output.seek(0)
         text = output.read().decode(errors="replace")
     cut = time_limit is not None and seconds >= time_limit
-    return Measured(process.returncode, text, seconds, max(sampler.peak, usage.ru_maxrss * 1024), cut)
+    is_its_own = usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss or not sampler.peak
+    return Measured(process.returncode, text, seconds, max(sampler.peak, usage.ru_maxrss * 1024 * is_its_own), cut)
 
 
 def _stop(pid: int) -> None:
