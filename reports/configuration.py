@@ -39,22 +39,22 @@ class Chosen:
     release: str | None = None
 
 
-def read_bytes(path: Path | str, option: str = "") -> bytes:
-    """A user's file; `option` is what named it.
+def read_bytes(path: Path | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
+    """A user's file of at most so many bytes; `option` is what named it.
 
     Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
     """
     named = f"{option} {str(path)!r}".lstrip()
     try:
         with open(path, "rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+            content = file.read(largest + 1)
     except IsADirectoryError:
         raise InputError(f"{named} is a directory; name a file") from None
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise InputError(f"cannot read {named}: {reason}") from None
-    if len(content) > LARGEST_FILE:
-        raise InputError(f"{named} is larger than {LARGEST_FILE >> 20} MiB, more than is read; give a part of it")
+    if len(content) > largest:
+        raise InputError(f"{named} is larger than {largest >> 20} MiB, more than is read; give a part of it")
     return content
 
 

@@ -17,6 +17,7 @@ from histories import Line, Walk, broker, header, high_watermark, history, parti
 
 from model.catalogue import models
 from model.system import bind
+from model.widened import OBSERVED
 from reports.cluster.batches import batches
 from reports.observed import metadata_log, printed_log, setting
 from reports.observed.gather import gathered
@@ -25,7 +26,6 @@ from reports.observed.judgement import Judgement, judge
 from reports.observed.losses import ranges, stretches
 from reports.observed.setting import setting_of
 from reports.observed.switched import CANNOT_TELL, switched_off
-from reports.observed.widened import OBSERVED
 from specs.errors import InputError
 from specs.keys import configuration
 

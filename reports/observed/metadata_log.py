@@ -7,11 +7,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
+
 from reports.cluster.batches import HEAD, batches
 from reports.cluster.metadata import Event, Metadata, Partition, parsed
+from reports.configuration import read_bytes
 from reports.observed.dumped_log import LISTS, Entry, printed
 from reports.observed.history import Seen
 from specs.errors import InputError
+
+LARGEST_LOG = 1 << 30
+"""Units: bytes.  Where a metadata log begins a new segment (`metadata.log.segment.bytes`)."""
 
 
 def entries(path: Path | str) -> list[Entry]:
@@ -19,15 +25,7 @@ def entries(path: Path | str) -> list[Entry]:
 
     Errors: `InputError` for a file that is neither, with its place.
     """
-    path = Path(path)
-    try:
-        if path.is_dir():
-            raise InputError(
-                f"{str(path)!r} is a directory; name a file of __cluster_metadata-0, or what kafka-dump-log.sh prints of it"
-            )
-        body = path.read_bytes()
-    except (OSError, ValueError) as problem:
-        raise InputError(f"cannot read {str(path)!r}: {getattr(problem, 'strerror', None) or problem}") from None
+    body = read_bytes(path, largest=LARGEST_LOG)
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         body = body.decode("utf-16", errors="replace").encode()
     found = list(_binary(body, str(path)) if b"\x00" in body[:64] else printed(body, str(path)))
@@ -46,7 +44,7 @@ def _binary(body: bytes, place: str) -> Iterator[Entry]:
         for batch in batches(body):
             where = f"{place} offset {batch.base_offset}"
             head = HEAD.unpack_from(body, batch.position)
-            if crc32c(body[batch.position + CHECKED : batch.position + batch.size]) != head[4] & 0xFFFFFFFF:
+            if google_crc32c.value(body[batch.position + CHECKED : batch.position + batch.size]) != head[4] & 0xFFFFFFFF:
                 raise InputError(f"{where}: the batch fails its checksum: the log is damaged")
             if expected not in (-1, batch.base_offset):
                 raise InputError(f"{where}: offset {expected} does not come first; give the file unchanged")
@@ -66,26 +64,7 @@ def _binary(body: bytes, place: str) -> Iterator[Entry]:
 
 
 CHECKED = 21
-"""From which byte of a batch its checksum counts."""
-
-POLYNOMIAL = 0x82F63B78
-
-
-def crc32c(body: bytes) -> int:
-    """The Castagnoli checksum.  Source: DefaultRecordBatch.computeChecksum, Crc32C.java."""
-    found = 0xFFFFFFFF
-    for each in body:
-        found = found >> 8 ^ TABLE[(found ^ each) & 0xFF]
-    return found ^ 0xFFFFFFFF
-
-
-def _shifted(value: int) -> int:
-    for _ in range(8):
-        value = value >> 1 ^ POLYNOMIAL * (value & 1)
-    return value
-
-
-TABLE = tuple(map(_shifted, range(256)))
+"""From which byte of a batch its checksum counts.  Source: DefaultRecordBatch.computeChecksum, Crc32C.java."""
 
 
 def observations(found: Iterable[Entry], topic: str, number: int) -> tuple[list[Seen], dict[str, Any]]:

@@ -13,10 +13,10 @@ from model.kernel import NOBODY, Configuration
 from model.mechanisms import parsed
 from model.modern_state import BEHIND, ELECTED, UP_TO_DATE
 from model.observable import METADATA, PROCESS, SEEN, UNLIMITED
+from model.widened import OBSERVED, observed_system
 from reports.configuration import Given, choose
 from reports.observed.events import Change, Known, changes_of, is_replacing, replicas_of
 from reports.observed.history import History
-from reports.observed.widened import OBSERVED, observed_system
 from specs.errors import InputError
 
 OLDEST = (3, 6)

@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from checker.digest import model_digest
+from model.widened import OBSERVED
 from reports import terminal
 from reports.observed.judgement import Judgement, described
 from reports.observed.losses import Exposure, Stretch, ranges
 from reports.observed.switched import CANNOT_TELL
-from reports.observed.widened import OBSERVED
 from reports.result import version
 from specs.keys import shown
 

@@ -39,25 +39,30 @@ def processes_of(pid: int) -> list[int]:
     return found
 
 
-def _proportional_bytes(pid: int) -> int:
-    """Memory of a process, each shared page divided among those who share it."""
+def _memory_of(pid: int) -> tuple[int, int]:
+    """A process's memory, shared pages divided among those who share them, and what of it no file stands behind."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+        return 0, 0
+    sizes = {line.split()[0]: int(line.split()[1]) * 1024 for line in lines[1:]}
+    return sizes["Pss:"], sizes["Pss_Anon:"]
 
 
-class _Sampler(threading.Thread):
-    """Looks at a process tree until told to stop."""
+class Sampler(threading.Thread):
+    """Looks at the memory of a process with its descendants until told to stop; `peak` and `private` are the largest sums.
+
+    Units: bytes; `private` is what no file on disk stands behind.
+    """
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
-        self.pid, self.peak, self.done = pid, 0, threading.Event()
+        self.pid, self.peak, self.private, self.done = pid, 0, 0, threading.Event()
 
     def run(self) -> None:
         while not self.done.wait(SAMPLING):
-            self.peak = max(self.peak, sum(map(_proportional_bytes, processes_of(self.pid))))
+            shares, private = zip(*map(_memory_of, processes_of(self.pid)), strict=True)
+            self.peak, self.private = max(self.peak, sum(shares)), max(self.private, sum(private))
 
 
 def measure(command: Sequence[str], folder: Path | str | None = None, time_limit: float | None = None) -> Measured:
@@ -70,7 +75,7 @@ def measure(command: Sequence[str], folder: Path | str | None = None, time_limit
     with tempfile.TemporaryFile() as output:
         started = monotonic()
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-        sampler = _Sampler(process.pid)
+        sampler = Sampler(process.pid)
         sampler.start()
         timer = threading.Timer(time_limit, _stop, (process.pid,)) if time_limit else None
         if timer:
@@ -90,7 +95,8 @@ def measure(command: Sequence[str], folder: Path | str | None = None, time_limit
         text = output.read().decode(errors="replace")
     cut = time_limit is not None and seconds >= time_limit
     is_its_own = usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss or not sampler.peak
-    return Measured(process.returncode, text, seconds, max(sampler.peak, usage.ru_maxrss * 1024 * is_its_own), cut)
+    peak = max(sampler.peak, usage.ru_maxrss * 1024) if is_its_own else sampler.peak
+    return Measured(process.returncode, text, seconds, peak, cut)
 
 
 def _stop(pid: int) -> None:

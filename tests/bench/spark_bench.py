@@ -16,13 +16,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.measure import processes_of
+from tests.bench.measure import Sampler
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -93,7 +92,7 @@ def measured(size: tuple[int, int, int, int], engine: str, conf: dict[str, str] 
         started = time.monotonic()
         command = [sys.executable, "-m", "tests.bench.spark_bench", "--child", task]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
-        sampler = _Sampler(child.pid)
+        sampler = Sampler(child.pid)
         sampler.start()
         output, _ = child.communicate()
         wall = time.monotonic() - started
@@ -106,28 +105,6 @@ def measured(size: tuple[int, int, int, int], engine: str, conf: dict[str, str] 
         return Run(
             found["distinct"], found["depth"], found["seconds"], wall, disk, sampler.peak, sampler.private, found["levels"]
         )
-
-
-class _Sampler(threading.Thread):
-    """The largest memory of a process with its descendants: all of it, and what no file on disk stands behind."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.pid, self.peak, self.private, self.done = pid, 0, 0, threading.Event()
-
-    def run(self) -> None:
-        while not self.done.wait(0.5):
-            sums = [self._of(pid) for pid in processes_of(self.pid)]
-            self.peak = max(self.peak, sum(each[0] for each in sums))
-            self.private = max(self.private, sum(each[1] for each in sums))
-
-    def _of(self, pid: int) -> tuple[int, int]:
-        try:
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-        except OSError:
-            return 0, 0
-        sizes = {line.split()[0]: int(line.split()[1]) * 1024 for line in lines[1:]}
-        return sizes["Pss:"], sizes["Pss_Anon:"]
 
 
 def shown(name: str, run: Run) -> None:
