@@ -167,7 +167,8 @@ def completed(k: Any, s: Any, isr: Flags, before: Assignment, touched: Value) ->
     new_isr = [k.all_of(isr[each], targets[each]) for each in everyone(s)]
     grows = count(k, before.adding) >= count(k, before.removing)
     waits = k.all_of(s.reassignment_waits, k.not_(k.all_of(s.reassignment_needs_added, grows)))
-    must = [k.all_of(targets[each], k.any_of(waits, before.adding[each])) for each in everyone(s)]
+    asks = k.any_of(k.not_(s.reassignment_waits), s.reassignment_needs_added)
+    must = [k.any_of(k.all_of(waits, targets[each]), k.all_of(asks, before.adding[each])) for each in everyone(s)]
     covered = k.all_of(*[k.any_of(k.not_(must[each]), new_isr[each]) for each in everyone(s)])
     safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, new_isr))
     done = k.all_of(touched, k.any_of(*before.adding, *before.removing), covered, k.any_of(*new_isr), safe)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from model.kernel import NOBODY, Clauses, action
-from model.modern_election import Assignment, Flags, change_partition
+from model.modern_election import Assignment, Flags, change_partition, choose
 from model.modern_leader import forget_leadership, leads
 from model.modern_log import EMPTY, truncate_to
 from model.modern_state import everyone, is_isr_big_enough
@@ -33,16 +33,23 @@ def active_brokers(k: Any, s: Any) -> Flags:
     fault="reassign",
 )
 def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:
-    """Replicas are the old and the new ones until the reassignment completes, which may be at once."""
+    """Replicas are the old and the new ones until the reassignment completes, which may be at once.
+
+    One that is under way is replaced: what it added counts as there, and where the new one adds nobody, or removes nobody, the
+    list of the old one stays.  Source: `changePartitionReassignment`, which sets `targetAdding` and `targetRemoving` only to
+    what is not empty (3.5 to 4.3).
+    """
     yield "bound: a reassignment is left", s.reassign_left > 0
-    yield "none in progress", k.not_(k.any_of(*s.is_adding, *s.is_removing))
     wanted = members(s, target)
-    yield "bound: changes something", k.any_of(*[s.is_replica[each] != wanted[each] for each in everyone(s)])
-    adding = [k.all_of(k.not_(s.is_replica[each]), wanted[each]) for each in everyone(s)]
-    removing = [k.all_of(s.is_replica[each], not wanted[each]) for each in everyone(s)]
+    added = [k.all_of(k.not_(s.is_replica[each]), wanted[each]) for each in everyone(s)]
+    left_out = [k.all_of(s.is_replica[each], not wanted[each]) for each in everyone(s)]
     replicas = [k.any_of(s.is_replica[each], wanted[each]) for each in everyone(s)]
+    adding = choose(k, k.any_of(*added), added, list(s.is_adding))
+    removing = choose(k, k.any_of(*left_out), left_out, list(s.is_removing))
+    before, after = [*s.is_replica, *s.is_adding, *s.is_removing], [*replicas, *adding, *removing]
+    yield "bound: changes something", k.any_of(*[was != now for was, now in zip(before, after, strict=True)])
     if s.sizes["elr"]:
-        late = k.any_of(*[k.all_of(adding[each], s.elr[each]) for each in everyone(s)])
+        late = k.any_of(*[k.all_of(added[each], s.elr[each]) for each in everyone(s)])
         yield "an election asks only replicas that are assigned", k.any_of(s.leader != NOBODY, k.not_(late))
     assignment = Assignment(replicas, adding, removing)
     yield from change_partition(k, s, list(s.isr), active_brokers(k, s), elected, 0, assignment=assignment)

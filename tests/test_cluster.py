@@ -108,3 +108,25 @@ def test_the_last_replica_standing_loses_what_it_acknowledged() -> None:
         kafka.wait(lambda: set(kafka.partition("t").isr) == {1, 2, 3}, "the followers to follow")
         assert kafka.consume("t") == []
         assert [kafka.log(broker, "t") for broker in kafka.brokers] == [[], [], []]
+
+
+@pytest.mark.parametrize(("version", "ends"), [("3.5", False), ("3.9", True), ("4.2", True), ("4.3", False)])
+def test_a_reassignment_that_is_given_back_ends_or_not(version: str, ends: bool) -> None:
+    """As in the model: before 3.8 and since 4.3 a replica that is to be added and to be removed is waited for."""
+    with cluster(kafka_home(version=version)) as kafka:
+        kafka.create_topic("t", [1, 2])
+        assert kafka.produce("t", b"m1").is_acknowledged
+        faults.slow_follower(kafka, 3)
+        faults.reassign(kafka, "t", [1, 2, 3])
+        kafka.wait(lambda: kafka.partition("t").adding == (3,), "a reassignment to begin")
+        faults.reassign(kafka, "t", [1, 2])
+        if ends:
+            kafka.wait(lambda: kafka.partition("t").replicas == (1, 2), "the reassignment to end")
+            return
+        kafka.wait(lambda: kafka.partition("t").removing == (3,), "the second reassignment to begin")
+        kafka.network.lift()
+        kafka.wait(lambda: set(kafka.partition("t").isr) == {1, 2, 3}, "all three to be in sync")
+        found = kafka.partition("t")
+        assert (found.adding, found.removing, set(found.replicas)) == ((3,), (3,), {1, 2, 3})
+        faults.cancel_reassignment(kafka, "t")
+        kafka.wait(lambda: kafka.partition("t").replicas == (1, 2), "cancelling to end it")

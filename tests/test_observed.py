@@ -152,11 +152,17 @@ def test_a_removed_replica_is_waited_for_until_it_hears_of_that(monkeypatch: pyt
     assert refusal.cohort.names == ("r14",)
 
 
-def test_a_reassignment_that_replaces_another_is_not_followed() -> None:
+def test_a_reassignment_that_replaces_another_keeps_the_list_that_it_does_not_fill() -> None:
+    """Given back to where it was: broker 4 is then to be added and to be removed, and nobody's leader epoch ends."""
     lines = moved()
-    only(lines, partition_epoch=5).update(adding=[1], removing=[3], replicas=[4, 2, 1, 3])
-    with pytest.raises(InputError, match="partition epoch 5 replaces a reassignment by another"):
-        judged(lines)
+    given_back = {"isr": [2, 3], "replicas": [1, 2, 3, 4], "adding": [4], "removing": [4], "leader_epoch": 1}
+    only(lines, partition_epoch=5).update(given_back)
+    only(lines, high_watermark=16)["leader_epoch"] = 1
+    assert judged(lines).verdict == "explained"
+    only(lines, partition_epoch=5).update(adding=[])
+    refusal = judged(lines).refusal
+    assert refusal is not None
+    assert refusal.seen[-1]["partition_epoch"] == 5
 
 
 def sent_again(lines: list[Line]) -> Judgement:

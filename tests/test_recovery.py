@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,33 @@ def test_every_configuration_of_a_search_has_its_own_verdict() -> None:
         (each.verdict, each.trace and each.trace.steps) for each in alone
     ]
     assert len({each.verdict for each in alone}) == 2
+
+
+@pytest.mark.parametrize(
+    ("version", "times", "expected"),
+    [
+        ("3.7", 2, "violated"),
+        ("3.9", 2, "holds"),
+        ("4.2", 2, "holds"),
+        ("4.3", 2, "violated"),
+        ("4.3", 1, "holds"),
+        ("3.7", 1, "holds"),
+    ],
+)
+def test_a_reassignment_that_gives_back_what_another_adds_ends_or_not(version: str, times: int, expected: str) -> None:
+    """PartitionReassignmentReplicas.maybeCompleteReassignment: before 3.8 and since 4.3 the added replicas must be in the ISR
+    that the removed ones have left, and a replica can be both."""
+    system = modern(version, rf=2, reassign=times)
+    without_cancelling = tuple(each for each in system.model.actions if each.name != "controller_cancel_reassignment")
+    patient = System(replace(system.model, actions=without_cancelling), system.configurations)
+    ended = asked_of(lambda k, s: k.not_(k.any_of(*s.is_adding, *s.is_removing)))
+    finding = found(patient, ended)
+    assert finding.verdict == expected
+    if finding.trace is not None:
+        last = finding.trace.states[-1]
+        taken = [patient.steps[each].action.name for each in finding.trace.steps]
+        assert taken.count("controller_reassign") == 2
+        assert ints.evaluate(patient, last, lambda k, s: k.any_of(*map(k.all_of, s.is_adding, s.is_removing)))
 
 
 def test_safety_is_decided_beside_it_and_in_the_order_asked() -> None:

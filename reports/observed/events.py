@@ -102,11 +102,3 @@ def replicas_of(start: Known, changes: list[Change]) -> tuple[int, ...]:
     if not found:
         raise InputError("the first partition line has no replicas")
     return tuple(found)
-
-
-def is_replacing(change: Change) -> bool:
-    """Whether a reassignment takes the place of one that was under way."""
-    before, after = (
-        [frozenset(known.lists(name)) for name in ("adding", "removing")] for known in (change.before, change.after)
-    )
-    return any(before) and any(after) and before != after

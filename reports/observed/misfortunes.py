@@ -142,7 +142,10 @@ def _leader_move(stage: Stage, broker: int) -> None:
 
 
 def _reassign(stage: Stage, broker: int) -> None:
-    """A replica moves to the broker that has none; taken back when it does not get there, or now and then at once."""
+    """A replica moves to the broker that has none; taken back when it does not get there, or now and then at once.
+
+    Taken back as an operator does it: cancelled, or replaced by a reassignment to what was before, which may never end.
+    """
     replicas = stage.partition.replicas
     spare = [each for each in stage.cluster.brokers if each not in replicas]
     if not spare or stage.is_reassigning:
@@ -153,6 +156,9 @@ def _reassign(stage: Stage, broker: int) -> None:
         faults.reassign(stage.cluster, TOPIC, [spare[0] if each == going else each for each in replicas])
         with contextlib.suppress(ClusterError):
             stage.cluster.wait(lambda: not stage.is_reassigning, "the replica to move", patience)
+        if stage.is_reassigning and stage.chance.random() < 0.5:
+            faults.reassign(stage.cluster, TOPIC, replicas)
+            stage.rest(0.2, 2)
         if stage.is_reassigning:
             faults.cancel_reassignment(stage.cluster, TOPIC)
 

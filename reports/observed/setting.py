@@ -15,7 +15,7 @@ from model.modern_state import BEHIND, ELECTED, UP_TO_DATE
 from model.observable import METADATA, PROCESS, SEEN, UNLIMITED
 from model.widened import OBSERVED, observed_system
 from reports.configuration import Given, choose
-from reports.observed.events import Change, Known, changes_of, is_replacing, replicas_of
+from reports.observed.events import Change, Known, changes_of, replicas_of
 from reports.observed.history import History
 from specs.errors import InputError
 
@@ -211,12 +211,6 @@ def _configuration(
     if len(replicas) > factor + 1 or factor > 5:
         raise InputError(
             f"the partition had {len(replicas)} replicas over its time; observe follows up to 5 and one that is added"
-        )
-    for each in filter(is_replacing, changes):
-        place = f"{each.seen[-1].place}: " if each.seen[-1].place else ""
-        raise InputError(
-            f"{place}partition epoch {each.after.partition['partition_epoch']} replaces a reassignment by another; "
-            "observe follows one at a time, to its end or until it is cancelled"
         )
     acks = {each["acks"] for each in history.of("acked")} or {"all"}
     chosen = choose(keys_given | {"acks": (min(acks, key=ACKS_ORDER.index), "the history")})
