@@ -15,7 +15,8 @@ Source: KIP-497, KIP-841, KIP-903, KIP-966; Partition.scala, ReplicationControlM
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from itertools import permutations
 from typing import Any
 
 from model.kernel import Configuration, Field, Value, count, flag, number, replica_id, smaller
@@ -173,6 +174,7 @@ def frozen_fields() -> tuple[Field, ...]:
         flag("commits_before_processing", frozen=True),
         *[flag(each, frozen=True) for each in SWITCHES],
         *[number(f"{each}_budget", 0, 9, frozen=True) for each in BUDGETS],
+        number("first_outside_isr", 0, 6, frozen=True),
     )
 
 
@@ -182,9 +184,9 @@ def _min_isr(configuration: Configuration) -> int:
     return int(min(given, replicas) if is_capped else given)
 
 
-def _budget(name: str) -> Callable[[Configuration], int]:
-    """No action reads it: it tells configurations with different budgets apart when one search decides them all."""
-    return lambda configuration: int(configuration[f"faults.{name}"])
+def _configured(key: str) -> Callable[[Configuration], int]:
+    """No action reads it: it tells configurations that begin differently apart when one search decides them all."""
+    return lambda configuration: int(configuration[key])
 
 
 def _switch(mechanism: str) -> Callable[[Configuration], int]:
@@ -199,7 +201,8 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
     "flushes_each_record": lambda c: int(c["flush.messages"] == "1"),
     "idempotence": lambda c: int(c["enable.idempotence"]),
     "commits_before_processing": lambda c: int(c["consumer.commit"] == "before-processing"),
-    **{f"{each}_budget": _budget(each) for each in BUDGETS},
+    **{f"{each}_budget": _configured(f"faults.{each}") for each in BUDGETS},
+    "first_outside_isr": _configured("start.outside_isr"),
     **{name: _switch(mechanism) for name, mechanism in SWITCHES.items()},
     # a follower that truncates before it fetches has no fetch that diverges: KAFKA-13141 came with truncation on fetch
     "diverging_fetch_ignored": lambda c: int(is_on(c, "diverging-fetch-ignored") or truncation(c) != ON_FETCH),
@@ -207,10 +210,13 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """What is wrong with the racks, if anything."""
+    """What is wrong with the racks or with the beginning, if anything."""
     racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
     if racks and len(racks) != replicas:
         return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"
+    outside = configuration["start.outside_isr"]
+    if outside >= replicas:
+        return f"start.outside_isr is {outside}, but replication.factor is {replicas}: leave a replica in the ISR"
     return None
 
 
@@ -282,10 +288,23 @@ def _consumer_fields(size: dict[str, int]) -> list[Field]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """All replicas in sync behind a leader that has taken over; where replicas are not alike, for every first leader."""
-    replicas = configuration["replication.factor"]
-    alike = is_symmetric(configuration)
-    return [started(configuration, leader) for leader in ((0,) if alike else range(replicas))]
+    """A leader that has taken over, behind it all replicas in sync, or all but some.
+
+    Where replicas are not alike, whoever they are.
+    """
+    order = range(configuration["replication.factor"])
+    orders = [tuple(order)] if is_symmetric(configuration) else permutations(order)
+    return [started(configuration, *each) for each in dict.fromkeys(_roles(configuration, each) for each in orders)]
+
+
+def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, frozenset[int], frozenset[int]]:
+    """Leader, ISR and ELR when replicas left the ISR from the last of an order on.
+
+    Who leaves while fewer than min.insync.replicas remain is in the ELR.
+    """
+    inside = len(order) - configuration["start.outside_isr"]
+    eligible = max(inside, _min_isr(configuration)) if configuration["eligible.leader.replicas"] else inside
+    return order[0], frozenset(order[:inside]), frozenset(order[inside:eligible])
 
 
 def is_symmetric(configuration: Configuration) -> bool:
@@ -294,18 +313,19 @@ def is_symmetric(configuration: Configuration) -> bool:
     return not (is_ordered or configuration["faults.rack_loss"] or configuration["faults.reassign"])
 
 
-def started(configuration: Configuration, leader: int) -> dict[str, Any]:
+def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[int]) -> dict[str, Any]:
     """The state in which every replica follows the given leader with an empty log."""
     replicas, spare = configuration["replication.factor"], int(configuration["faults.reassign"] > 0)
-    assigned = [True] * replicas + [False] * spare
+    members = [each in isr for each in range(replicas + spare)]
     return {
         "leader": leader,
-        "isr": assigned,
-        "is_replica": assigned,
+        "isr": members,
+        "elr": [each in elr for each in range(replicas + spare)],
+        "is_replica": [True] * replicas + [False] * spare,
         "leader_knows": UP_TO_DATE,
         "is_running": True,
         "follows": [leader] * replicas + [-1] * spare,
-        "leader_isr": [[each == leader and member for member in assigned] for each in range(replicas + spare)],
+        "leader_isr": [[each == leader and member for member in members] for each in range(replicas + spare)],
         "pending": -1,
         **{f"{each}_left": configuration[f"faults.{each}"] for each in BUDGETS},
     }

@@ -25,7 +25,7 @@ SAFER: dict[str, Sequence[Any]] = {
 """Values from the riskier to the safer, as people expect; where a matrix says otherwise, it is an exception worth a line."""
 
 UPWARD = ("replication.factor", "min.insync.replicas")
-NOT_SETTINGS = ("faults.", "bounds.")
+NOT_SETTINGS = ("faults.", "start.", "bounds.")
 
 
 def rank(key: str, value: Any) -> Any:

@@ -17,8 +17,8 @@ from specs.errors import InputError, unknown
 Given = dict[str, tuple[Any, str]]
 """Raw values by key, each with the place that it came from, for messages."""
 
-TABLES = ("topic", "producer", "consumer", "cluster", "faults", "bounds", "mechanism")
-PREFIXED = ("faults", "bounds", "mechanism")
+TABLES = ("topic", "producer", "consumer", "cluster", "faults", "start", "bounds", "mechanism")
+PREFIXED = ("faults", "start", "bounds", "mechanism")
 LARGEST_FILE = 64 * 1024 * 1024
 """Units: bytes.  The description of a cluster of 100,000 partitions takes about 10 MiB."""
 

@@ -185,15 +185,24 @@ def _warn_beyond(found: _Found, version: Version | None) -> None:
         )
 
 
-def _under_replicated(topic: Topic) -> tuple[str, ...]:
-    """A sentence where the cluster is already worse off than what a search starts with."""
-    missing = [each for each in topic.partitions.values() if set(each.settled) - set(each.isr)]
-    if not missing:
+def _outside(partition: Partition) -> int:
+    """How many replicas are outside the ISR when the search begins; an offline partition is no beginning."""
+    return 0 if partition.is_offline else partition.outside
+
+
+def _numbered(partitions: list[Partition]) -> str:
+    """Partitions by number."""
+    return f"partition{'s' * (len(partitions) > 1)} {ranges(each.number for each in partitions)}"
+
+
+def _warn_offline(topic: Topic) -> tuple[str, ...]:
+    """A sentence where the cluster is worse off than anything that a search begins with."""
+    offline = [each for each in topic.partitions.values() if each.is_offline]
+    if not offline:
         return ()
-    noun = "partition" if len(missing) == 1 else "partitions"
     return (
-        f"topic {quoted(topic.name)} has replicas outside the ISR now ({noun} {ranges(each.number for each in missing)}, "
-        f"{missing[0].where}): the verdict is about a partition that starts with all of them in it",
+        f"topic {quoted(topic.name)} is offline now ({_numbered(offline)}, {offline[0].where}): "
+        "the verdict is about a partition that starts with all replicas in the ISR",
     )
 
 
@@ -206,13 +215,14 @@ def _configuration(files: _Files, topic: Topic | None, partition: Partition | No
     found.default("eligible.leader.replicas", files.default["eligible.leader.replicas"])
     if partition:
         found.offer("broker.rack", _racks(partition, files.entities))
+        found.offer("start.outside_isr", Setting(str(_outside(partition)), partition.where) if _outside(partition) else None)
     for key, setting in (("acks", files.producer.acks), ("enable.idempotence", files.producer.idempotence)):
         found.settings[key] = setting
         if key not in files.producer.given:
             found.defaulted.add(key)
     _warn_beyond(found, files.version)
     keys = {key: (each.value, each.where) for key, each in found.settings.items()}
-    now = _under_replicated(topic) if topic else ()
+    now = _warn_offline(topic) if topic else ()
     return ClusterConfiguration(keys, (), frozenset(found.defaulted), (*files.warnings, *found.warnings, *now))
 
 
@@ -224,17 +234,17 @@ def _values(configuration: ClusterConfiguration) -> tuple[tuple[str, str], ...]:
 def _of_topic(files: _Files, topic: Topic) -> list[ClusterConfiguration]:
     """The distinct configurations of one topic, named with partitions if there are several."""
     # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
-    alike: dict[tuple[str, ...], list[Partition]] = {}
+    alike: dict[tuple[int, int, str], list[Partition]] = {}
     for each in topic.partitions.values():
         rack = _racks(each, files.entities)
-        alike.setdefault((str(len(each.settled)), rack.value if rack else ""), []).append(each)
+        alike.setdefault((len(each.settled), _outside(each), rack.value if rack else ""), []).append(each)
     if len(alike) < 2:
         first = next(iter(topic.partitions.values()), None)
         return [replace(_configuration(files, topic, first), topics=(topic.name,))]
     return [
         replace(
             _configuration(files, topic, group[0]),
-            topics=(f"{topic.name} (partitions {ranges(each.number for each in group)})",),
+            topics=(f"{topic.name} ({_numbered(group)})",),
         )
         for group in alike.values()
     ]

@@ -32,6 +32,9 @@ _HEADERS = (
 _OTHER_HEADER = re.compile(r"[A-Z][A-Za-z ]{0,60}? for ")
 """Of a user, a client, a group: an unindented sentence.  No pattern here backtracks over a whole line."""
 
+NOBODY = ("none", "-1")
+"""How a partition without a leader is shown."""
+
 
 @dataclass(frozen=True)
 class Partition:
@@ -42,7 +45,18 @@ class Partition:
     adding: tuple[int, ...]
     isr: tuple[int, ...]
     elr: tuple[int, ...]
+    has_leader: bool
     where: str
+
+    @property
+    def outside(self) -> int:
+        """How many settled replicas are not in the ISR."""
+        return len(set(self.settled) - set(self.isr))
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether nobody leads, or nobody that would still be a replica."""
+        return not self.has_leader or self.outside == len(self.settled)
 
     @property
     def settled(self) -> tuple[int, ...]:
@@ -131,7 +145,7 @@ def _partition(labels: dict[str, str], where: str) -> Partition:
     isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
     adding = _brokers("Adding Replicas", labels.get("Adding Replicas", ""), where)
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
-    found = Partition(int(number), replicas, adding, isr, elr, where)
+    found = Partition(int(number), replicas, adding, isr, elr, labels.get("Leader") not in NOBODY, where)
     if not found.settled:
         named = quoted(labels["Adding Replicas"])
         raise InputError(f"bad value {named} for Adding Replicas in {where}: it names every replica; describe again")

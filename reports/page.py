@@ -110,7 +110,7 @@ def scope(cell: Mapping[str, Any]) -> str:
     release = cell.get("kafka.version") or cell.get("cell", {}).get("kafka.version")
     for name, value in {**cell["config"], **cell["bounds"]}.items():
         is_usual = name.startswith(MECHANISM) and (release is not None or value == defaults.get(name))
-        is_quiet = is_usual or (name.startswith("faults.") and not value) or value == ""
+        is_quiet = is_usual or (name.startswith(("faults.", "start.")) and not value) or value == ""
         if not is_quiet:
             parts.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
     if is_without_faults(cell["config"]):

@@ -78,7 +78,7 @@ def summary(configuration: Configuration, release: str | None = None) -> str:
     parts = [
         f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"
         for name, value in told.items()
-        if shown(value) != "" and not (name.startswith("faults.") and value == 0)
+        if shown(value) != "" and not (name.startswith(("faults.", "start.")) and value == 0)
     ]
     off = [name.removeprefix(MECHANISM) for name, value in configuration.items() if name.startswith(MECHANISM) and not value]
     return " ".join(parts) + (f" without {', '.join(off)}" if off and release is None else "")

@@ -139,6 +139,7 @@ KEYS: dict[str, Key] = {
         _budget("consumer_crash", "the consumer may crash"),
         _budget("rack_loss", "every broker of one rack crashes at once, losing its unflushed suffix"),
         _budget("min_isr_change", "an operator may raise min.insync.replicas by one while the cluster runs"),
+        _number("start.outside_isr", "start", 0, 0, 6, "replicas outside the ISR when the search begins, which may come back"),
         _number("bounds.records", "bounds", 2, 1, 9, "records that may be produced"),
         _number("bounds.log_size", "bounds", 0, 1, 12, "slots of a log (default: bounds.records)"),
         _number("bounds.max_leader_epoch", "bounds", 2, 0, 30, "highest leader epoch"),

@@ -40,7 +40,7 @@ def named(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         if name in ("on", "off"):
             keys |= {f"mechanism.{each}": name == "on" for each in value.split(",")}
         else:
-            keys[SHORT.get(name, f"faults.{name}")] = value
+            keys[name if "." in name else SHORT.get(name, f"faults.{name}")] = value
     return model, keys
 
 

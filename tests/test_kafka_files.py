@@ -25,6 +25,7 @@ from specs.keys import KEYS
 DATA = Path(__file__).parent / "data" / "kafka"
 UNCLEAN = "unclean.leader.election.enable"
 ELR = "eligible.leader.replicas"
+OUTSIDE = "start.outside_isr"
 
 
 def values(configuration: ClusterConfiguration, *keys: str) -> list[str]:
@@ -56,10 +57,10 @@ def given(tmp_path, monkeypatch):
 
 
 def test_topics_with_equal_configurations_share_a_verdict():
-    safe, unsafe = read_cluster(
+    safe, unsafe, worn = read_cluster(
         describe=DATA / "describe-3.9.txt", producer_properties=DATA / "producer.properties", kafka_version="3.9"
     )
-    assert (safe.topics, unsafe.topics) == (("orders", "audit"), ("clicks",))
+    assert (safe.topics, unsafe.topics, worn.topics) == (("orders",), ("clicks",), ("audit",))
     assert values(safe, "replication.factor", "min.insync.replicas", "acks") == ["3", "2", "all"]
     assert values(unsafe, "replication.factor", "min.insync.replicas", "acks") == ["3", "1", "all"]
     assert where(unsafe, "min.insync.replicas") == "describe-3.9.txt line 5"
@@ -67,17 +68,28 @@ def test_topics_with_equal_configurations_share_a_verdict():
     assert where(unsafe, "acks") == "producer.properties line 2"
     assert where(unsafe, UNCLEAN) == "Kafka 3.9's defaults"
     assert unsafe.defaulted == {UNCLEAN, "flush.messages", ELR, "enable.idempotence"}
-    end = "the verdict is about a partition that starts with all of them in it"
-    assert safe.warnings == (
-        f"topic 'audit' has replicas outside the ISR now (partition 0, {DATA / 'describe-3.9.txt'} line 9): {end}",
-    )
+
+
+def test_a_partition_is_judged_from_where_it_stands():
+    safe, unsafe, worn = read_cluster(describe=DATA / "describe-3.9.txt", kafka_version="3.9")
+    assert values(worn, "replication.factor", "min.insync.replicas", OUTSIDE) == ["3", "2", "1"]
+    assert where(worn, OUTSIDE) == "describe-3.9.txt line 9"
+    assert OUTSIDE not in safe.keys and OUTSIDE not in unsafe.keys
+    assert (safe.warnings, worn.warnings) == ((), ())
     assert unsafe.warnings == (
-        f"topic 'clicks' has replicas outside the ISR now (partition 1, {DATA / 'describe-3.9.txt'} line 7): {end}",
+        f"topic 'clicks' is offline now (partition 1, {DATA / 'describe-3.9.txt'} line 7): "
+        "the verdict is about a partition that starts with all replicas in the ISR",
     )
+
+
+def test_partitions_of_a_topic_that_stand_differently_are_told_apart():
+    lower, full = read_cluster(describe=DATA / "describe-4.1-elr.txt", kafka_version="4.1")
+    assert (lower.topics, full.topics) == (("payments (partition 0)",), ("payments (partition 1)",))
+    assert values(lower, OUTSIDE) == ["2"] and OUTSIDE not in full.keys
 
 
 def test_a_partition_with_eligible_leader_replicas_proves_that_they_are_on():
-    found = one(describe=DATA / "describe-4.1-elr.txt")
+    found, _ = read_cluster(describe=DATA / "describe-4.1-elr.txt")
     assert values(found, ELR) == ["true"]
     assert where(found, ELR) == "describe-4.1-elr.txt line 2"
     assert ELR not in found.defaulted
@@ -108,7 +120,7 @@ def test_tabs_and_blanks_read_alike(name):
 def test_utf16_as_a_windows_shell_writes_it(given):
     text = (DATA / "describe-3.9.txt").read_text()
     shown = [each.topics for each in read_cluster(describe=given("d", text.encode("utf-16")))]
-    assert shown == [("orders", "audit"), ("clicks",)]
+    assert shown == [("orders",), ("clicks",), ("audit",)]
 
 
 def test_commas_inside_values_belong_to_the_value():
@@ -148,7 +160,7 @@ def test_racks_of_the_replicas_come_from_the_brokers():
     found = read_cluster(describe=DATA / "describe-3.9.txt", configs=DATA / "configs-brokers-3.9.txt")
     assert [values(each, "broker.rack") for each in found] == [["eu-a,eu-a,eu-b"]] * 3
     assert KEYS["broker.rack"].parse(*found[0].keys["broker.rack"]) == ("eu-a", "eu-a", "eu-b")
-    assert "broker.rack" not in one(describe=DATA / "describe-4.1-elr.txt").keys
+    assert all("broker.rack" not in each.keys for each in read_cluster(describe=DATA / "describe-4.1-elr.txt"))
 
 
 def test_entities_of_other_kinds_are_passed_over():
@@ -688,13 +700,28 @@ FAULTS = ("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=2", "--se
 
 def test_check_gives_a_verdict_for_each_distinct_configuration():
     found = check("--describe", DATA / "describe-3.9.txt", "--set", "model=kraft", *FAULTS, "--json", "-")
-    assert [line.split(" now (")[0] for line in found.stderr.splitlines()] == [
-        f"neverlost: warning: topic '{topic}' has replicas outside the ISR" for topic in ("audit", "clicks")
-    ]
+    assert [line.split(" now (")[0] for line in found.stderr.splitlines()] == ["neverlost: warning: topic 'clicks' is offline"]
     cells = json.loads(found.stdout)["cells"]
-    assert [each["topics"] for each in cells] == [["orders", "audit"], ["clicks"]]
-    assert [each["config"]["min.insync.replicas"] for each in cells] == [2, 1]
+    assert [each["topics"] for each in cells] == [["orders"], ["clicks"], ["audit"]]
+    assert [(each["config"]["min.insync.replicas"], each["config"][OUTSIDE]) for each in cells] == [(2, 0), (1, 0), (2, 1)]
     assert found.returncode == 12
+
+
+def test_a_partition_that_is_worn_needs_one_slow_follower_less():
+    faults = ("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=1", "--set", "bounds.records=1")
+    found = check(
+        "--describe",
+        DATA / "describe-3.9.txt",
+        "--kafka-version",
+        "3.9",
+        *faults,
+        "--property",
+        "acked-never-lost",
+        "--json",
+        "-",
+    )
+    verdicts = {cell["topics"][0]: cell["properties"][0]["verdict"] for cell in json.loads(found.stdout)["cells"]}
+    assert verdicts == {"orders": "holds", "clicks": "holds", "audit": "violated"}
 
 
 def test_check_lets_set_win_over_files_and_says_what_the_model_does_not_read(given):

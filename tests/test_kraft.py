@@ -12,6 +12,7 @@ from checker.search import Options, explore
 from model import ints, strict
 from model.columns import Successors, pack_rows
 from model.system import System, bind
+from specs.errors import InputError
 from specs.property import properties
 
 ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
@@ -51,6 +52,63 @@ def test_the_planned_move_needs_no_failure() -> None:
 def test_divergent_tails_never_disagree_below_the_high_watermark(name: str) -> None:
     """Unless a leader that is elected again counts what its followers have truncated (reelected-leader-counts-lost-copies)."""
     assert verdict("kraft", name, records=2, leader_move=2, crash=1, on="reelection-forgets-offsets") == "holds"
+
+
+def behaviour(bound: System) -> set[tuple[int, ...]]:
+    """Every reachable state, without the configuration."""
+    kept = [at for at, slot in enumerate(bound.slots) if not slot.field.frozen]
+    waiting = [state for _, state in bound.initial_states()]
+    seen = set(waiting)
+    for state in waiting:
+        more = {after for _, after in ints.successors(bound, state)} - seen
+        seen |= more
+        waiting += more
+    return {tuple(state[at] for at in kept) for state in seen}
+
+
+@pytest.mark.parametrize(
+    ("model", "outside", "given"),
+    [
+        ("3.9", 1, {"rf": 2, "lossy_crash": 1, "leader_move": 1}),
+        ("4.1", 1, {"rf": 2, "lossy_crash": 1, "leader_move": 1}),
+        ("2.7", 1, {"rf": 2, "lossy_crash": 1}),
+        ("4.1", 2, {"min_isr": 3}),
+        ("4.1", 2, {"min_isr": 2}),
+    ],
+)
+def test_a_search_that_begins_with_replicas_outside_the_isr_is_one_that_first_drops_them(
+    model: str, outside: int, given: dict[str, Any]
+) -> None:
+    """What it reaches is reached from a full ISR with so many slow followers more, and it is not all of that."""
+    worn = behaviour(system(model, **given, **{"start.outside_isr": outside}))
+    full = behaviour(system(model, **given, isr_shrink=outside))
+    assert worn < full
+
+
+@pytest.mark.parametrize(
+    ("outside", "expected", "given"),
+    [
+        (0, "holds", {"isr_shrink": 1, "lossy_crash": 1}),
+        (1, "violated", {"isr_shrink": 1, "lossy_crash": 1}),
+        (1, "holds", {"isr_shrink": 1, "crash": 1}),
+        (2, "holds", {"lossy_crash": 1}),
+        (2, "violated", {"lossy_crash": 1, "min_isr": 1}),
+        (2, "violated", {"racks": "a,b,c", "rack_loss": 1, "min_isr": 1}),
+    ],
+)
+def test_a_worn_partition_needs_fewer_faults(outside: int, expected: str, given: dict[str, Any]) -> None:
+    assert verdict("3.9", ACKED, **given, **{"start.outside_isr": outside}) == expected
+
+
+@pytest.mark.parametrize(("policy", "starts"), [("any", 1), ("preferred", 6)])
+def test_where_replicas_are_not_alike_anyone_may_be_outside(policy: str, starts: int) -> None:
+    begun = [state for _, state in system("3.9", policy=policy, **{"start.outside_isr": 1}).initial_states()]
+    assert len(set(begun)) == starts
+
+
+def test_somebody_is_in_the_isr() -> None:
+    with pytest.raises(InputError, match=r"^start.outside_isr is 3, but replication.factor is 3: leave a replica in the ISR$"):
+        system("3.9", **{"start.outside_isr": 3})
 
 
 RICH = {"records": 2, "crash": 1, "lossy_crash": 1, "isr_shrink": 1, "fence": 1, "leader_move": 1}

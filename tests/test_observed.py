@@ -403,6 +403,10 @@ def test_the_command_says_what_was_found(tmp_path: Path) -> None:
             ["--metadata-log", str(DATA / "kafka-dump-log-4.3.txt"), "--topic", "t", "--set", "faults.crash=1"],
             "is not read by observe",
         ),
+        (
+            ["--metadata-log", str(DATA / "kafka-dump-log-4.3.txt"), "--topic", "t", "--set", "start.outside_isr=1"],
+            "is not read by observe",
+        ),
         (["--seed", "1", "--kafka-version", "3.9", "--faults", "crash,slwo"], "did you mean 'slow'"),
         (["--metadata-log", str(DATA / "kafka-dump-log-3.9.txt"), "--topic", "t", "--kafka-version", "3.4"], "3.6 and later"),
         (["nowhere.jsonl"], "cannot read 'nowhere.jsonl'"),

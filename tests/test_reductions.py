@@ -145,7 +145,8 @@ def from_every_leader(bound: System) -> System:
             majority.initial(c)[0] | {"leader": each, "follows": each} for each in range(c["replication.factor"])
         ]
     else:
-        starts = lambda c: [started(c, each) for each in range(c["replication.factor"])]  # noqa: E731
+        everyone = frozenset(range(bound.configurations[0]["replication.factor"]))
+        starts = lambda c: [started(c, each, everyone, frozenset()) for each in everyone]  # noqa: E731
     return replace(bound, model=replace(model, initial=starts))
 
 

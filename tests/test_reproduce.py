@@ -145,6 +145,11 @@ def test_steps_that_nobody_can_bring_about_are_refused_by_number() -> None:
         planned("3.9", acks="0")
 
 
+def test_a_beginning_that_a_cluster_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^the trace begins with replicas outside the ISR; a cluster is started with all"):
+        planned("3.9", isr_shrink=1, lossy_crash=1, **{"start.outside_isr": 1})
+
+
 def test_holds_become_rules_of_the_network() -> None:
     class Nodes:
         brokers = dict.fromkeys((1, 2, 3))

@@ -57,6 +57,7 @@ MODEL = Model(
         "consumer.commit",
         "broker.rack",
         *[f"faults.{each}" for each in BUDGETS],
+        "start.outside_isr",
         "bounds.records",
         *mechanisms.KEYS,
     ),

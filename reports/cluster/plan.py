@@ -185,6 +185,8 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
     steps = [system.steps[number] for number in trace.steps]
     if system.configurations[0]["acks"] not in ("0", "1", "all"):
         raise InputError(f"no Kafka has acks={system.configurations[0]['acks']}: it is a proposal")
+    if system.configurations[0]["start.outside_isr"]:
+        raise InputError("the trace begins with replicas outside the ISR; a cluster is started with all of them in it")
     for number, step in enumerate(steps, start=1):
         if step.action.name not in (*DRIVEN, *BY_ITSELF):
             raise InputError(f"step {number} ({describe(system, step)}) cannot be brought about on a cluster yet")

@@ -198,7 +198,12 @@ def _configuration(
     offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}
     keys_given = offered | given
     for name in keys_given:
-        if name.startswith(("faults.", "bounds.")) or name in ("model", "replication.factor", "broker.rack", "consumer.commit"):
+        if name.startswith(("faults.", "start.", "bounds.")) or name in (
+            "model",
+            "replication.factor",
+            "broker.rack",
+            "consumer.commit",
+        ):
             raise InputError(f"{name} in {keys_given[name][1]} is not read by observe: the history decides it")
     version = parsed(str(keys_given.get("kafka.version", ("4.1", ""))[0]))
     if version is not None and version < OLDEST:
