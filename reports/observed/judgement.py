@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,15 @@ from reports.observed.matching import Cohort, Matching, numbers
 from reports.observed.setting import Setting
 
 MOST_SHOWN = 6
+
+LISTS = {
+    "isr": ("isr", "ISR"),
+    "elr": ("elr", "ELR"),
+    "replicas": ("is_replica", "replicas"),
+    "adding": ("is_adding", "adding"),
+    "removing": ("is_removing", "removing"),
+}
+"""A partition's lists to the model's flags and how they are called; the last three where replicas move."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +139,11 @@ def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanat
         wanted = setting.index(change.after.partition["leader"])
         distance += 2 * (leader != (NOBODY if wanted is None else wanted))
         words = [f"leader {setting.replicas[leader] if leader >= 0 else 'none'}"]
-        for name in ("isr", "elr"):
-            if name in values:
-                members = [broker for at, broker in enumerate(setting.replicas) if values[name][at]]
+        for name, (flag, word) in LISTS.items():
+            if flag in values:
+                members = [broker for at, broker in enumerate(setting.replicas) if values[flag][at]]
                 distance += len(set(members) ^ set(change.after.lists(name)))
-                words.append(f"{name.upper()} {','.join(map(str, members)) or 'empty'}")
+                words += _listed(word, members)
         down = [broker for at, broker in enumerate(setting.replicas) if values["is_fenced"][at]]
         distance += sum((broker in down) != change.after.fenced.get(broker, False) for broker in setting.replicas)
         words.append(f"fenced {','.join(map(str, down)) or 'nobody'}")
@@ -144,7 +153,12 @@ def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanat
 
 
 def _shown_fields(observer: Observer) -> list[str]:
-    return ["leader", "isr", "is_fenced", *(["elr"] if observer.system.sizes["elr"] else [])]
+    return ["leader", "is_fenced", *[flag for flag, _ in LISTS.values() if flag in observer.system.places]]
+
+
+def _listed(word: str, members: Sequence[int]) -> list[str]:
+    """A list in words; nothing to add or to remove goes without saying."""
+    return [f"{word} {','.join(map(str, members)) or 'empty'}"] if members or word in ("ISR", "ELR") else []
 
 
 def _column(batch: Batch, name: str) -> list[Any]:
@@ -201,11 +215,9 @@ def described(seen: Seen) -> str:
     """An observation in words."""
     says: Mapping[str, Any] = seen.says
     if seen.saw == "partition":
-        lists = [
-            f"{name.upper()} {','.join(map(str, says[name])) or 'empty'}"
-            for name in ("isr", "elr")
-            if says.get(name) is not None
-        ]
+        is_moving = any(says.get(name) for name in ("adding", "removing"))
+        shown = [name for name in LISTS if says.get(name) is not None and (is_moving or name in ("isr", "elr"))]
+        lists = [text for name in shown for text in _listed(LISTS[name][1], says[name])]
         leader = says["leader"] if says["leader"] >= 0 else "none"
         epochs = f"partition epoch {says['partition_epoch']}: leader {leader}, leader epoch {says['leader_epoch']}"
         return ", ".join([epochs, *lists])
