@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import reproductions
@@ -26,7 +26,7 @@ from reports.cluster.batches import Record
 from reports.cluster.network import ALTER_PARTITION, FETCH, Rule
 from reports.cluster.order import as_sessions_expire
 from reports.cluster.plan import Holds, Plan, Target, plan
-from reports.cluster.process import ClusterError, Unmet, until
+from reports.cluster.process import ClusterError, Java, Process, Unmet, until
 from reports.cluster.reproduce import Moment, Outcome, Parting, Run, rules
 from reports.cluster.requests import refusal, request
 from reports.cluster.script import script
@@ -431,3 +431,16 @@ def test_ctrl_c_in_the_middle_of_a_try_leaves_nothing(saved: str, tmp_path: Path
     assert "Traceback" not in said and said.endswith("neverlost: interrupted\n")
     assert left_behind(place) == []
     assert not (tmp_path / "out").exists()
+
+
+def test_a_server_that_does_not_shut_down_is_killed_and_its_last_words_are_told(tmp_path: Path) -> None:
+    class Stubborn:
+        def command(self, *arguments: str) -> list[str]:
+            return ["sh", "-c", "trap '' TERM; echo waiting for controlled shutdown; while :; do sleep 1; done"]
+
+    server = Process(cast(Java, Stubborn()), tmp_path / "broker-2.properties", tmp_path / "log")
+    server.start()
+    until(lambda: server.said("waiting"), "it to run", 20)
+    with pytest.raises(ClusterError, match=r"^broker-2 did not shut down within 1 s: waiting for controlled shutdown$"):
+        server.stop(seconds=1)
+    assert not server.is_running

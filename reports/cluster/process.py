@@ -163,7 +163,7 @@ class Process:
     def stop(self, meanwhile: Callable[[], None] = lambda: None, seconds: float = 60) -> None:
         """SIGTERM: a controlled shutdown; `meanwhile` is called once it has begun.
 
-        Errors: `ClusterError` when it does not end.
+        Errors: `ClusterError` when it does not end, with its last words; it is killed then, so that it can be started again.
         """
         if self.popen is None:
             return
@@ -173,7 +173,9 @@ class Process:
         try:
             self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise ClusterError(f"{self.properties.stem} did not shut down within {seconds:.0f} s") from None
+            self.kill()
+            last = self.printed(self.started_at).strip().splitlines()[-1:]
+            raise ClusterError(f"{self.properties.stem} did not shut down within {seconds:.0f} s: {' '.join(last)}") from None
 
     def pause(self) -> None:
         """SIGSTOP."""
