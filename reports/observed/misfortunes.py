@@ -142,23 +142,27 @@ def _leader_move(stage: Stage, broker: int) -> None:
 
 
 def _reassign(stage: Stage, broker: int) -> None:
-    """A replica moves to the broker that has none; taken back when it does not get there, or now and then at once.
+    """A replica moves to the broker that has none, where it may lack its fetches.
 
-    Taken back as an operator does it: cancelled, or replaced by a reassignment to what was before, which may never end.
+    When it does not get there it is taken back as operators do it: cancelled, or replaced by a reassignment to what was before,
+    which may never end.
     """
     replicas = stage.partition.replicas
     spare = [each for each in stage.cluster.brokers if each not in replicas]
     if not spare or stage.is_reassigning:
         return
     going = broker if broker in replicas else stage.chance.choice(replicas)
-    patience = stage.chance.choice((0.3, 20))
+    rules = faults.slow_follower(stage.cluster, spare[0]) if stage.chance.random() < 0.5 else []
     with contextlib.suppress(ClusterError):
         faults.reassign(stage.cluster, TOPIC, [spare[0] if each == going else each for each in replicas])
         with contextlib.suppress(ClusterError):
-            stage.cluster.wait(lambda: not stage.is_reassigning, "the replica to move", patience)
-        if stage.is_reassigning and stage.chance.random() < 0.5:
+            stage.cluster.wait(lambda: not stage.is_reassigning, "the replica to move", 2 if rules else 20)
+        if stage.is_reassigning and stage.chance.random() < 0.7:
             faults.reassign(stage.cluster, TOPIC, replicas)
-            stage.rest(0.2, 2)
+    if rules:
+        stage.cluster.network.lift(*rules)
+        stage.rest(0.5, 3)
+    with contextlib.suppress(ClusterError):
         if stage.is_reassigning:
             faults.cancel_reassignment(stage.cluster, TOPIC)
 
