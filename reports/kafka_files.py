@@ -215,7 +215,8 @@ def _configuration(files: _Files, topic: Topic | None, partition: Partition | No
     found.default("eligible.leader.replicas", files.default["eligible.leader.replicas"])
     if partition:
         found.offer("broker.rack", _racks(partition, files.entities))
-        found.offer("start.outside_isr", Setting(str(_outside(partition)), partition.where) if _outside(partition) else None)
+        outside = _outside(partition)
+        found.offer("start.outside_isr", Setting(str(outside), partition.where) if outside else None)
     for key, setting in (("acks", files.producer.acks), ("enable.idempotence", files.producer.idempotence)):
         found.settings[key] = setting
         if key not in files.producer.given:
