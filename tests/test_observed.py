@@ -152,6 +152,28 @@ def test_a_removed_replica_is_waited_for_until_it_hears_of_that(monkeypatch: pyt
     assert refusal.cohort.names == ("r14",)
 
 
+def test_a_broker_that_is_back_counts_before_it_registers() -> None:
+    """In the ISR as the controller has not missed it: commits wait for it, and go on when its new process fetches."""
+    lines = plain()
+    only(lines, partition_epoch=1).update(at=9, batch=3)
+    only(lines, broker=3, state="fenced").update(batch=3)
+    for each in lines:
+        if each.get("record") == "r6":
+            each["at"] -= 1
+    refusal = judged(sorted(lines, key=at)).refusal
+    assert refusal is not None
+    assert refusal.seen[-1]["record"] == "r6"
+    lines.append({"at": 3.5, "saw": "process", "broker": 3, "state": "started"})
+    assert judged(sorted(lines, key=at)).verdict == "explained"
+    only(lines, state="started")["at"] = 8.6
+    assert judged(sorted(lines, key=at)).verdict == "refused", "its process was not there when r6 was acknowledged"
+
+
+def at(line: Line) -> float:
+    """When a line was seen; the header comes first."""
+    return float(line.get("at", 0))
+
+
 def test_a_reassignment_that_replaces_another_keeps_the_list_that_it_does_not_fill() -> None:
     """Given back to where it was: broker 4 is then to be added and to be removed, and nobody's leader epoch ends."""
     lines = moved()

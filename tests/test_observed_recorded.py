@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from histories import FALSIFIED
 
-from model.observable import MODEL
 from model.system import bind
+from model.widened import OBSERVED
 from reports.observed import setting
 from reports.observed.history import History, read_history
 from reports.observed.judgement import described, judge
@@ -42,7 +43,10 @@ def test_it_is_refused_when_it_is_falsified(recorded: History, falsify: Callable
 
 
 def test_it_needs_brokers_that_remember_their_high_watermark(recorded: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setting, "observed_system", lambda configuration: bind(MODEL, configuration))
+    forgetful = tuple(each for each in OBSERVED.actions if each.name != "broker_remember_high_watermark")
+    monkeypatch.setattr(
+        setting, "observed_system", lambda configuration: bind(replace(OBSERVED, actions=forgetful), configuration)
+    )
     found = judge(setting_of(recorded, {}))
     assert found.refusal is not None
     assert described(found.refusal.seen[-1]) == "the leader of epoch 3 shows high watermark 10"

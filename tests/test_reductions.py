@@ -10,6 +10,7 @@ import pytest
 from modern import system
 
 from checker.search import Options, explore
+from model import widened
 from model.kernel import NOBODY, Action, Clauses, Field, Model, action, flag, replica_id
 from model.modern_follower import truncate_before_fetching
 from model.modern_leader import forget_leadership, leads, raise_high_watermark
@@ -167,3 +168,28 @@ def test_orbits_sum_to_the_states_from_every_first_leader(model: str, given: dic
     alone = explore(bound, (), Options(workers=1))
     assert folded.orbit_states == whole.counts.distinct >= alone.counts.distinct
     assert folded.counts.depth == whole.counts.depth
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("3.9", {"lossy_crash": 1, "leader_move": 1}),
+        ("3.9", {"lossy_crash": 1, "crash": 1}),
+        ("3.9", {"rf": 2, "lossy_crash": 1, "fence": 1, "leader_move": 1}),
+        ("3.9", {"min_isr": 1, "crash": 2}),
+        ("4.1", {"lossy_crash": 1, "isr_shrink": 2}),
+        ("4.1", {"crash": 1, "lossy_crash": 1}),
+        ("4.3", {"rf": 2, "disk_loss": 1, "fence": 1, "leader_move": 1}),
+    ],
+)
+def test_following_before_registering_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    """What the protocol's model leaves out of a start (decision 014) is in what histories are held against."""
+    plain = system(model, **given)
+    early = replace(
+        plain.model,
+        fields=lambda configuration: (*plain.model.fields(configuration), widened.IS_BACK),
+        normalise=widened.forget_registered,
+        actions=(*plain.model.actions, widened.process_start, widened.broker_follow_unregistered),
+    )
+    assert plain.model.normalise is None
+    assert verdicts(replace(plain, model=early), SAFETY) == verdicts(plain, SAFETY)

@@ -101,32 +101,41 @@ class Questions:
         return fits
 
     def _processes(self) -> Iterator[Any]:
-        """Ends of processes; one that was not registered since its last end had no part in the partition, but has a disk."""
+        """Starts and ends of processes; the end of one that was not registered since its last end is no stop of a broker."""
         registered = self._registrations()
         last: dict[int, float] = {}
+        latest: dict[int, float] = {}
         for each in self.setting.history.of("process"):
             broker, at = each["broker"], self.setting.index(each["broker"])
-            if each["state"] == "started" or at is None or each.at < self.setting.start_at:
+            if at is None or each.at < self.setting.start_at:
                 continue
             times = registered.get(broker, [])
-            since = last.get(broker)
-            if since is not None and not any(since <= time <= each.until for time in times):
-                if each["state"] == "lost":
-                    yield self._placed((each,), each.at, each.until, f"process {broker}"), self._lost_while_down(each, at)
-                continue
-            last[broker] = each.at
-            again = next((time for time in times if time > each.until), math.inf)
-            latest = max(each.until, min(again, each.until + SLACK))
-            place = self._placed((each,), each.at, latest, f"process {broker}")
-            yield place, self._ending(each, at)
+            since, source = last.get(broker), f"process {broker}"
+            if each["state"] == "started":
+                if since is not None:
+                    yield self._placed((each,), each.at, max(each.until, latest[broker]), source), self._starting(at)
+            elif since is not None and not any(since <= time <= each.until for time in times):
+                yield (
+                    self._placed((each,), each.at, max(each.until, latest[broker]), source),
+                    self._ending_unregistered(each, at),
+                )
+            else:
+                last[broker] = each.at
+                again = next((time for time in times if time > each.until), math.inf)
+                latest[broker] = max(each.until, min(again, each.until + SLACK))
+                yield self._placed((each,), each.at, latest[broker], source), self._ending(each, at)
 
-    def _lost_while_down(self, seen: Seen, at: int) -> Any:
-        end = seen.get("log_end")
+    def _starting(self, at: int) -> Any:
+        return lambda offset, names, index: (("start", at), [("process_start", {"broker": at})], None)
+
+    def _ending_unregistered(self, seen: Seen, at: int) -> Any:
+        state, end = seen["state"], seen.get("log_end")
 
         def asked(offset: int, count: int, index: Mapping[str, int]) -> Any:
-            may_stay = end is None or end > offset
-            calls = [("broker_lose_down", {"broker": at})] if end is None or end <= offset else []
-            return ("down", at, may_stay, bool(calls)), calls + ([("metadata_shows", {})] if may_stay else []), None
+            may = [kept for kept in (0, 1) if state == "lost" or not kept]
+            if state == "lost" and end is not None:
+                may = [int(end <= offset)]
+            return ("unregistered", at, tuple(may)), [("process_end", {"broker": at, "lost": lost}) for lost in may], None
 
         return asked
 

@@ -14,7 +14,8 @@ from typing import Any
 from checker.observed import Explanation, Observation, Observer, Relation, States
 from model.kernel import count
 from model.modern_state import ELECTED, everyone
-from model.observable import PROCESS, SEEN
+from model.observable import SEEN
+from model.widened import PROCESS
 from reports.observed.asking import shows
 from reports.observed.events import Known
 from reports.observed.history import Seen

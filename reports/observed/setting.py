@@ -12,8 +12,8 @@ from checker.observed import Observer, States
 from model.kernel import NOBODY, Configuration
 from model.mechanisms import parsed
 from model.modern_state import BEHIND, ELECTED, UP_TO_DATE
-from model.observable import METADATA, PROCESS, SEEN, UNLIMITED
-from model.widened import OBSERVED, observed_system
+from model.observable import METADATA, SEEN, UNLIMITED
+from model.widened import OBSERVED, PROCESS, observed_system
 from reports.configuration import Given, choose
 from reports.observed.events import Change, Known, changes_of, replicas_of
 from reports.observed.history import History
