@@ -175,6 +175,14 @@ class Admin:
         client = self._client()
         self._done(client.create_topics([new], operation_timeout=30), f"create topic {topic}")
 
+    def delete_topic(self, topic: str) -> None:
+        """Take a topic away.
+
+        Errors: `ClusterError` with Kafka's refusal.
+        """
+        client = self._client()
+        self._done(client.delete_topics([topic], operation_timeout=30), f"delete topic {topic}")
+
     def set_topic_config(self, topic: str, name: str, value: str) -> None:
         """Change one setting of a topic.
 
