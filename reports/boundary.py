@@ -12,7 +12,7 @@ from model.mechanisms import parsed
 from reports.matrix import Matrix
 from reports.rows import merged, plain, values_of
 from reports.siblings import follow
-from specs.keys import shown
+from specs.keys import is_setting, shown
 
 SAFER: dict[str, Sequence[Any]] = {
     "acks": ("0", "1", "min.insync.replicas", "all"),
@@ -25,7 +25,6 @@ SAFER: dict[str, Sequence[Any]] = {
 """Values from the riskier to the safer, as people expect; where a matrix says otherwise, it is an exception worth a line."""
 
 UPWARD = ("replication.factor", "min.insync.replicas")
-NOT_SETTINGS = ("faults.", "start.", "bounds.")
 
 
 def rank(key: str, value: Any) -> Any:
@@ -34,14 +33,9 @@ def rank(key: str, value: Any) -> Any:
         return parsed(str(value))
     if key in UPWARD:
         return value
-    if key.startswith(NOT_SETTINGS):
+    if not is_setting(key):
         return -value if isinstance(value, int) else None
     return SAFER[key].index(value) if key in SAFER and value in SAFER[key] else None
-
-
-def is_setting(key: str) -> bool:
-    """Whether an operator chooses it; faults and bounds come from outside."""
-    return not key.startswith(NOT_SETTINGS)
 
 
 class Boundary:

@@ -188,6 +188,11 @@ def values_log_size(model: Model, values: Mapping[str, Any]) -> int:
     return int(values.get("bounds.records", model.defaults.get("bounds.records", KEYS["bounds.records"].default)))
 
 
+def is_setting(key: str) -> bool:
+    """Whether an operator chooses it; faults, where a search begins and bounds come from outside."""
+    return not key.startswith(("faults.", "start.", "bounds."))
+
+
 def is_without_faults(configuration: Mapping[str, Any]) -> bool:
     """Whether a configuration has budgets of faults, and all of them are nought."""
     budgets = [value for name, value in configuration.items() if name.startswith("faults.")]

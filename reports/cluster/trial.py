@@ -107,15 +107,20 @@ def _folder(out: str | None, number: int, times: int) -> Path | None:
 
 
 def _once(question: Question, kafka: Cluster, number: int, folder: Path | None) -> Told:
-    """One try.  Its topic goes: a broker that leads any partition does not shut down before all others have read that it does
-    not (BrokerHeartbeatManager.calculateNextBrokerState), and the next try may keep them from reading."""
-    topic = TOPIC if number == 1 else f"{TOPIC}-{number}"
+    """One try.  The topic of the one before goes: a broker that leads any partition does not shut down before all others have
+    read that it does not (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them from reading."""
+    if number > 1:
+        kafka.admin.delete_topic(_topic(number - 1))
+    topic = _topic(number)
     outcome = Run(kafka, question.plan, topic, tell).run()
     told = Told(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
     if folder is not None:
         save(told, question.text, trimmed_logs(kafka, topic), folder)
-    kafka.admin.delete_topic(topic)
     return told
+
+
+def _topic(number: int) -> str:
+    return TOPIC if number == 1 else f"{TOPIC}-{number}"
 
 
 def features(planned: Plan, home: KafkaHome) -> dict[str, int]:

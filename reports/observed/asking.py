@@ -109,21 +109,18 @@ class Questions:
             broker, at = each["broker"], self.setting.index(each["broker"])
             if at is None or each.at < self.setting.start_at:
                 continue
-            times = registered.get(broker, [])
-            since, source = last.get(broker), f"process {broker}"
+            times, since = registered.get(broker, []), last.get(broker)
             if each["state"] == "started":
-                if since is not None:
-                    yield self._placed((each,), each.at, max(each.until, latest[broker]), source), self._starting(at)
+                if since is None:
+                    continue
+                asked = self._starting(at)
             elif since is not None and not any(since <= time <= each.until for time in times):
-                yield (
-                    self._placed((each,), each.at, max(each.until, latest[broker]), source),
-                    self._ending_unregistered(each, at),
-                )
+                asked = self._ending_unregistered(each, at)
             else:
-                last[broker] = each.at
+                asked, last[broker] = self._ending(each, at), each.at
                 again = next((time for time in times if time > each.until), math.inf)
-                latest[broker] = max(each.until, min(again, each.until + SLACK))
-                yield self._placed((each,), each.at, latest[broker], source), self._ending(each, at)
+                latest[broker] = min(again, each.until + SLACK)
+            yield self._placed((each,), each.at, max(each.until, latest[broker]), f"process {broker}"), asked
 
     def _starting(self, at: int) -> Any:
         return lambda offset, names, index: (("start", at), [("process_start", {"broker": at})], None)
@@ -132,9 +129,7 @@ class Questions:
         state, end = seen["state"], seen.get("log_end")
 
         def asked(offset: int, count: int, index: Mapping[str, int]) -> Any:
-            may = [kept for kept in (0, 1) if state == "lost" or not kept]
-            if state == "lost" and end is not None:
-                may = [int(end <= offset)]
+            may = [0] if state != "lost" else [0, 1] if end is None else [int(end <= offset)]
             return ("unregistered", at, tuple(may)), [("process_end", {"broker": at, "lost": lost}) for lost in may], None
 
         return asked

@@ -18,6 +18,7 @@ from reports.configuration import Given, choose
 from reports.observed.events import Change, Known, changes_of, replicas_of
 from reports.observed.history import History
 from specs.errors import InputError
+from specs.keys import is_setting
 
 OLDEST = (3, 6)
 """Before, a shrunk ISR moved the leader epoch (KAFKA-15021), which the model leaves out."""
@@ -198,12 +199,7 @@ def _configuration(
     offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}
     keys_given = offered | given
     for name in keys_given:
-        if name.startswith(("faults.", "start.", "bounds.")) or name in (
-            "model",
-            "replication.factor",
-            "broker.rack",
-            "consumer.commit",
-        ):
+        if not is_setting(name) or name in ("model", "replication.factor", "broker.rack", "consumer.commit"):
             raise InputError(f"{name} in {keys_given[name][1]} is not read by observe: the history decides it")
     version = parsed(str(keys_given.get("kafka.version", ("4.1", ""))[0]))
     if version is not None and version < OLDEST:

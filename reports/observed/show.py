@@ -16,7 +16,7 @@ from reports.observed.judgement import Judgement, described
 from reports.observed.losses import Exposure, Stretch, ranges
 from reports.observed.switched import CANNOT_TELL
 from reports.result import version
-from specs.keys import shown
+from specs.keys import is_setting, shown
 
 SCHEMA = "neverlost.observation/1"
 STYLES = {"explained": "bold green", "refused": "bold red", "inconclusive": "bold yellow"}
@@ -47,9 +47,7 @@ def document(judgement: Judgement, stretches: list[Stretch], mechanisms: Mapping
         "partition": setting.history.partition,
         "about": dict(setting.history.about),
         "complete": sorted(setting.history.complete),
-        "config": {
-            name: shown(value) for name, value in setting.configuration.items() if not name.startswith(("faults.", "bounds."))
-        },
+        "config": {name: shown(value) for name, value in setting.configuration.items() if is_setting(name)},
         "observations": len(setting.history.seen),
         "offsets": sum(len(each.offsets) for each in judgement.cohorts if each.names),
         "cohorts": len(judgement.cohorts),
