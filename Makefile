@@ -21,4 +21,4 @@ published:
 	python -m tests.bench.forecast > build/forecast.md && cp build/forecast.md reports/published/forecast.md
 
 reproductions:
-	python tests/reproductions.py --times 5 --out reports/published/reproductions
+	python -m tests.publish.reproductions --times 5 --out reports/published/reproductions

@@ -10,9 +10,9 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from model.kernel import Model
+from neverlost.model.kernel import Model
 
-SOURCES = ("model", "specs.properties")
+SOURCES = ("neverlost.model", "neverlost.specs.properties")
 
 
 @cache

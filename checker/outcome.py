@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
-from model import ints
-from model.system import State, System
-from specs.property import RECOVERY, Property
+from neverlost.model.interpreters import ints
+from neverlost.model.system import State, System
+from neverlost.specs.property import RECOVERY, Property
 
 
 class EngineError(Exception):

@@ -6,13 +6,13 @@ import importlib
 import pkgutil
 from functools import cache
 
-from model.kernel import Model
+from neverlost.model.kernel import Model
 
 
 @cache
 def models() -> dict[str, Model]:
     """Every model, by the name the command line uses."""
-    import model.versions as folder
+    import neverlost.model.versions as folder
 
-    found = [importlib.import_module(f"model.versions.{each.name}").MODEL for each in pkgutil.iter_modules(folder.__path__)]
+    found = [importlib.import_module(f"{folder.__name__}.{each.name}").MODEL for each in pkgutil.iter_modules(folder.__path__)]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}

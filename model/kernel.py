@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Protocol
 
-from model.portrait import Scene
+from neverlost.model.scene import Scene
 
 Value = Any
 """A state value of whatever kind the interpreter reads: int, column, term or strict value."""

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, ModelError, Value
+from neverlost.model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, ModelError, Value
 
 State = tuple[int, ...]
 Words = tuple[int, ...]

@@ -41,13 +41,13 @@ app = typer.Typer(
 
 def _register() -> None:
     for name in COMMANDS:
-        if importlib.util.find_spec(f"reports.commands.{name}") is not None:
-            importlib.import_module(f"reports.commands.{name}").register(app)
+        if importlib.util.find_spec(f"neverlost.reports.commands.{name}") is not None:
+            importlib.import_module(f"neverlost.reports.commands.{name}").register(app)
 
 
 def main() -> NoReturn:
     """Run a command; bad usage and bad input are one line and exit 64, our own defects one line and exit 70."""
-    from specs.errors import InputError
+    from neverlost.specs.errors import InputError
 
     _register()
     try:

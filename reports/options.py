@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from specs.errors import InputError
+from neverlost.specs.errors import InputError
 
 ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help="configuration file", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]

@@ -6,17 +6,16 @@ Files are read strictly: an unknown key, a missing one or a value of the wrong k
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from specs.errors import InputError, unknown
-from specs.property import properties
+from neverlost.specs.configuration.input import Reader
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import properties
 
 VERDICTS = ("holds", "violated")
-
-Table = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,83 +37,6 @@ class Case:
     interleaving: tuple[str, ...] = ()
     slow: bool = False
     disabled: tuple[tuple[str, str], ...] = field(default=())
-
-
-class Reader:
-    """A TOML table that is read key by key; what nobody asked for is an error."""
-
-    def __init__(self, table: Any, where: str) -> None:
-        if not isinstance(table, dict):
-            raise InputError(f"bad value {table!r} in {where}: use a table")
-        self._left, self.where = dict(table), where
-        self._known: list[str] = []
-
-    def text(self, key: str, default: str | None = None) -> str:
-        """A text; required when it has no default, and never empty."""
-        found = self._take(key, str, default)
-        if not found.strip() and found != default:
-            raise InputError(f"empty {key} in {self.where}: write a text")
-        return " ".join(str(found).split())
-
-    def number(self, key: str) -> int | None:
-        """A whole number, or None where it is not given."""
-        found = self._take(key, int, 0)
-        if isinstance(found, bool) or not 0 <= found < 1000:
-            raise InputError(f"bad value {found!r} for {key} in {self.where}: use a whole number below 1000")
-        return int(found) or None
-
-    def flag(self, key: str) -> bool:
-        """True or false; false where it is not given."""
-        return bool(self._take(key, bool, False))
-
-    def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
-        """One of some texts."""
-        found = self.text(key, default)
-        if found not in choices:
-            raise unknown(key, found, choices, self.where)
-        return found
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts; empty where it is not given."""
-        found = self._take(key, list, [])
-        if not all(isinstance(each, str) and each.strip() for each in found):
-            raise InputError(f"bad value {found!r} for {key} in {self.where}: use a list of texts")
-        return tuple(found)
-
-    def tables(self, key: str) -> list[Any]:
-        """An array of tables; empty where it is not given."""
-        return list(self._take(key, list, []))
-
-    def flat(self, key: str) -> dict[str, Any]:
-        """A table whose keys stand for themselves; TOML reads a bare `min.insync.replicas` as three tables."""
-        return dict(_flat(self._take(key, dict, {})))
-
-    def end(self) -> None:
-        """Errors: `InputError` for a key that nobody asked for."""
-        for key in self._left:
-            raise unknown("key", key, self._known, self.where)
-
-    def _take(self, key: str, kind: type, default: Any) -> Any:
-        self._known.append(key)
-        if key not in self._left:
-            if default is None:
-                raise InputError(f"{key} is missing in {self.where}: add {key} = ...")
-            return default
-        found = self._left.pop(key)
-        if not isinstance(found, kind):
-            raise InputError(f"bad value {found!r} for {key} in {self.where}: use a {_KINDS[kind]}")
-        return found
-
-
-_KINDS = {str: "text", int: "whole number", bool: "true or false", list: "list", dict: "table"}
-
-
-def _flat(table: Table) -> Iterator[tuple[str, Any]]:
-    for name, value in table.items():
-        if isinstance(value, dict):
-            yield from ((f"{name}.{rest}", each) for rest, each in _flat(value))
-        else:
-            yield name, value
 
 
 def read_document(path: Path, what: str) -> Reader:

@@ -13,9 +13,10 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from specs.case import Case, Reader, read_document
-from specs.errors import InputError, unknown
-from specs.scenario import scenarios
+from neverlost.specs.case import Case, read_document
+from neverlost.specs.configuration.input import Reader
+from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.scenario import scenarios
 
 KINDS = ("guarantee", "possibility")
 HOLDS, ONLY_IF, VIOLATED, OUTSIDE = "holds", "only-if", "violated", "outside"
@@ -113,7 +114,7 @@ def _claim(table: Reader, source: str, known: Mapping[str, Case]) -> Claim:
 @cache
 def sources() -> dict[str, Source]:
     """Every document with claims."""
-    with as_file(files("specs") / "claims") as folder:
+    with as_file(files("neverlost.specs") / "claims") as folder:
         return {path.stem: read_source(path) for path in sorted(folder.glob("*.toml"))}
 
 

@@ -27,7 +27,7 @@ class Golden:
 
 
 def _rows(kind: str) -> list[Golden]:
-    document = tomllib.loads((files("specs") / "instances.toml").read_text(encoding="utf-8"))
+    document = tomllib.loads((files("neverlost.specs") / "instances.toml").read_text(encoding="utf-8"))
     return [
         Golden(
             row["model"],

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from model.kernel import Configuration, Value
-from model.system import System
+from neverlost.model.kernel import Configuration, Value
+from neverlost.model.system import System
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,11 @@ class Theory:
 @cache
 def theories() -> tuple[Theory, ...]:
     """Every theory, from the files in `specs/lemmas/`."""
-    import specs.lemmas as folder
+    import neverlost.specs.lemmas as folder
 
-    return tuple(importlib.import_module(f"specs.lemmas.{each.name}").THEORY for each in pkgutil.iter_modules(folder.__path__))
+    return tuple(
+        importlib.import_module(f"{folder.__name__}.{each.name}").THEORY for each in pkgutil.iter_modules(folder.__path__)
+    )
 
 
 def lemmas_of(system: System, goal: str | None = None) -> tuple[Lemma, ...]:

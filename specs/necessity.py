@@ -11,8 +11,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from specs.case import Reader, read_document
-from specs.errors import InputError
+from neverlost.specs.case import read_document
+from neverlost.specs.configuration.input import Reader
+from neverlost.specs.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,6 @@ def read_plan(path: Path) -> Plan:
 
 def plan_of(model: str) -> Plan | None:
     """The plan of a model, if it has one."""
-    with as_file(files("specs") / "necessity") as folder:
+    with as_file(files("neverlost.specs") / "necessity") as folder:
         path = Path(folder) / f"{model}.toml"
         return read_plan(path) if path.is_file() else None

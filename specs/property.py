@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from model.kernel import Model, Value
+from neverlost.model.kernel import Model, Value
 
 SAFETY, AVAILABILITY, RECOVERY = "safety", "availability", "recovery"
 """Kinds of properties."""
@@ -38,10 +38,10 @@ class Property:
 @cache
 def properties() -> dict[str, Property]:
     """Every property by name, from the files in `specs/properties/`."""
-    import specs.properties as folder
+    import neverlost.specs.properties as folder
 
     found = [
-        importlib.import_module(f"specs.properties.{each.name}").PROPERTY for each in pkgutil.iter_modules(folder.__path__)
+        importlib.import_module(f"{folder.__name__}.{each.name}").PROPERTY for each in pkgutil.iter_modules(folder.__path__)
     ]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}
 

@@ -10,8 +10,8 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from specs.case import Case, read_cases, read_document
-from specs.errors import InputError, unknown
+from neverlost.specs.case import Case, read_cases, read_document
+from neverlost.specs.errors import InputError, unknown
 
 GROUPS = {
     "A": "acknowledgement level and leader failure",
@@ -71,7 +71,7 @@ def read_scenario(path: Path) -> Scenario:
 @cache
 def scenarios() -> dict[str, Scenario]:
     """Every scenario by id, in the order of groups."""
-    with as_file(files("specs") / "scenarios") as folder:
+    with as_file(files("neverlost.specs") / "scenarios") as folder:
         found = [read_scenario(path) for path in sorted(folder.glob("*.toml"))]
     return {each.id: each for each in sorted(found, key=lambda each: (each.group, each.id))}
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.classic import request_to_follow, truncate_and_follow
-from model.kernel import Clauses, Value, action
-from model.replicated_log import latest_epoch
-from model.versions.truncate_to_hw import MODEL as TRUNCATE_TO_HW
+from neverlost.model.classic.log import latest_epoch
+from neverlost.model.classic.protocol import request_to_follow, truncate_and_follow
+from neverlost.model.kernel import Clauses, Value, action
+from neverlost.model.versions.truncate_to_hw import MODEL as TRUNCATE_TO_HW
 
 
 def lookup_offset_for_epoch(k: Any, s: Any, leader: int, follower: int, epoch: Value) -> Value:

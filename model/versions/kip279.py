@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.classic import request_to_follow, truncate_and_follow
-from model.kernel import Clauses, Value, action
-from model.replicated_log import same_entry
-from model.versions.kip101 import MODEL as KIP_101
+from neverlost.model.classic.log import same_entry
+from neverlost.model.classic.protocol import request_to_follow, truncate_and_follow
+from neverlost.model.kernel import Clauses, Value, action
+from neverlost.model.versions.kip101 import MODEL as KIP_101
 
 
 def first_non_matching_offset(k: Any, s: Any, leader: int, follower: int) -> Value:

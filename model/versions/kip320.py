@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.classic import (
+from neverlost.model.classic.protocol import (
     has_offset,
     is_following,
     presumes_leadership,
@@ -22,9 +22,9 @@ from model.classic import (
     true_leader,
     truncate_and_follow,
 )
-from model.kernel import Clauses, Value, action, at, different
-from model.versions.kip279 import MODEL as KIP_279
-from model.versions.kip279 import first_non_matching_offset
+from neverlost.model.kernel import Clauses, Value, action, at, different
+from neverlost.model.versions.kip279 import MODEL as KIP_279
+from neverlost.model.versions.kip279 import first_non_matching_offset
 
 
 def is_in_leader_epoch(k: Any, s: Any, leader: int, follower: int) -> Value:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.classic import (
+from neverlost.model.classic.log import latest_epoch, truncate
+from neverlost.model.classic.protocol import (
     follow,
     has_offset,
     is_following,
@@ -18,11 +19,10 @@ from model.classic import (
     set_isr_member,
     true_leader,
 )
-from model.kernel import Clauses, Value, action, at, different, smaller
-from model.replicated_log import latest_epoch, truncate
-from model.versions.kip279 import MODEL as KIP_279
-from model.versions.kip279 import first_non_matching_offset
-from model.versions.kip320 import has_high_watermark_reached_epoch
+from neverlost.model.kernel import Clauses, Value, action, at, different, smaller
+from neverlost.model.versions.kip279 import MODEL as KIP_279
+from neverlost.model.versions.kip279 import first_non_matching_offset
+from neverlost.model.versions.kip320 import has_high_watermark_reached_epoch
 
 
 def epoch_before(k: Any, s: Any, replica: int, end_offset: Value) -> Value:

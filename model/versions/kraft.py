@@ -5,9 +5,9 @@ Without ELR unless `eligible.leader.replicas` says otherwise.
 
 from __future__ import annotations
 
-from model import mechanisms
-from model.kernel import Model
-from model.modern_broker import (
+from neverlost.model.kernel import Model
+from neverlost.model.kraft import mechanisms
+from neverlost.model.kraft.broker import (
     broker_bounce,
     broker_crash,
     broker_crash_lossy,
@@ -21,26 +21,26 @@ from model.modern_broker import (
     leader_learn_isr,
     rack_lose_power,
 )
-from model.modern_consumer import CONSUMER_ACTIONS
-from model.modern_controller import (
+from neverlost.model.kraft.consumer import CONSUMER_ACTIONS
+from neverlost.model.kraft.controller import (
     controller_fence_dead,
     controller_fence_live,
     controller_move_leader,
     controller_raise_min_isr,
     controller_unfence,
 )
-from model.modern_follower import follower_note_high_watermark, follower_take_response, follower_truncate
-from model.modern_isr import (
+from neverlost.model.kraft.follower import follower_note_high_watermark, follower_take_response, follower_truncate
+from neverlost.model.kraft.isr_change import (
     controller_alter_isr,
     controller_refuse_isr,
     leader_ask_to_expand_isr,
     leader_ask_to_shrink_isr,
     leader_drop_pending_isr,
 )
-from model.modern_leader import leader_append, leader_append_retry, leader_note_fetch, producer_send_into_the_void
-from model.modern_portrait import portrait
-from model.modern_reassignment import broker_delete_replica, controller_cancel_reassignment, controller_reassign
-from model.modern_state import BUDGETS, FROZEN, contradiction, fields, initial, is_symmetric, sizes
+from neverlost.model.kraft.leader import leader_append, leader_append_retry, leader_note_fetch, producer_send_into_the_void
+from neverlost.model.kraft.reassignment import broker_delete_replica, controller_cancel_reassignment, controller_reassign
+from neverlost.model.kraft.scene import portrait
+from neverlost.model.kraft.state import BUDGETS, FROZEN, contradiction, fields, initial, is_symmetric, sizes
 
 MODEL = Model(
     name="kraft",

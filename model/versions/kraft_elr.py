@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from model.versions.kraft import MODEL as KRAFT
+from neverlost.model.versions.kraft import MODEL as KRAFT
 
 MODEL = replace(
     KRAFT,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from model import quorum_log
-from model.kernel import Configuration, Field, Model, flag, number, replica_id
-from model.modern_state import ACKS, ELECTED, UP_TO_DATE
-from model.portrait import Lane, Scene, named
+from neverlost.model.kernel import Configuration, Field, Model, flag, number, replica_id
+from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE
+from neverlost.model.majority import protocol as quorum_log
+from neverlost.model.scene import Lane, Scene, named
 
 BUDGETS = ("crash", "lossy_crash", "disk_loss", "leader_move")
 

@@ -5,7 +5,7 @@ Source: KafkaTruncateToHighWatermark.tla; Kafka 0.8 to 0.10.2 (`ReplicaManager.m
 
 from dataclasses import replace
 
-from model.classic import BASE
+from neverlost.model.classic.protocol import BASE
 
 MODEL = replace(
     BASE,

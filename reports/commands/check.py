@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from checker.outcome import Outcome
-    from reports.configuration import Chosen
-    from reports.run import Request
+    from neverlost.checker.outcome import Outcome
+    from neverlost.reports.request import Request
+    from neverlost.specs.configuration.choose import Chosen
 
 KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
 
@@ -51,7 +51,11 @@ def check(
     ] = False,
 ) -> int:
     """Run the command; returns the exit status."""
-    from reports import bundle, forecasting, result, run, terminal
+    from neverlost.reports import request as run
+    from neverlost.reports.bundle import seal as bundle
+    from neverlost.reports.documents import forecast as forecasting
+    from neverlost.reports.documents import result
+    from neverlost.reports.terminal import results as terminal
 
     request = run.Request.of(locals())
     run.prepare(request)
@@ -83,14 +87,14 @@ def check(
 
 def _chosen(config: str | None, settings: list[str], files: dict[str, str | None], version: str | None) -> list[Chosen]:
     """One configuration, or one for each distinct one in Kafka's files; --set wins over files."""
-    from reports import configuration as reading
+    from neverlost.specs.configuration import choose as reading
 
     given = reading.read_given(config, settings)
     if version is not None:
         given.setdefault("kafka.version", (version, "--kafka-version"))
     if not any(files.values()):
         return [reading.choose(given)]
-    from reports.kafka_files import read_cluster
+    from neverlost.specs.kafka_files.cluster import read_cluster
 
     found: list[Chosen] = []
     warnings: list[str] = []
@@ -106,15 +110,17 @@ def _chosen(config: str | None, settings: list[str], files: dict[str, str | None
 
 
 def _decided(chosen: Chosen, names: list[str] | None, request: Request) -> tuple[Outcome, dict[str, Any]]:
-    from model.system import bind
-    from reports import forecasting, run
+    from neverlost.model.system import bind
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import forecast as forecasting
 
     system = bind(chosen.model, chosen.configuration)
     return forecasting.search(system, run.chosen_properties(chosen.model, names), request)
 
 
 def _saved(outcome: Outcome, request: Request, number: int, total: int) -> dict[str, Any]:
-    from reports import result, run
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import result
 
     document = result.document(outcome)
     if request.out is None:
@@ -125,7 +131,7 @@ def _saved(outcome: Outcome, request: Request, number: int, total: int) -> dict[
 
 def _document(every: list[Chosen], outcomes: list[Outcome], documents: list[dict[str, Any]]) -> dict[str, Any]:
     """One document; several configurations stand under `cells`, each with the topics it speaks for."""
-    from reports import result
+    from neverlost.reports.documents import result
 
     pairs = list(zip(documents, every, strict=True))
     documents = [each | ({"kafka.version": chosen.release} if chosen.release else {}) for each, chosen in pairs]
@@ -138,8 +144,9 @@ def _document(every: list[Chosen], outcomes: list[Outcome], documents: list[dict
 
 
 def _show(every: list[Chosen], outcomes: list[Outcome], costs: list[dict[str, Any]]) -> None:
-    from reports import forecasting, terminal
-    from reports.timeline import timeline
+    from neverlost.reports.counterexample.timeline import timeline
+    from neverlost.reports.documents import forecast as forecasting
+    from neverlost.reports.terminal import results as terminal
 
     out = terminal.console()
     for chosen, outcome, cost in zip(every, outcomes, costs, strict=True):

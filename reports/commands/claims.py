@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from reports.cases import Judged
-    from specs.claim import Claim
+    from neverlost.reports.documents.cases import Judged
+    from neverlost.specs.claim import Claim
 
 SCHEMA = "neverlost.claims/1"
 
@@ -32,10 +32,12 @@ def claims(
     """Run the command; returns the exit status."""
     from pathlib import Path
 
-    from reports import cases, run, terminal
-    from reports.claims_page import claims_page
-    from reports.files import write_text
-    from specs.claim import cases_by_name, chosen_claims
+    from neverlost.checker.machine.whole_files import write_text
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import cases
+    from neverlost.reports.page.claims import claims_page
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.claim import cases_by_name, chosen_claims
 
     request = run.Request.of(locals())
     run.prepare(request)
@@ -72,7 +74,7 @@ def _deciding(claim: Claim, judged: dict[str, Judged]) -> str:
 
 
 def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
-    from reports.result import version
+    from neverlost.reports.documents.result import version
 
     return {
         "schema": SCHEMA,
@@ -107,8 +109,8 @@ def _show(asked: list[Claim], judged: dict[str, Judged]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from reports import terminal
-    from specs.claim import sources
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.claim import sources
 
     out = terminal.console()
     styles = {"holds": "green", "only-if": "yellow", "violated": "red", "outside": "dim"}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 
 def register(app: typer.Typer) -> None:
@@ -41,12 +41,16 @@ def explore(
     forecast: options.Forecasting = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from model.system import bind
-    from reports import configuration, forecasting, result, run, terminal
-    from reports.files import writable_directory
-    from reports.graph import write_graph
-    from reports.states import kept_levels
-    from specs.errors import InputError
+    from neverlost.checker.machine.whole_files import writable_directory
+    from neverlost.model.system import bind
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import forecast as forecasting
+    from neverlost.reports.documents import result
+    from neverlost.reports.export import kept_levels
+    from neverlost.reports.page.state_graph import write_graph
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.configuration import choose as configuration
+    from neverlost.specs.errors import InputError
 
     request = run.Request.of(locals())
     run.prepare(request)

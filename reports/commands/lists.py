@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from model.mechanisms import Mechanism
+    from neverlost.model.kraft.mechanisms import Mechanism
 
 
 def register(app: typer.Typer) -> None:
@@ -26,9 +26,10 @@ def _mechanism(each: Mechanism) -> dict[str, Any]:
 
 def models(json: options.JsonTarget = None) -> int:
     """List the models."""
-    from model.catalogue import models as catalogue
-    from model.mechanisms import MECHANISMS
-    from reports import run, terminal
+    from neverlost.model.catalogue import models as catalogue
+    from neverlost.model.kraft.mechanisms import MECHANISMS
+    from neverlost.reports import request as run
+    from neverlost.reports.terminal import results as terminal
 
     listed = [
         {
@@ -56,8 +57,9 @@ def models(json: options.JsonTarget = None) -> int:
 
 def properties(json: options.JsonTarget = None) -> int:
     """List the properties."""
-    from reports import run, terminal
-    from specs.property import properties as catalogue
+    from neverlost.reports import request as run
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.property import properties as catalogue
 
     listed = [
         {"name": each.name, "says": each.says, "kind": each.kind, "violated_by": each.violated_by, "source": each.source}
@@ -73,8 +75,9 @@ def properties(json: options.JsonTarget = None) -> int:
 
 def matrices(json: options.JsonTarget = None) -> int:
     """List the shipped matrices."""
-    from reports import run, terminal
-    from reports.matrix import read_matrix, shipped
+    from neverlost.reports import request as run
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.configuration.matrix import read_matrix, shipped
 
     found = [read_matrix(name) for name in shipped()]
     listed = [{"name": each.name, "says": each.says, "cells": len(each.cells), "varying": list(each.varying)} for each in found]

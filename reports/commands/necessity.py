@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from reports.necessity import Examined
+    from neverlost.reports.documents.necessity import Examined
 
 SECONDS_EACH = 120.0
 """How long one part may take in one profile before it counts as undecided."""
@@ -37,9 +37,10 @@ def necessity(
     ] = SECONDS_EACH,
 ) -> int:
     """Run the command; with a model alone, its published profiles are used; returns the exit status."""
-    from reports import necessity as page
-    from reports import run, terminal
-    from reports.files import write_text
+    from neverlost.checker.machine.whole_files import write_text
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import necessity as page
+    from neverlost.reports.terminal import results as terminal
 
     request = run.Request.of(locals())
     run.prepare(request)
@@ -57,8 +58,8 @@ def _show(found: Examined) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from reports import necessity as page
-    from reports import terminal
+    from neverlost.reports.documents import necessity as page
+    from neverlost.reports.terminal import results as terminal
 
     out = terminal.console()
     for line in page.scope(found):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reports import options
-from specs.errors import InputError
+from neverlost.reports import options
+from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
-    from reports.configuration import Given
-    from reports.observed.history import History
+    from neverlost.checker.kafka.history.history import History
+    from neverlost.specs.configuration.choose import Given
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def observe(
     json: options.JsonTarget = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from reports import run
+    from neverlost.reports import request as run
 
     request = run.Request(out=out, json=json)
     run.prepare(request)
@@ -64,7 +64,7 @@ def observe(
     if is_live:
         found = _live(seed or 0, duration, faults, kafka_home, kafka_version, given)
     elif history is not None:
-        from reports.observed.history import read_history
+        from neverlost.checker.kafka.history.history import read_history
 
         found = read_history(history)
     else:
@@ -73,7 +73,7 @@ def observe(
 
 
 def _given(settings: list[str], version: str | None) -> Given:
-    from reports.configuration import read_settings
+    from neverlost.specs.configuration.choose import read_settings
 
     given = read_settings(settings)
     if version is not None:
@@ -82,7 +82,7 @@ def _given(settings: list[str], version: str | None) -> Given:
 
 
 def _from_files(files: dict[str, list[str]], topic: str | None, partition: int) -> History:
-    from reports.observed.gather import gathered
+    from neverlost.checker.kafka.history.gather import gathered
 
     if topic is None:
         raise InputError("--topic NAME is missing: which topic of the files to look at")
@@ -90,10 +90,11 @@ def _from_files(files: dict[str, list[str]], topic: str | None, partition: int) 
 
 
 def _live(seed: int, seconds: float, faults: str | None, home: str | None, version: str | None, given: Given) -> History:
-    from reports.cluster.jars import kafka_home
-    from reports.cluster.process import ClusterError
-    from reports.observed import live, misfortunes
-    from specs.keys import key_of
+    from neverlost.checker.kafka.cluster.jars import kafka_home
+    from neverlost.checker.kafka.cluster.process import ClusterError
+    from neverlost.checker.kafka.live import faults as misfortunes
+    from neverlost.checker.kafka.live import run as live
+    from neverlost.specs.configuration.keys import key_of
 
     if not 5 <= seconds <= 3600:
         raise InputError(f"bad value '{seconds:g}' for --duration: use 5 to 3600 seconds")
@@ -118,13 +119,15 @@ def _live(seed: int, seconds: float, faults: str | None, home: str | None, versi
 def _judged(history: History, given: Given, request: Any, mechanisms: bool, losses: bool) -> int:
     from pathlib import Path
 
-    from reports import result, run, terminal
-    from reports.observed import show
-    from reports.observed.history import write_history
-    from reports.observed.judgement import judge
-    from reports.observed.losses import stretches
-    from reports.observed.setting import setting_of
-    from reports.observed.switched import switched_off
+    from neverlost.checker.kafka.history.history import write_history
+    from neverlost.checker.kafka.observe.judgement import judge
+    from neverlost.checker.kafka.observe.losses import stretches
+    from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
+    from neverlost.checker.kafka.observe.starting_model import setting_of
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import result
+    from neverlost.reports.terminal import observation as show
+    from neverlost.reports.terminal import results as terminal
 
     if request.out is not None:
         write_history(Path(request.out) / "history.jsonl", history)

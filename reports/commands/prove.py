@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from model.system import System
-    from reports.configuration import Given
-    from reports.run import Request
-    from specs.property import Property
+    from neverlost.model.system import System
+    from neverlost.reports.request import Request
+    from neverlost.specs.configuration.choose import Given
+    from neverlost.specs.property import Property
 
 Method = Annotated[str, typer.Option("--method", metavar="bmc|induction", help="how to decide")]
 Depth = Annotated[int, typer.Option("--depth", metavar="N", help="bmc: look for counterexamples of up to N steps")]
@@ -50,8 +50,9 @@ def prove(
     memory_limit: options.MemoryLimit = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from reports import configuration as reading
-    from reports import proofs, run
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import proofs
+    from neverlost.specs.configuration import choose as reading
 
     request = run.Request.of(locals())
     proofs.require_sense(method, depth, bool(free), unbounded, mine)
@@ -63,9 +64,9 @@ def prove(
 
 
 def _asked(system: System, names: list[str] | None) -> list[Property]:
-    from reports import run
-    from specs.errors import InputError
-    from specs.property import RECOVERY
+    from neverlost.reports import request as run
+    from neverlost.specs.errors import InputError
+    from neverlost.specs.property import RECOVERY
 
     asked = run.chosen_properties(system.model, names)
     run.require_fields(system, asked)
@@ -76,9 +77,10 @@ def _asked(system: System, names: list[str] | None) -> list[Property]:
 
 
 def _bounded(given: Given, free: list[str], without: list[str], names: list[str] | None, depth: int, request: Request) -> int:
-    from checker import bmc
-    from reports import proofs, result, run
-    from reports.options import memory_size
+    from neverlost.checker.prove import bounded_search as bmc
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import proofs, result
+    from neverlost.reports.options import memory_size
 
     system, keys = proofs.free_cells(given, free)
     system = proofs.weakened(system, without)
@@ -94,8 +96,10 @@ def _bounded(given: Given, free: list[str], without: list[str], names: list[str]
 
 
 def _induction(given: Given, without: list[str], names: list[str] | None, unbounded: bool, mine: bool, request: Request) -> int:
-    from model.system import bind
-    from reports import configuration, proofs, result, run
+    from neverlost.model.system import bind
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import proofs, result
+    from neverlost.specs.configuration import choose as configuration
 
     chosen = configuration.choose(given)
     system = proofs.weakened(bind(chosen.model, chosen.configuration), without)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 
 def register(app: typer.Typer) -> None:
@@ -19,11 +19,13 @@ def replay(
     json: options.JsonTarget = None,
 ) -> int:
     """Run the command; returns 0 when every step and the violation were confirmed."""
-    from reports import itf, run, terminal
-    from reports.result import SCHEMA
-    from reports.rows import many
-    from reports.timeline import timeline
-    from specs.property import RECOVERY
+    from neverlost.reports import request as run
+    from neverlost.reports.counterexample import itf
+    from neverlost.reports.counterexample.timeline import timeline
+    from neverlost.reports.documents.merged_rows import many
+    from neverlost.reports.documents.result import SCHEMA
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.property import RECOVERY
 
     request = run.Request(json=json)
     run.prepare(request)

@@ -19,8 +19,8 @@ def report(
     ] = None,
 ) -> int:
     """Run the command."""
-    from reports.bundle import rendered
-    from reports.terminal import console
+    from neverlost.reports.bundle.seal import rendered
+    from neverlost.reports.terminal.results import console
 
     for path in rendered(bundle, out):
         console().print(f"wrote {path}")

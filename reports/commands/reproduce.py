@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 KafkaHome = Annotated[
     str | None, typer.Option("--kafka-home", metavar="DIR", help="a Kafka distribution (a folder with libs/)")
@@ -35,10 +35,11 @@ def reproduce(
     json: options.JsonTarget = None,
 ) -> int:
     """Run the command; returns 0 when it was reproduced each time, 21 when not, 20 when the cluster could not be run."""
-    from reports import run, terminal
-    from reports.cluster import trial
-    from reports.cluster.script import script
-    from specs.errors import InputError
+    from neverlost.reports import request as run
+    from neverlost.reports.reproduction import tries as trial
+    from neverlost.reports.reproduction.script import script
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.errors import InputError
 
     request = run.Request(out=out, json=json)
     run.prepare(request)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from reports.cases import Judged
-    from specs.scenario import Scenario
+    from neverlost.reports.documents.cases import Judged
+    from neverlost.specs.scenario import Scenario
 
 SCHEMA = "neverlost.scenarios/1"
 
@@ -32,9 +32,11 @@ def scenarios(
     spark_conf: options.SparkConf = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from checker.corpus import Means
-    from reports import cases, run, terminal
-    from specs.scenario import chosen_scenarios
+    from neverlost.checker.campaign.questions import Means
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import cases
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.scenario import chosen_scenarios
 
     request = run.Request.of(locals())
     run.prepare(request)
@@ -55,7 +57,7 @@ def scenarios(
 
 
 def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any]:
-    from reports.result import version
+    from neverlost.reports.documents.result import version
 
     found = judged.values()
     return {
@@ -100,8 +102,8 @@ def _show(asked: list[Scenario], judged: dict[str, Judged]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from reports import terminal
-    from specs.scenario import GROUPS
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.scenario import GROUPS
 
     out = terminal.console()
     for group, meaning in GROUPS.items():

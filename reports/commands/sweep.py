@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 GROWING = ("faults.crash", "faults.lossy_crash", "faults.disk_loss", "faults.isr_shrink", "faults.fence", "faults.leader_move")
 """Budgets that only a guard and their own countdown read: a larger one has every behaviour of a smaller one, and more."""
@@ -42,11 +42,18 @@ def sweep(
     forecast: options.Forecasting = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from checker.sweep import Sweeper
-    from model.system import bind
-    from reports import bundle, configuration, forecasting, gate, result, run, sweeping, terminal
-    from reports.matrix import read_matrix
-    from specs.errors import InputError
+    from neverlost.checker.campaign.sweep import Sweeper
+    from neverlost.model.system import bind
+    from neverlost.reports import request as run
+    from neverlost.reports.bundle import seal as bundle
+    from neverlost.reports.ci import gate
+    from neverlost.reports.documents import forecast as forecasting
+    from neverlost.reports.documents import result
+    from neverlost.reports.documents import sweep as sweeping
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.configuration import choose as configuration
+    from neverlost.specs.configuration.matrix import read_matrix
+    from neverlost.specs.errors import InputError
 
     found = read_matrix(matrix, configuration.read_settings(settings or ()))
     reduced = bool(found.symmetry) if symmetry is None else symmetry

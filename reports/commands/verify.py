@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reports import options
+from neverlost.reports import options
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +22,10 @@ def verify(
     """Run the command; 0 when everything was confirmed, 20 when something was not checked."""
     from rich.text import Text
 
-    from reports import result, run, terminal, verification
+    from neverlost.reports import request as run
+    from neverlost.reports.bundle import verify as verification
+    from neverlost.reports.documents import result
+    from neverlost.reports.terminal import results as terminal
 
     request = run.Request(json=json)
     run.prepare(request)

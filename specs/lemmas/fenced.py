@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import NOBODY, Value, at, for_every, for_some, implies
-from model.replicated_log import same_entry
-from specs.lemma import Lemma, Theory
+from neverlost.model.classic.log import same_entry
+from neverlost.model.kernel import NOBODY, Value, at, for_every, for_some, implies
+from neverlost.specs.lemma import Lemma, Theory
 
 
 def everyone(s: Any) -> range:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import NOBODY, Configuration, Value, count, implies
-from model.modern_leader import is_waited_for, leads
-from model.modern_log import EMPTY, log_end, offsets
-from model.modern_state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, minimum_isr, others
-from specs.lemma import Lemma, Theory
+from neverlost.model.kernel import NOBODY, Configuration, Value, count, implies
+from neverlost.model.kraft.leader import is_waited_for, leads
+from neverlost.model.kraft.log import EMPTY, log_end, offsets
+from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, minimum_isr, others
+from neverlost.specs.lemma import Lemma, Theory
 
 STOPS = ("crash", "lossy_crash", "disk_loss")
 """The faults that stop one broker each."""

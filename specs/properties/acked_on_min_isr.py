@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, count, implies
-from model.modern_log import holds_record
-from model.modern_state import everyone, minimum_isr
-from specs.property import Property
+from neverlost.model.kernel import Value, count, implies
+from neverlost.model.kraft.log import holds_record
+from neverlost.model.kraft.state import everyone, minimum_isr
+from neverlost.specs.property import Property
 
 
 def acked_on_min_isr(k: Any, s: Any) -> Value:

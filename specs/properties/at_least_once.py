@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, implies
-from model.modern_log import offsets
-from specs.property import Property
+from neverlost.model.kernel import Value, implies
+from neverlost.model.kraft.log import offsets
+from neverlost.specs.property import Property
 
 
 def at_least_once(k: Any, s: Any) -> Value:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, implies
-from model.modern_log import EMPTY, offsets
-from model.modern_state import ELECTED, everyone
-from specs.property import Property
+from neverlost.model.kernel import Value, implies
+from neverlost.model.kraft.log import EMPTY, offsets
+from neverlost.model.kraft.state import ELECTED, everyone
+from neverlost.specs.property import Property
 
 
 def committed_never_lost(k: Any, s: Any) -> Value:

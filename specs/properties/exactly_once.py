@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, count, implies
-from model.modern_log import offsets
-from model.modern_state import ELECTED, everyone
-from specs.property import Property
+from neverlost.model.kernel import Value, count, implies
+from neverlost.model.kraft.log import offsets
+from neverlost.model.kraft.state import ELECTED, everyone
+from neverlost.specs.property import Property
 
 
 def exactly_once(k: Any, s: Any) -> Value:

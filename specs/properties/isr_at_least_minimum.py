@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, count
-from specs.property import Property
+from neverlost.model.kernel import Value, count
+from neverlost.specs.property import Property
 
 
 def isr_at_least_minimum(k: Any, s: Any) -> Value:

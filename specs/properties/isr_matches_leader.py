@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, implies
-from model.modern_leader import is_answered
-from model.modern_state import UP_TO_DATE, everyone
-from specs.property import Property
+from neverlost.model.kernel import Value, implies
+from neverlost.model.kraft.leader import is_answered
+from neverlost.model.kraft.state import UP_TO_DATE, everyone
+from neverlost.specs.property import Property
 
 
 def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:

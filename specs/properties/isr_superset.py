@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, implies
-from model.modern_leader import is_waited_for
-from model.modern_state import ELECTED, everyone
-from specs.property import Property
+from neverlost.model.kernel import Value, implies
+from neverlost.model.kraft.leader import is_waited_for
+from neverlost.model.kraft.state import ELECTED, everyone
+from neverlost.specs.property import Property
 
 
 def isr_superset(k: Any, s: Any) -> Value:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import NOBODY, Value, implies
-from model.modern_state import everyone
-from specs.property import AVAILABILITY, Property
+from neverlost.model.kernel import NOBODY, Value, implies
+from neverlost.model.kraft.state import everyone
+from neverlost.specs.property import AVAILABILITY, Property
 
 
 def led_when_all_run(k: Any, s: Any) -> Value:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, implies
-from specs.property import Property
+from neverlost.model.kernel import Value, implies
+from neverlost.specs.property import Property
 
 
 def log_matching(k: Any, s: Any) -> Value:

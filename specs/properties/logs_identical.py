@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value
-from model.modern_log import EMPTY
-from model.modern_state import everyone
-from specs.property import Property
+from neverlost.model.kernel import Value
+from neverlost.model.kraft.log import EMPTY
+from neverlost.model.kraft.state import everyone
+from neverlost.specs.property import Property
 
 
 def logs_identical(k: Any, s: Any) -> Value:

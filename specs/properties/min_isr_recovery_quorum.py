@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import NOBODY, Value, count, implies
-from model.modern_state import minimum_isr
-from specs.property import Property
+from neverlost.model.kernel import NOBODY, Value, count, implies
+from neverlost.model.kraft.state import minimum_isr
+from neverlost.specs.property import Property
 
 
 def min_isr_recovery_quorum(k: Any, s: Any) -> Value:

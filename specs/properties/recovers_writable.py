@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value
-from model.modern_availability import is_writable
-from specs.property import RECOVERY, Property
+from neverlost.model.kernel import Value
+from neverlost.model.kraft.availability import is_writable
+from neverlost.specs.property import RECOVERY, Property
 
 
 def recovers_writable(k: Any, s: Any) -> Value:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value, implies
-from model.modern_availability import is_settled, is_writable
-from specs.property import AVAILABILITY, Property
+from neverlost.model.kernel import Value, implies
+from neverlost.model.kraft.availability import is_settled, is_writable
+from neverlost.specs.property import AVAILABILITY, Property
 
 
 def stays_writable(k: Any, s: Any) -> Value:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.kernel import Value
-from model.replicated_log import members_have_committed_log
-from specs.property import Property
+from neverlost.model.classic.log import members_have_committed_log
+from neverlost.model.kernel import Value
+from neverlost.specs.property import Property
 
 
 def strong_isr(k: Any, s: Any) -> Value:

@@ -17,9 +17,6 @@ from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from tests.bench.peers import PEERS, Limits, Row, Size
 
 SMALL = (Size(2, 2, 2, 2), Size(3, 2, 2, 1), Size(3, 1, 1, 2), Size(3, 2, 2, 2))

@@ -11,12 +11,12 @@ import platform
 import subprocess
 import sys
 
-from checker import forecast as predicting
-from checker.forecast import Forecast, predicted, sampled
-from checker.search import Options
-from model.catalogue import models
-from reports.forecasting import SECONDS, Lowered, axes_of
-from specs.keys import configuration
+from neverlost.checker.search import forecast as predicting
+from neverlost.checker.search.forecast import Forecast, predicted, sampled
+from neverlost.checker.search.options import Options
+from neverlost.model.catalogue import models
+from neverlost.reports.documents.forecast import SECONDS, Lowered, axes_of
+from neverlost.specs.configuration.keys import configuration
 
 FARTHER = 5
 """A forecast sees only samples with this part of the states, or less."""
@@ -55,7 +55,7 @@ RUNS = {
 def found(settings: dict[str, str]) -> dict[str, float]:
     """The search itself, in a process of its own."""
     keys = [part for key, value in settings.items() if key != "model" for part in ("--set", f"{key}={value}")]
-    command = [sys.executable, "-m", "reports.cli", "explore", settings["model"], *keys, "--workers", "1", "--json", "-"]
+    command = [sys.executable, "-m", "neverlost", "explore", settings["model"], *keys, "--workers", "1", "--json", "-"]
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return {"states": told["states"]["distinct"], "seconds": told["seconds"], "memory": told["peak_memory_bytes"]}
 

@@ -27,7 +27,7 @@ def row(name: str, keys: str) -> str:
     """Explore one configuration in a process of its own."""
     settings = [part for key in keys.split() for part in ("--set", key)]
     done = subprocess.run(
-        [sys.executable, "-m", "reports.cli", "check", *BASE, *settings], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "neverlost", "check", *BASE, *settings], capture_output=True, text=True, check=False
     )
     found = json.loads(done.stdout)
     states, verdicts = found["states"], {each["name"]: each["verdict"] for each in found["properties"]}

@@ -80,7 +80,7 @@ def _row(program: str, run: Measured, distinct: float | None, depth: float | Non
 
 def ours(size: Size, limits: Limits, workers: int | None = None) -> Row:
     """`neverlost explore kip-320` in its own process, start-up included in the wall time."""
-    command = [sys.executable, "-c", "from reports.cli import main; main()", "explore", "kip-320", "--json", "-"]
+    command = [sys.executable, "-m", "neverlost", "explore", "kip-320", "--json", "-"]
     settings = {
         "replication.factor": size.replicas,
         "bounds.log_size": size.log_size,

@@ -21,7 +21,7 @@ def checked(cell: dict[str, Any], symmetry: bool) -> dict[str, Any]:
     settings = [part for key, value in keys.items() if value != "" for part in ("--set", f"{key}={text(value)}")]
     asked = [part for each in cell["properties"] for part in ("--property", each["name"])]
     options = ["--symmetry" if symmetry else "--no-symmetry", "--json", "-"]
-    command = [sys.executable, "-m", "reports.cli", "check", *settings, *asked, *options]
+    command = [sys.executable, "-m", "neverlost", "check", *settings, *asked, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
         raise SystemExit(done.stderr)

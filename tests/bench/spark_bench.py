@@ -60,12 +60,13 @@ class Run:
 
 def search(size: tuple[int, int, int, int], engine: str, conf: dict[str, str], place: str | None) -> None:
     """The child: one search, told as JSON."""
-    from checker import processor
+    from neverlost.checker.machine import numpy_cpu as processor
 
     processor.prepare()
-    from checker.search import Options, Progress, explore
-    from model.catalogue import models
-    from model.system import bind
+    from neverlost.checker.search.explore import explore
+    from neverlost.checker.search.options import Options, Progress
+    from neverlost.model.catalogue import models
+    from neverlost.model.system import bind
 
     keys = ("replication.factor", "bounds.log_size", "bounds.records", "bounds.max_leader_epoch")
     system = bind(models()["kip-320"], dict(zip(keys, size, strict=True)))

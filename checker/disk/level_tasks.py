@@ -1,0 +1,316 @@
+"""What a task does to its share of a level: expand states, settle candidates, look for predecessors.
+
+Nothing here knows who runs it: tasks are described by JSON (the model by its name), read and write the store's files, and
+hand blocks of states to each other.  A task may run twice, or die half way: what it wrote counts only when the driver
+commits the result that it returned.
+
+Shapes: states travel as *blocks*, an 8-byte tag and then up to a megabyte of keyed states; see `sorted_states`.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from neverlost.checker.digest import model_digest
+from neverlost.checker.disk.levels import KEYED, StateFile, Store
+from neverlost.checker.disk.sorted_states import Keyed, key_range, keyed, merged, sorted_distinct, unkeyed, within, without
+from neverlost.checker.disk.storage import Bytes
+from neverlost.checker.outcome import EngineError
+from neverlost.checker.search.partition import LevelReport, Partition
+from neverlost.model.catalogue import models
+from neverlost.model.interpreters.columns import Packed
+from neverlost.model.kernel import ModelError
+from neverlost.model.system import System, Words, bind
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import Property, properties
+
+BLOCK_BYTES = 1 << 20
+BATCH = 1 << 17
+"""States expanded at once: large enough to hide the interpreter, small enough for the caches."""
+STATES, COUNTED, FAILED = b"states..", b"counted.", b"failed.."
+RUNS = "runs"
+_ERRORS = {each.__name__: each for each in (InputError, EngineError, ModelError)}
+
+Block = tuple[int, Bytes]
+"""The owner and the content."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What every task of a search needs to know; small, and the same for all of them."""
+
+    location: str
+    model: str
+    digest: str
+    configurations: tuple[Mapping[str, Any], ...]
+    disabled: tuple[tuple[str, str], ...]
+    properties: tuple[str, ...]
+    symmetry: bool
+
+    def bound(self) -> System:
+        """The system, from this machine's own source of the model.
+
+        Errors: `EngineError` when that is not the driver's.
+        """
+        found = models().get(self.model)
+        if found is None or model_digest(found) != self.digest:
+            raise EngineError(f"an executor has another version of {self.model} than the driver; install the same neverlost")
+        return bind(found, *self.configurations, disabled=self.disabled)
+
+
+@dataclass(frozen=True)
+class LevelTask:
+    """What the tasks of one level do: `slices` of the frontier are expanded, each of `parts` owners settles its keys.
+
+    `runs` hold all visited states; `merging` names those of them that the new states are merged with.
+    """
+
+    depth: int
+    parts: int
+    slices: tuple[tuple[StateFile, int, int], ...] = ()
+    runs: tuple[StateFile, ...] = ()
+    merging: tuple[str, ...] = ()
+    decided: tuple[int, ...] = ()
+    candidates: int = 1 << 22
+
+
+@dataclass
+class Settled:
+    """What one owner found: the file of its new states, the merged run, and what the states say."""
+
+    file: StateFile | None = None
+    run: StateFile | None = None
+    violations: list[tuple[int, int, Words]] = field(default_factory=list)
+    by_cell: list[int] = field(default_factory=list)
+    orbits: int = 0
+
+
+@dataclass
+class Counted:
+    """What tasks counted: successors, by action too, and how often they had to be tried again."""
+
+    generated: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
+    retried: int = 0
+
+    def add(self, other: Counted) -> None:
+        """Count another expansion too."""
+        self.generated += other.generated
+        self.fired.update(other.fired)
+        self.retried += other.retried
+
+
+class Share:
+    """The interpreter, the store and the questions of a search, in one process."""
+
+    def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
+        _allow_many_files()
+        self.store, self.system = store, system
+        self._partition = Partition(system, asked, symmetry)
+
+    def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
+        """Sorted distinct successors of parts of the frontier, as many at a time as the task allows."""
+        waiting: list[Packed] = []
+        self._decide(task)
+        for batch in self._batches(slices):
+            found = self._expanded(batch, counted)
+            if found is not None:
+                waiting.append(keyed(found))
+            if sum(each.shape[1] for each in waiting) >= task.candidates:
+                yield sorted_distinct(np.concatenate(waiting, axis=1))
+                waiting = []
+        if waiting:
+            yield sorted_distinct(np.concatenate(waiting, axis=1))
+
+    def _decide(self, task: LevelTask) -> None:
+        decided = np.zeros(len(self.system.configurations), dtype=np.bool_)
+        decided[list(task.decided)] = True
+        self._partition.forget(decided)
+
+    def _batches(self, slices: Iterable[tuple[StateFile, int, int]]) -> Iterator[Packed]:
+        for file, start, end in slices:
+            states = self.store.read(file)
+            for first in range(start, end, BATCH):
+                batch = states[:, first : min(first + BATCH, end)]
+                yield unkeyed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
+
+    def _expanded(self, batch: Packed, counted: Counted) -> Packed | None:
+        self._partition.generated, self._partition.fired = 0, Counter()
+        found = self._partition.successors(batch)
+        counted.add(Counted(self._partition.generated, self._partition.fired))
+        return found
+
+    def settle(self, task: LevelTask, owner: int, candidates: Sequence[Keyed]) -> Settled:
+        """Keep the candidates that were never seen, write them, and ask the properties about them."""
+        low, high = key_range(owner, task.parts)
+        new = _joined(candidates, self.store.words)
+        runs = [file for file in task.runs if file.low < high and low < file.high]
+        for file in runs:
+            new = without(new, within(self.store.read(file), low, high))
+        result = Settled()
+        if new.shape[1]:
+            result.file = self.store.write_level(task.depth, new, low=low, high=high)
+            self._check(new, result)
+        together = [within(self.store.read(file), low, high) for file in runs if file.name in task.merging]
+        together = [each for each in [*together, new] if each.shape[1]]
+        if task.merging and together:
+            result.run = self.store.write(merged(together), RUNS, low=low, high=high)
+        self.store.forget(keep=task.runs)
+        return result
+
+    def _check(self, new: Keyed, result: Settled) -> None:
+        report = LevelReport(new.shape[1])
+        if len(self.system.configurations) > 1:
+            report.by_cell = np.zeros(len(self.system.configurations), np.int64)
+        for start in range(0, new.shape[1], BATCH):
+            self._partition.check(unkeyed(new[:, start : start + BATCH]), report)
+        result.violations = [(*key, words) for key, words in report.violations.items()]
+        result.by_cell = [] if report.by_cell is None else report.by_cell.tolist()
+        result.orbits = report.orbits
+
+    def parents(self, slices: Iterable[tuple[StateFile, int, int]], targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
+        """For each target that has one here: the smallest state that steps to it, and the lowest such step."""
+        best: dict[Words, tuple[Words, int]] = {}
+        for batch in self._batches(slices):
+            for number, rows, after in self._partition.steps(batch):
+                for target in targets:
+                    for row in rows[np.flatnonzero(_equals(after, target))]:
+                        found = (tuple(int(word[row]) for word in batch), number)
+                        best[target] = min(found, best.get(target, found))
+        return best
+
+
+def _allow_many_files() -> None:
+    """Visited runs stay mapped, and so open, from level to level."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _equals(states: Packed, target: Words) -> Any:
+    same = states[0] == np.uint64(target[0])
+    for word, value in zip(states[1:], target[1:], strict=True):
+        same &= word == np.uint64(value)
+    return same
+
+
+def _joined(candidates: Sequence[Keyed], words: int) -> Keyed:
+    if not candidates:
+        return np.empty((words, 0), dtype=np.uint64)
+    return candidates[0] if len(candidates) == 1 else sorted_distinct(np.concatenate(candidates, axis=1))
+
+
+def described(search: Search, task: LevelTask, **more: Any) -> str:
+    """The text from which an executor knows what to do."""
+    return json.dumps({"search": asdict(search), "task": asdict(task), **more})
+
+
+@lru_cache(maxsize=2)
+def _share(search_text: str) -> Share:
+    """One share per process and search: its files stay mapped and verified from task to task."""
+    given = json.loads(search_text)
+    given["configurations"] = tuple(
+        {name: tuple(value) if isinstance(value, list) else value for name, value in each.items()}
+        for each in given["configurations"]
+    )
+    given["disabled"] = tuple(map(tuple, given["disabled"]))
+    search = Search(**given)
+    asked = [properties()[name] for name in search.properties]
+    return Share(Store.attach(search.location), search.bound(), asked, search.symmetry)
+
+
+def _understood(text: str) -> tuple[Share, LevelTask, dict[str, Any]]:
+    given = json.loads(text)
+    task = given["task"]
+    task["slices"] = tuple((StateFile(**file), start, end) for file, start, end in task["slices"])
+    task["runs"] = tuple(StateFile(**file) for file in task["runs"])
+    return _share(json.dumps(given["search"])), LevelTask(**task), given
+
+
+def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
+    """Expand the slices with these numbers; blocks of candidates for their owners, then what was counted."""
+    try:
+        share, task, _ = _understood(text)
+        for number in numbers:
+            counted = Counted(retried=retried)
+            for states in share.candidates(task, [task.slices[number]], counted):
+                yield from _blocks(states, task.parts)
+            yield 0, COUNTED + json.dumps(vars(counted)).encode()
+            if number == 0:
+                yield from ((owner, STATES) for owner in range(task.parts))  # so that every owner has work
+    except tuple(_ERRORS.values()) as problem:
+        yield 0, _failure(problem)
+
+
+def _blocks(states: Keyed, parts: int) -> Iterator[Block]:
+    rows = BLOCK_BYTES // (8 * len(states))
+    for owner in range(parts):
+        mine = within(states, *key_range(owner, parts))
+        for start in range(0, mine.shape[1], rows):
+            yield owner, STATES + mine[:, start : start + rows].tobytes()
+
+
+def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
+    """Settle the candidates of the owners whose blocks these are; one result per owner, and what was counted."""
+    try:
+        share, task, _ = _understood(text)
+        candidates: dict[int, list[Keyed]] = {}
+        for owner, block in blocks:
+            if block[:8] == STATES:
+                states = np.frombuffer(block, dtype="<u8", offset=8).reshape(share.store.words, -1)
+                candidates.setdefault(owner, []).append(states)
+            else:
+                yield block
+        if retried:
+            yield COUNTED + json.dumps(vars(Counted(retried=retried))).encode()
+        for owner in sorted(candidates):
+            yield STATES + json.dumps(asdict(share.settle(task, owner, candidates.pop(owner)))).encode()
+    except tuple(_ERRORS.values()) as problem:
+        yield _failure(problem)
+
+
+def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
+    """Predecessors of the targets within the slices with these numbers."""
+    try:
+        share, task, given = _understood(text)
+        targets = [tuple(each) for each in given["targets"]]
+        found = share.parents([task.slices[number] for number in numbers], targets)
+        yield STATES + json.dumps([[target, *found[target]] for target in found]).encode()
+    except tuple(_ERRORS.values()) as problem:
+        yield _failure(problem)
+
+
+def _failure(problem: Exception) -> bytes:
+    return FAILED + json.dumps([type(problem).__name__, str(problem)]).encode()
+
+
+def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
+    """What tasks returned: their results and the total of what they counted.
+
+    Errors: what a task failed with, as the same kind of error.
+    """
+    found, total = [], Counted()
+    for row in rows:
+        tag, body = row[:8], json.loads(row[8:])
+        if tag == FAILED:
+            raise _ERRORS[body[0]](body[1])
+        if tag == COUNTED:
+            total.add(Counted(body["generated"], Counter(body["fired"]), body["retried"]))
+        else:
+            found.append(body)
+    return found, total
+
+
+def settled(body: Mapping[str, Any]) -> Settled:
+    """A result of `settle`, read back."""
+    file, run = (StateFile(**body[name]) if body[name] else None for name in ("file", "run"))
+    violations = [(number, cell, tuple(words)) for number, cell, words in body["violations"]]
+    return Settled(file, run, violations, body["by_cell"], body["orbits"])

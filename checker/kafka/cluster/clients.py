@@ -1,0 +1,210 @@
+"""What applications and operators do: produce, consume and administer through confluent-kafka."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.checker.kafka.cluster.batches import Record
+from neverlost.checker.kafka.cluster.process import ClusterError, until
+from neverlost.specs.errors import InputError
+
+QUIET = {"log_level": 0, "log.connection.close": False}
+NOBODY = -1
+TELLING = 30
+"""Seconds in which a broker that leads has told a client so."""
+
+
+def library() -> Any:
+    """The client library.
+
+    Errors: `InputError` where it is not installed.
+    """
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError:
+        raise InputError("a real cluster needs a Kafka client; install it: pip install 'neverlost[kafka]'") from None
+    return confluent_kafka
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a producer was told: an offset and when, or an error."""
+
+    offset: int | None
+    error: str | None
+    at: float
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether the record counts as written."""
+        return self.error is None
+
+
+class Sending:
+    """One record on its way to partition 0; the answer comes when it comes.  Nothing is sent twice unless asked for.
+
+    With a `leader`, whose address `bootstrap` then is, the record goes to that broker although the cluster may have another
+    leader by now: the producer asks it alone who leads, and asks nobody later.
+
+    Errors: `ClusterError` when that broker goes on telling its clients that it does not lead.
+    """
+
+    def __init__(
+        self, bootstrap: str, topic: str, value: bytes, acks: str, seconds: float, leader: int | None = None, **more: object
+    ) -> None:
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "acks": acks,
+            "retries": 0,
+            "linger.ms": 0,
+            "message.timeout.ms": int(seconds * 1000),
+            "request.timeout.ms": int(seconds * 1000),
+            "topic.metadata.refresh.interval.ms": 500 if leader is None else -1,
+        }
+        self.acks, self.deadline = acks, time.monotonic() + seconds + 5
+        self._answer: Answer | None = None
+        whole = {**settings, **QUIET, **more}
+        self._producer = library().Producer(whole) if leader is None else _pinned(whole, topic, leader)
+        self._producer.produce(topic, value=value, partition=0, on_delivery=self._note)
+        self._producer.poll(0)
+
+    def _note(self, error: Any, message: Any) -> None:
+        offset = None if error is not None or self.acks == "0" else message.offset()
+        self._answer = Answer(offset, None if error is None else error.name(), time.time())
+
+    @property
+    def answer(self) -> Answer | None:
+        """What the producer was told, if it was told anything yet."""
+        self._producer.poll(0)
+        return self._answer
+
+    def wait(self) -> Answer:
+        """The answer, or that there was none in time."""
+        while self._answer is None and time.monotonic() < self.deadline:
+            self._producer.poll(0.1)
+        self.close()
+        return self._answer or Answer(None, "no answer", time.time())
+
+    def close(self) -> None:
+        """Forget what is still on its way."""
+        self._producer.purge()
+        self._producer.poll(0)
+
+
+def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
+    """A producer whose one answer about the topic, from the broker that it began with, says that this broker leads.
+
+    Each question needs a new producer, since one that knows the other brokers may ask them.
+    """
+    told = NOBODY
+
+    def asked() -> list[Any]:
+        nonlocal told
+        producer = library().Producer(settings)
+        with contextlib.suppress(library().KafkaException):
+            partitions = producer.list_topics(topic, timeout=5).topics[topic].partitions
+            told = partitions[0].leader if partitions else NOBODY
+        return [producer] * (told == leader)  # in a list, since a producer with nothing to send is false
+
+    named = f"broker {leader} to tell its clients that it leads"
+    return until(asked, named, TELLING, lambda: f"broker {leader} tells its clients that broker {told} leads")[0]
+
+
+def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
+    """Read partition 0 from its beginning until its end is reached.
+
+    Errors: `ClusterError` when the end is not reached.
+    """
+    kafka = library()
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": "neverlost",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "earliest",
+        "fetch.wait.max.ms": 50,
+    }
+    consumer = kafka.Consumer(settings | QUIET)
+    found: list[Record] = []
+    try:
+        consumer.assign([kafka.TopicPartition(topic, 0, 0)])
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            message = consumer.poll(0.2)
+            if message is None:
+                continue
+            if message.error() is None:
+                found.append(Record(message.offset(), message.leader_epoch() or 0, message.key(), message.value()))
+            elif message.error().code() == kafka.KafkaError._PARTITION_EOF:
+                return found
+        raise ClusterError(f"{topic} could not be read to its end within {seconds:.0f} s")
+    finally:
+        consumer.close()
+
+
+class Admin:
+    """An operator's requests; addresses are asked for anew each time, since brokers come and go."""
+
+    def __init__(self, bootstrap: Callable[[], str]) -> None:
+        self.bootstrap = bootstrap
+
+    def _client(self) -> Any:
+        """A client, which its caller must keep until the answer is there: without it the request is dropped."""
+        return library().admin.AdminClient({"bootstrap.servers": self.bootstrap(), **QUIET})
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def brokers(self) -> list[int]:
+        """Who the cluster says is there."""
+        with contextlib.suppress(library().KafkaException):
+            return sorted(self._client().list_topics(timeout=5).brokers)
+        return []
+
+    def create_topic(self, topic: str, replicas: list[int], configs: dict[str, str]) -> None:
+        """A topic of one partition.
+
+        Errors: `ClusterError` with Kafka's refusal.
+        """
+        new = library().admin.NewTopic(topic, num_partitions=1, replica_assignment=[replicas], config=configs)
+        client = self._client()
+        self._done(client.create_topics([new], operation_timeout=30), f"create topic {topic}")
+
+    def delete_topic(self, topic: str) -> None:
+        """Take a topic away.
+
+        Errors: `ClusterError` with Kafka's refusal.
+        """
+        client = self._client()
+        self._done(client.delete_topics([topic], operation_timeout=30), f"delete topic {topic}")
+
+    def set_topic_config(self, topic: str, name: str, value: str) -> None:
+        """Change one setting of a topic.
+
+        Errors: `ClusterError` with Kafka's refusal.
+        """
+        admin = library().admin
+        change = admin.ConfigEntry(name, value, incremental_operation=admin.AlterConfigOpType.SET)
+        resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=[change])
+        client = self._client()
+        self._done(client.incremental_alter_configs([resource]), f"set {name} of {topic}")
+
+    def elect(self, topic: str, unclean: bool = False) -> str | None:
+        """An election of the preferred leader, or an unclean one; the partition's error, if any."""
+        kafka = library()
+        kind = kafka.ElectionType.UNCLEAN if unclean else kafka.ElectionType.PREFERRED
+        client = self._client()
+        found = client.elect_leaders(kind, [kafka.TopicPartition(topic, 0)]).result(40)
+        return next((str(error) for error in found.values() if error is not None), None)
+
+    def _done(self, futures: Mapping[Any, Any], what: str) -> None:
+        for future in futures.values():
+            try:
+                future.result(40)
+            except library().KafkaException as problem:
+                raise ClusterError(f"cannot {what}: {problem.args[0]}") from None

@@ -1,0 +1,348 @@
+"""A Kafka cluster on loopback: controllers and brokers as processes with their own folders and ports.
+
+    with cluster(kafka_home(version="3.9"), brokers=3) as kafka:
+        kafka.create_topic("t", [1, 2, 3], {"min.insync.replicas": "2"})
+        kafka.produce("t", b"m1", acks="all")
+        kafka.partition("t").isr
+
+Whatever happens inside, the processes are gone and the folder is removed afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import signal
+import tempfile
+import threading
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neverlost.checker.kafka.cluster.batches import Record, batches
+from neverlost.checker.kafka.cluster.clients import Admin, Answer, Sending, fetch_all
+from neverlost.checker.kafka.cluster.jars import KafkaHome
+from neverlost.checker.kafka.cluster.metadata import LOG, Metadata, Partition, Registration
+from neverlost.checker.kafka.cluster.network import LOOPBACK, Network, free_port
+from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, until
+
+FIRST_CONTROLLER = 101
+SEGMENT = "00000000000000000000.log"
+PREFIX = "neverlost-kafka-"
+
+SETTINGS = {
+    "num.network.threads": "1",
+    "num.io.threads": "2",
+    "background.threads": "2",
+    "log.cleaner.enable": "false",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "auto.create.topics.enable": "false",
+    "auto.leader.rebalance.enable": "false",
+    "replica.fetch.wait.max.ms": "100",
+    "replica.fetch.backoff.ms": "200",
+    "replica.high.watermark.checkpoint.interval.ms": "200",
+    "replica.lag.time.max.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "6000",
+    "initial.broker.registration.timeout.ms": "120000",
+}
+"""Small and quick; times are long enough for a busy machine not to trip over them."""
+
+STARTUP = 180
+"""Seconds until a cluster that is not ready is a failure."""
+
+
+@dataclass
+class Node:
+    """A broker or a controller."""
+
+    number: int
+    folder: Path
+    process: Process
+    port: int
+    internal_port: int
+    gate_port: int
+
+    @property
+    def data(self) -> Path:
+        """Its log directory."""
+        return self.folder / "data"
+
+
+@dataclass
+class Cluster:
+    """Nodes that may run or not; made by `cluster`."""
+
+    home: KafkaHome
+    folder: Path
+    settings: Mapping[str, str]
+    features: Mapping[str, int]
+    network: Network = field(default_factory=Network)
+    brokers: dict[int, Node] = field(default_factory=dict)
+    controllers: dict[int, Node] = field(default_factory=dict)
+    cluster_id: str = ""
+    java: Java = field(init=False)
+    commands: list[str] = field(default_factory=list)
+    _metadata: Metadata = field(default_factory=Metadata)
+    _admin: Admin | None = None
+
+    def __post_init__(self) -> None:
+        self.java = Java(self.home, self.folder)
+        self.cluster_id = self.cluster_id or random_id()
+
+    # starting and stopping
+
+    def start(self, brokers: int, controllers: int) -> None:
+        """Format and start every node; returns when every broker is registered and unfenced."""
+        for number in range(FIRST_CONTROLLER, FIRST_CONTROLLER + controllers):
+            self.controllers[number] = self._node(number)
+        for number in range(1, brokers + 1):
+            self.brokers[number] = self._node(number)
+        for node in self.nodes:
+            self._configure(node)
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            list(pool.map(self.format, self.nodes))
+        for node in self.nodes:
+            node.process.start()
+        self.wait(lambda: all(self.is_unfenced(each) for each in self.brokers), "every broker to register", STARTUP)
+        self.wait(lambda: len(self.admin.brokers()) == brokers, "the admin client to see every broker", STARTUP)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Controllers, then brokers."""
+        return [*self.controllers.values(), *self.brokers.values()]
+
+    def _node(self, number: int) -> Node:
+        folder = self.folder / (f"controller-{number}" if number >= FIRST_CONTROLLER else f"broker-{number}")
+        folder.mkdir()
+        internal = free_port()
+        process = Process(self.java, folder / "server.properties", folder / "server.log")
+        return Node(number, folder, process, free_port(), internal, self.network.gate(number, internal))
+
+    def _configure(self, node: Node) -> None:
+        """Write server.properties: others reach a node through its gate, clients reach a broker directly."""
+        voters = ",".join(f"{each.number}@{LOOPBACK}:{each.gate_port}" for each in self.controllers.values())
+        here = node.number in self.controllers
+        lines = {
+            "process.roles": "controller" if here else "broker",
+            "node.id": str(node.number),
+            "controller.quorum.voters": voters,
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT",
+            "log.dirs": str(node.data),
+            **SETTINGS,
+            **self.settings,
+        }
+        if here:
+            lines["listeners"] = f"CONTROLLER://{LOOPBACK}:{node.internal_port}"
+            if self.home.minor >= (3, 9):
+                lines["advertised.listeners"] = f"CONTROLLER://{LOOPBACK}:{node.gate_port}"
+        else:
+            lines["inter.broker.listener.name"] = "INTERNAL"
+            lines["listeners"] = f"CLIENT://{LOOPBACK}:{node.port},INTERNAL://{LOOPBACK}:{node.internal_port}"
+            lines["advertised.listeners"] = f"CLIENT://{LOOPBACK}:{node.port},INTERNAL://{LOOPBACK}:{node.gate_port}"
+        (node.folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+
+    def format(self, node: Node) -> None:
+        """Prepare a log directory, as an operator does with kafka-storage.sh."""
+        features = [part for name, level in self.features.items() for part in ("--feature", f"{name}={level}")]
+        where = ["-t", self.cluster_id, "-c", str(node.folder / "server.properties")]
+        self.java.run("kafka.tools.StorageTool", "format", *where, *features)
+
+    def stop(self) -> None:
+        """End every process, gate and client."""
+        if self._admin is not None:
+            self._admin.close()
+        for node in reversed(self.nodes):
+            node.process.kill()
+        self.network.close()
+
+    # what the controller holds
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata log so far, from the controller whose log is longest."""
+        logs = [node.data / LOG for node in self.controllers.values()]
+        there = [path for path in logs if path.exists()]
+        if there:
+            self._metadata.follow(max(there, key=lambda path: path.stat().st_size))
+        return self._metadata
+
+    def partition(self, topic: str, number: int = 0) -> Partition:
+        """A partition as the controller holds it.
+
+        Errors: `ClusterError` for one that does not exist.
+        """
+        found = self.metadata.partition(topic, number)
+        if found is None:
+            raise ClusterError(f"partition {topic}-{number} does not exist")
+        return found
+
+    def registration(self, broker: int) -> Registration | None:
+        """A broker's registration, if it has one."""
+        return self.metadata.brokers.get(broker)
+
+    def is_unfenced(self, broker: int) -> bool:
+        """Whether the controller takes a broker for alive."""
+        found = self.registration(broker)
+        return found is not None and not found.is_fenced
+
+    # what brokers hold
+
+    def log_folder(self, broker: int, topic: str, number: int = 0) -> Path:
+        """Where a broker keeps a partition."""
+        return self.brokers[broker].data / f"{topic}-{number}"
+
+    def log(self, broker: int, topic: str, number: int = 0) -> list[Record]:
+        """Every record that a broker has of a partition, read from its disk (what was not flushed included)."""
+        path = self.log_folder(broker, topic, number) / SEGMENT
+        if not path.exists():
+            return []
+        return [record for batch in batches(path.read_bytes()) if not batch.is_control for record in batch.records]
+
+    def log_end(self, broker: int, topic: str, number: int = 0) -> int:
+        """A replica's log end offset; logs here begin at 0 and are never compacted."""
+        found = self.log(broker, topic, number)
+        return found[-1].offset + 1 if found else 0
+
+    def high_watermark(self, broker: int, topic: str, number: int = 0) -> int | None:
+        """A replica's high watermark as it last wrote it down, a fifth of a second ago at most while it runs."""
+        path = self.brokers[broker].data / "replication-offset-checkpoint"
+        with contextlib.suppress(OSError):
+            for line in path.read_text().splitlines()[2:]:
+                name, partition, offset = line.rsplit(" ", 2)
+                if (name, int(partition)) == (topic, number):
+                    return int(offset)
+        return None
+
+    def said(self, broker: int, pattern: str, since: int = 0) -> bool:
+        """Whether a broker has printed something since a mark of its log."""
+        return self.brokers[broker].process.said(pattern, since) is not None
+
+    # what clients do
+
+    @property
+    def bootstrap(self) -> str:
+        """Addresses for clients: of the brokers that run."""
+        running = [node for node in self.brokers.values() if node.process.is_running and not node.process.is_paused]
+        return ",".join(f"{LOOPBACK}:{node.port}" for node in running or self.brokers.values())
+
+    @property
+    def admin(self) -> Admin:
+        """The admin client."""
+        if self._admin is None:
+            self._admin = Admin(lambda: self.bootstrap)
+        return self._admin
+
+    def create_topic(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str] | None = None) -> Partition:
+        """A topic of one partition with this assignment; returns when its leader has taken over."""
+        self.admin.create_topic(topic, list(replicas), dict(configs or {}))
+        self.wait(lambda: self.metadata.partition(topic) is not None, f"topic {topic}", 30)
+        found = self.partition(topic)
+        self.wait(lambda: self.high_watermark(found.leader, topic) is not None, f"broker {found.leader} to lead {topic}", 30)
+        return found
+
+    def produce(self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, **settings: object) -> Answer:
+        """Send one record to partition 0 and wait for the answer; a refusal is an answer too."""
+        return self.send(topic, value, acks, seconds, None, **settings).wait()
+
+    def send(
+        self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, to: int | None = None, **settings: object
+    ) -> Sending:
+        """Send one record to partition 0, to one broker if it is named, whoever leads by now; do not wait for the answer."""
+        return Sending(self.bootstrap if to is None else self.address(to), topic, value, acks, seconds, to, **settings)
+
+    def address(self, broker: int) -> str:
+        """Where clients reach a broker."""
+        return f"{LOOPBACK}:{self.brokers[broker].port}"
+
+    def consume(self, topic: str, seconds: float = 30) -> list[Record]:
+        """Everything that a consumer reads of partition 0 from its beginning to the high watermark."""
+        return fetch_all(self.bootstrap, topic, seconds)
+
+    def wait(
+        self, happens: Callable[[], object], what: str, seconds: float = 60, seen: Callable[[], object] | None = None
+    ) -> None:
+        """Wait for a condition; a process that ended by itself meanwhile is said in the error.
+
+        Errors: `Unmet` when it takes too long.
+        """
+        until(lambda: bool(happens()), what, seconds, seen or self.state)
+
+    def state(self) -> str:
+        """What there is, in a line, for errors."""
+        ended = [node for node in self.nodes if node.process.popen is not None and not node.process.is_running]
+        parts = [f"{key[0].hex[:4]}-{key[1]}: {one.leader=} {one.isr=}" for key, one in self.metadata.partitions.items()]
+        parts += [f"{node.folder.name} is not running: {last_words(node)}" for node in ended]
+        fenced = [each.broker for each in self.metadata.brokers.values() if each.is_fenced]
+        return "; ".join([*parts, f"fenced {fenced}"])
+
+
+def last_words(node: Node) -> str:
+    """The last thing that a node printed as an error."""
+    lines = node.process.printed().splitlines()
+    errors = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]
+    return (errors or lines or ["nothing printed"])[-1][:300]
+
+
+def random_id() -> str:
+    """A cluster id as kafka-storage.sh random-uuid makes them: never one that looks like an option."""
+    while True:
+        found = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not found.startswith("-"):
+            return found
+
+
+@contextlib.contextmanager
+def cluster(
+    home: KafkaHome,
+    brokers: int = 3,
+    controllers: int = 1,
+    settings: Mapping[str, str] | None = None,
+    features: Mapping[str, int] | None = None,
+) -> Iterator[Cluster]:
+    """A running cluster.  `settings` go into every server.properties, `features` to kafka-storage.sh format.
+
+    Errors: `ClusterError` when it does not get ready.
+    """
+    sweep()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    with (folder / "owner").open("w") as owner, interrupted_by_sigterm():
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        found = Cluster(home, folder, dict(settings or {}), dict(features or {}))
+        try:
+            found.start(brokers, controllers)
+            yield found
+        finally:
+            found.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """SIGTERM interrupts as Ctrl-C does, so that what was started is cleaned up; only the main thread can arrange it."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def sweep() -> None:
+    """Remove folders whose owner was killed; its processes ended with it."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError), (folder / "owner").open() as owner:
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,75 @@
+"""What a power failure leaves: a partition's folder without its unflushed end, so that recovery takes the rest for all.
+
+Kafka flushes when it is told to, or when a segment is full, and otherwise leaves it to the operating system.  A process that
+is killed loses nothing, since the page cache outlives it; so what a machine would have lost is cut off by hand.  Whatever else
+in the log directory knows of the lost end goes with it: indexes (which recovery builds again), producer snapshots, the
+entries of the leader epoch checkpoint, the recovery point, the high watermark, and the mark of a clean shutdown.
+
+Source: LogLoader.recoverLog, LeaderEpochFileCache, LogManager (CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_CHECKPOINT_FILE).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from neverlost.checker.kafka.cluster.batches import batches, cut_position
+
+SEGMENT = "00000000000000000000.log"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+RECOVERY_POINTS, HIGH_WATERMARKS = "recovery-point-offset-checkpoint", "replication-offset-checkpoint"
+EPOCHS = "leader-epoch-checkpoint"
+
+
+def lose_end(data: Path, partition: str, offset: int) -> list[str]:
+    """Cut a stopped broker's partition (`topic-number`) off at an offset; what was done, a sentence each.
+
+    Errors: `ValueError` where the offset is inside a batch, `OSError` where there is no such partition.
+    """
+    folder = data / partition
+    segment = folder / SEGMENT
+    before = segment.read_bytes()
+    position = cut_position(before, offset)
+    os.truncate(segment, position)
+    done = [f"truncated {partition}/{SEGMENT} from {len(before)} to {position} bytes: offset {offset} and later are gone"]
+    for path in sorted(folder.iterdir()):
+        is_index = path.suffix in (".index", ".timeindex", ".txnindex")
+        is_newer = path.suffix == ".snapshot" and int(path.stem) > offset
+        if is_index or is_newer:
+            path.unlink()
+            done.append(f"removed {partition}/{path.name}")
+    done += _edited(folder / EPOCHS, lambda line: line if int(line.split()[1]) < offset else None)
+    for name in (RECOVERY_POINTS, HIGH_WATERMARKS):
+        done += _edited(data / name, lambda line: lowered(line, partition, offset))
+    if (data / CLEAN_SHUTDOWN).exists():
+        (data / CLEAN_SHUTDOWN).unlink()
+        done.append(f"removed {CLEAN_SHUTDOWN}")
+    return done
+
+
+def lowered(line: str, partition: str, offset: int) -> str:
+    """A line `topic number offset` of a checkpoint, not beyond an offset if it is about the partition."""
+    topic, number, stored = line.rsplit(" ", 2)
+    return f"{topic} {number} {min(int(stored), offset)}" if f"{topic}-{number}" == partition else line
+
+
+def _edited(path: Path, edit: Callable[[str], str | None]) -> list[str]:
+    """Rewrite a checkpoint file (version, number of entries, an entry a line); None drops an entry."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    if len(lines) < 3:
+        return []
+    version, _, *entries = lines
+    kept = [line for line in map(edit, entries) if line is not None]
+    if kept == entries:
+        return []
+    path.write_text("\n".join([version, str(len(kept)), *kept]) + "\n")
+    return [f"lowered {path.name}"]
+
+
+def log_end(segment: bytes) -> int:
+    """The offset after the last batch of a segment."""
+    end = 0
+    for batch in batches(segment):
+        end = batch.last_offset + 1
+    return end

@@ -1,0 +1,173 @@
+"""What goes wrong with a cluster, and what its operator does.
+
+Each returns when it is done, not when the cluster has reacted: wait for that with `Cluster.wait`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from neverlost.checker.kafka.cluster.cluster import Cluster
+from neverlost.checker.kafka.cluster.disk import lose_end
+from neverlost.checker.kafka.cluster.network import FETCH, HEARTBEAT, Rule
+from neverlost.checker.kafka.cluster.process import ClusterError
+from neverlost.checker.kafka.cluster.requests import alter_reassignment
+
+
+def crash(cluster: Cluster, broker: int) -> None:
+    """SIGKILL; the log stays as the page cache has it."""
+    cluster.brokers[broker].process.kill()
+
+
+def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: int = 0) -> list[str]:
+    """SIGKILL, and a partition's unflushed records from an offset on are gone; what was done to its files.
+
+    Errors: `ClusterError` for a topic whose records are flushed one by one: there is nothing to lose.
+    """
+    if cluster.metadata.configs.get((2, topic), {}).get("flush.messages") == "1":
+        raise ClusterError(f"{topic} flushes each record: a crash cannot lose any")
+    crash(cluster, broker)
+    return lose_end(cluster.brokers[broker].data, f"{topic}-{number}", offset)
+
+
+def lose_disk(cluster: Cluster, broker: int) -> None:
+    """SIGKILL and an empty log directory, formatted again as an operator does after replacing a disk."""
+    node = cluster.brokers[broker]
+    crash(cluster, broker)
+    shutil.rmtree(node.data)
+    cluster.format(node)
+
+
+def stop(cluster: Cluster, broker: int, meanwhile: Callable[[], None] = lambda: None) -> None:
+    """SIGTERM: the controlled shutdown moves leadership away first; `meanwhile` is called once it has begun."""
+    cluster.brokers[broker].process.stop(meanwhile)
+
+
+def start(cluster: Cluster, broker: int) -> None:
+    """Start a broker that is down; it registers when its old session has expired.
+
+    Errors: `ClusterError` for one that runs.
+    """
+    node = cluster.brokers[broker]
+    if node.process.is_running:
+        raise ClusterError(f"broker {broker} runs already")
+    node.process.start()
+
+
+def pause(cluster: Cluster, broker: int) -> None:
+    """SIGSTOP: a long pause; after replica.lag.time.max.ms it is slow, after broker.session.timeout.ms a zombie."""
+    cluster.brokers[broker].process.pause()
+
+
+def resume(cluster: Cluster, broker: int) -> None:
+    """SIGCONT."""
+    cluster.brokers[broker].process.resume()
+
+
+def slow_follower(cluster: Cluster, follower: int) -> list[Rule]:
+    """No fetch of a follower gets through; its heartbeats do.  A leader drops it once it lacks something for long enough."""
+    return [cluster.network.cut(follower, leader, FETCH) for leader in cluster.brokers if leader != follower]
+
+
+def silence(cluster: Cluster, broker: int) -> list[Rule]:
+    """The controllers hear nothing from a broker, which goes on serving its clients and followers: a zombie."""
+    return [cluster.network.cut(broker, controller) for controller in cluster.controllers]
+
+
+def lose_heartbeats(cluster: Cluster, broker: int) -> list[Rule]:
+    """Only heartbeats are lost: the broker is fenced and knows it, since it still reads the metadata."""
+    return [cluster.network.cut(broker, controller, HEARTBEAT) for controller in cluster.controllers]
+
+
+@contextmanager
+def partitioned(cluster: Cluster, brokers: Sequence[int], rest: Sequence[int]) -> Iterator[None]:
+    """A cut network between two groups of brokers, both ways, while inside."""
+    pairs = [(one, other) for one in brokers for other in rest]
+    rules = [cluster.network.cut(one, other) for pair in pairs for one, other in (pair, pair[::-1])]
+    try:
+        yield
+    finally:
+        cluster.network.lift(*rules)
+
+
+def move_leader(cluster: Cluster, topic: str, broker: int) -> None:
+    """Make a broker the preferred leader and elect it: leadership moves without a failure.
+
+    Errors: `ClusterError` with Kafka's refusal.
+    """
+    replicas = cluster.partition(topic).replicas
+    order = [broker, *(each for each in replicas if each != broker)]
+    if tuple(order) != replicas:
+        reassign(cluster, topic, order)
+        cluster.wait(lambda: cluster.partition(topic).replicas == tuple(order), f"the order {order} of the replicas")
+    refused = cluster.admin.elect(topic)
+    if refused is not None:
+        raise ClusterError(f"broker {broker} was not elected: {refused}")
+
+
+def elect_uncleanly(cluster: Cluster, topic: str) -> None:
+    """An operator's unclean election.
+
+    Errors: `ClusterError` with Kafka's refusal.
+    """
+    refused = cluster.admin.elect(topic, unclean=True)
+    if refused is not None:
+        raise ClusterError(f"no unclean election: {refused}")
+
+
+def reassign(cluster: Cluster, topic: str, replicas: Sequence[int]) -> None:
+    """Ask for other replicas, or another order of them.
+
+    Errors: `ClusterError` with the controller's refusal.
+    """
+    alter_reassignment(cluster.bootstrap.split(",")[0], topic, replicas)
+
+
+def cancel_reassignment(cluster: Cluster, topic: str) -> None:
+    """Take a reassignment in progress back.
+
+    Errors: `ClusterError` with the controller's refusal.
+    """
+    alter_reassignment(cluster.bootstrap.split(",")[0], topic, None)
+
+
+def fail_controller(cluster: Cluster, seconds: float = 60) -> int:
+    """Kill the active controller of three; returns its number when another has taken over.
+
+    Errors: `ClusterError` where there is only one controller.
+    """
+    if len(cluster.controllers) < 3:
+        raise ClusterError("controller failover needs three controllers")
+    old = active_controller(cluster)
+    marks = {each: node.process.mark for each, node in cluster.controllers.items()}
+    cluster.controllers[old].process.kill()
+    rest = [each for each in cluster.controllers if each != old]
+    cluster.wait(lambda: any(_claims(cluster, each, marks[each]) for each in rest), "another controller", seconds)
+    return old
+
+
+CLAIMED = r"Becoming the active controller at epoch (\d+)"
+
+
+def active_controller(cluster: Cluster) -> int:
+    """Who said last, in the highest epoch, that it becomes the active controller."""
+    epochs = {}
+    for number, node in cluster.controllers.items():
+        match = _last_claim(node.process.printed())
+        if match is not None and node.process.is_running:
+            epochs[number] = match
+    if not epochs:
+        raise ClusterError("no controller is active")
+    return max(epochs, key=lambda each: epochs[each])
+
+
+def _last_claim(printed: str) -> int | None:
+    found = re.findall(CLAIMED, printed)
+    return int(found[-1]) if found else None
+
+
+def _claims(cluster: Cluster, controller: int, since: int) -> bool:
+    return cluster.controllers[controller].process.said(CLAIMED, since) is not None

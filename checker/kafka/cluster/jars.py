@@ -1,0 +1,188 @@
+"""Where a Kafka comes from: a folder that the user has, or the jars of a version, fetched once with Maven.
+
+A home is a folder with `libs/*.jar`, as in a Kafka distribution.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from neverlost.checker.spark.java import java_home
+from neverlost.specs.errors import InputError
+
+CORE = re.compile(r"kafka_2\.1[0-9]-(\d+)\.(\d+)\.(\d+)[^/]*\.jar$")
+OLDEST = (3, 3)
+"""The first version whose KRaft mode was declared ready for production."""
+
+PATIENCE = 900
+"""Seconds that Maven may take."""
+
+SCALA = "2.13"
+LOG4J_BINDING = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3")
+"""Kafka 4 writes logs through log4j 2, but its published dependencies leave out what binds it."""
+
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+ <modelVersion>4.0.0</modelVersion><groupId>neverlost</groupId><artifactId>kafka-home</artifactId><version>1</version>
+ <dependencies>
+{dependencies}
+ </dependencies>
+</project>
+"""
+
+
+@dataclass(frozen=True)
+class KafkaHome:
+    """A folder with Kafka's jars, its version, and the Java that runs them."""
+
+    folder: Path
+    version: tuple[int, int, int]
+    java: Path
+
+    @property
+    def minor(self) -> tuple[int, int]:
+        """The version as configurations name it."""
+        return self.version[:2]
+
+    @property
+    def shown(self) -> str:
+        """The version as people write it."""
+        return ".".join(map(str, self.version))
+
+    @property
+    def class_path(self) -> str:
+        """What to give to `java -cp`."""
+        return str(self.folder / "libs" / "*")
+
+
+def kafka_home(home: str | None = None, version: str | None = None, environment: Mapping[str, str] = os.environ) -> KafkaHome:
+    """The Kafka that was asked for.
+
+    Errors: `InputError` in one line for a folder without Kafka, a version that is none, and a machine without Java or Maven.
+    """
+    require_one(home, version)
+    java = java_home(environment, needed_by="a Kafka broker")
+    folder = Path(home).expanduser().resolve() if home is not None else fetched(str(version), java, environment)
+    return KafkaHome(folder, version_in(folder), java)
+
+
+def require_one(home: str | None, version: str | None) -> None:
+    """Errors: `InputError` unless exactly one Kafka is named, as a folder or as a version."""
+    if (home is None) == (version is None):
+        raise InputError("say which Kafka: either --kafka-home DIR or --kafka-version X.Y")
+    if version is not None:
+        wanted(version)
+
+
+def version_in(folder: Path) -> tuple[int, int, int]:
+    """The version of the jars in a home.
+
+    Errors: `InputError` where there are none, or they are too old.
+    """
+    found = [CORE.search(str(each)) for each in sorted(folder.glob("libs/*.jar"))]
+    for match in found:
+        if match is not None:
+            version = (int(match[1]), int(match[2]), int(match[3]))
+            return _checked(version, f"{str(folder)!r}")
+    raise InputError(f"{str(folder)!r} is no Kafka home: it has no libs/kafka_{SCALA}-X.Y.Z.jar")
+
+
+def _checked(version: tuple[int, ...], where: str) -> tuple[int, int, int]:
+    if version[:2] < OLDEST:
+        raise InputError(f"{where} is Kafka {'.'.join(map(str, version))}; clusters run without ZooKeeper from 3.3 on")
+    return version  # type: ignore[return-value]
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where fetched jars are kept: under XDG_CACHE_HOME, or ~/.cache."""
+    base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "~")).expanduser() / ".cache")
+    return Path(base) / "neverlost"
+
+
+def wanted(version: str) -> tuple[int, ...]:
+    """The numbers of X.Y or X.Y.Z.
+
+    Errors: `InputError` for anything else.
+    """
+    if not re.fullmatch(r"\d+\.\d+(\.\d+)?", version):
+        raise InputError(f"bad value {version!r} for --kafka-version: write X.Y (its newest patch) or X.Y.Z")
+    numbers = tuple(map(int, version.split(".")))
+    if numbers[:2] < OLDEST:
+        _checked(numbers, "--kafka-version")
+    return numbers
+
+
+def fetched(version: str, java: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """The home of a version in the cache, filled with Maven when it is not there; X.Y is its newest patch."""
+    numbers = wanted(version)
+    cache = cache_folder(environment)
+    there = cached(cache, numbers)
+    if there is not None:
+        return there
+    maven = shutil.which("mvn", path=environment.get("PATH", ""))
+    if maven is None:
+        raise InputError(
+            f"Kafka {version} is not in {str(cache)!r} and there is no Maven (mvn) to fetch it: "
+            "install Maven, or give --kafka-home DIR"
+        )
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache) as temporary:
+        place = Path(temporary, "home")
+        place.mkdir()
+        _run_maven(maven, Path(temporary), numbers, dict(environment) | {"JAVA_HOME": str(java)})
+        target = cache / f"kafka-{'.'.join(map(str, version_in(place)))}"
+        try:
+            place.rename(target)
+        except OSError:
+            # another process was faster
+            if not target.is_dir():
+                raise
+    return target
+
+
+def cached(cache: Path, numbers: tuple[int, ...]) -> Path | None:
+    """The newest home of a version in a cache."""
+    homes = {tuple(map(int, each.name.removeprefix("kafka-").split("."))): each for each in cache.glob("kafka-*.*.*")}
+    fitting = [found for found in homes if found[: len(numbers)] == numbers]
+    return homes[max(fitting)] if fitting else None
+
+
+def pom(numbers: tuple[int, ...]) -> str:
+    """The Maven project that depends on a Kafka and nothing else; a range stands for the newest patch."""
+    asked = ".".join(map(str, numbers))
+    if len(numbers) == 2:
+        asked = f"[{asked}.0,{numbers[0]}.{numbers[1] + 1}.0-alpha)"
+    needed = [("org.apache.kafka", f"kafka_{SCALA}", asked), ("org.apache.kafka", "kafka-tools", asked)]
+    needed += [LOG4J_BINDING] if numbers[0] >= 4 else []
+    lines = [
+        f"  <dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
+        for group, artifact, version in needed
+    ]
+    return POM.format(dependencies="\n".join(lines))
+
+
+def _run_maven(maven: str, folder: Path, numbers: tuple[int, ...], environment: dict[str, str]) -> None:
+    (folder / "pom.xml").write_text(pom(numbers))
+    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder / 'home' / 'libs'}"]
+    try:
+        ran = subprocess.run(
+            [maven, "-B", "-q", *goal],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"Maven did not fetch Kafka within {PATIENCE} s: try again, or give --kafka-home DIR") from None
+    if ran.returncode != 0:
+        said = next((line for line in ran.stdout.splitlines() if "[ERROR]" in line), ran.stdout.strip() or "no message")
+        asked = ".".join(map(str, numbers))
+        raise InputError(f"Maven cannot fetch Kafka {asked}: {said.replace('[ERROR] ', '')[:300]}")

@@ -1,0 +1,309 @@
+"""What the controller has decided: its metadata log, read from disk record by record.
+
+Only records about brokers, topics, partitions and configurations are understood; others are passed over.
+
+Source: metadata/src/main/resources/common/metadata/*.json of Apache Kafka 3.3 to 4.x.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.kafka.cluster.batches import batches, unsigned_varint
+
+NO_LEADER, NO_CHANGE = -1, -2
+LOG = Path("__cluster_metadata-0", "00000000000000000000.log")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition as the controller holds it."""
+
+    topic_id: uuid.UUID
+    number: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    removing: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    is_recovering: bool = False
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A broker as the controller holds it."""
+
+    broker: int
+    epoch: int
+    is_fenced: bool
+    in_controlled_shutdown: bool = False
+
+
+@dataclass(frozen=True)
+class Event:
+    """One metadata record: its offset in the log, its type, and what it says."""
+
+    offset: int
+    kind: str
+    says: dict[str, Any]
+
+
+class Reader:
+    """A cursor over a record's bytes, in Kafka's flexible encoding."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body, self.at = body, 0
+
+    def take(self, shape: str) -> Any:
+        """One number of a struct shape."""
+        (found,) = struct.unpack_from(">" + shape, self.body, self.at)
+        self.at += struct.calcsize(shape)
+        return found
+
+    def unsigned(self) -> int:
+        """A variable-length count."""
+        found, self.at = unsigned_varint(self.body, self.at)
+        return found
+
+    def uuid(self) -> uuid.UUID:
+        """Sixteen bytes."""
+        self.at += 16
+        return uuid.UUID(bytes=self.body[self.at - 16 : self.at])
+
+    def string(self) -> str | None:
+        """A compact string; None for null."""
+        length = self.unsigned() - 1
+        if length < 0:
+            return None
+        self.at += length
+        return self.body[self.at - length : self.at].decode()
+
+    def numbers(self) -> tuple[int, ...] | None:
+        """A compact array of broker ids; None for null."""
+        length = self.unsigned() - 1
+        return None if length < 0 else tuple(self.take("i") for _ in range(length))
+
+    def uuids(self) -> None:
+        """A compact array of directory ids, which nobody here asks for."""
+        count = max(self.unsigned() - 1, 0)
+        self.at += 16 * count
+
+    def tagged(self, known: dict[int, tuple[str, Callable[[Reader], Any]]]) -> dict[str, Any]:
+        """Tagged fields by name; unknown tags are passed over."""
+        found = {}
+        for _ in range(self.unsigned()):
+            tag, size = self.unsigned(), self.unsigned()
+            end = self.at + size
+            if tag in known:
+                name, read = known[tag]
+                found[name] = read(self)
+            self.at = end
+        return found
+
+
+def _int8(reader: Reader) -> int:
+    return int(reader.take("b"))
+
+
+def _topic(reader: Reader, version: int) -> dict[str, Any]:
+    return {"name": reader.string(), "topic_id": reader.uuid()}
+
+
+def _remove_topic(reader: Reader, version: int) -> dict[str, Any]:
+    return {"topic_id": reader.uuid()}
+
+
+def _partition(reader: Reader, version: int) -> dict[str, Any]:
+    found = {"number": reader.take("i"), "topic_id": reader.uuid()}
+    for name in ("replicas", "isr", "removing", "adding"):
+        found[name] = reader.numbers()
+    for name in ("leader", "leader_epoch", "partition_epoch"):
+        found[name] = reader.take("i")
+    if version >= 1:
+        reader.uuids()
+    tags = {0: ("recovery", _int8), 1: ("elr", Reader.numbers), 2: ("last_known_elr", Reader.numbers)}
+    return found | reader.tagged(tags)
+
+
+def _partition_change(reader: Reader, version: int) -> dict[str, Any]:
+    found = {"number": reader.take("i"), "topic_id": reader.uuid()}
+    tags: dict[int, tuple[str, Callable[[Reader], Any]]] = {
+        0: ("isr", Reader.numbers),
+        1: ("leader", lambda each: each.take("i")),
+        2: ("replicas", Reader.numbers),
+        3: ("removing", Reader.numbers),
+        4: ("adding", Reader.numbers),
+        5: ("recovery", _int8),
+        6: ("elr", Reader.numbers),
+        7: ("last_known_elr", Reader.numbers),
+    }
+    return found | reader.tagged(tags)
+
+
+def _register(reader: Reader, version: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"broker": reader.take("i")}
+    if version >= 2:
+        found["is_migrating"] = bool(reader.take("b"))
+    found["incarnation"] = reader.uuid()
+    found["epoch"] = reader.take("q")
+    for _ in range(reader.unsigned() - 1):
+        reader.string(), reader.string(), reader.take("H"), reader.take("h"), reader.tagged({})
+    for _ in range(reader.unsigned() - 1):
+        reader.string(), reader.take("h"), reader.take("h"), reader.tagged({})
+    found["rack"] = reader.string()
+    found["is_fenced"] = bool(reader.take("b"))
+    return found
+
+
+def _change_registration(reader: Reader, version: int) -> dict[str, Any]:
+    found = {"broker": reader.take("i"), "epoch": reader.take("q")}
+    return found | reader.tagged({0: ("fenced", _int8), 1: ("controlled_shutdown", _int8)})
+
+
+def _fence(reader: Reader, version: int) -> dict[str, Any]:
+    return {"broker": reader.take("i"), "epoch": reader.take("q")}
+
+
+def _config(reader: Reader, version: int) -> dict[str, Any]:
+    return {"resource": reader.take("b"), "of": reader.string(), "name": reader.string(), "value": reader.string()}
+
+
+def _feature(reader: Reader, version: int) -> dict[str, Any]:
+    return {"name": reader.string(), "level": reader.take("h")}
+
+
+def _clear_elr(reader: Reader, version: int) -> dict[str, Any]:
+    return {"topic": reader.string()}
+
+
+KINDS: dict[int, tuple[str, Callable[[Reader, int], dict[str, Any]]]] = {
+    0: ("register", _register),
+    2: ("topic", _topic),
+    3: ("partition", _partition),
+    4: ("config", _config),
+    5: ("partition change", _partition_change),
+    7: ("fence", _fence),
+    8: ("unfence", _fence),
+    9: ("remove topic", _remove_topic),
+    12: ("feature", _feature),
+    17: ("change registration", _change_registration),
+    28: ("clear elr", _clear_elr),
+}
+"""Readers by the record's API key."""
+
+
+def parsed(value: bytes) -> tuple[str, dict[str, Any]] | None:
+    """A metadata record, or None for a kind that is passed over.  Its frame is version 1, then key and version."""
+    frame, at = unsigned_varint(value, 0)
+    kind, at = unsigned_varint(value, at)
+    version, at = unsigned_varint(value, at)
+    if frame != 1 or kind not in KINDS:
+        return None
+    name, read = KINDS[kind]
+    return name, read(Reader(value[at:]), version)
+
+
+@dataclass
+class Metadata:
+    """The state that follows from the records read so far, and the records themselves."""
+
+    topics: dict[str, uuid.UUID] = field(default_factory=dict)
+    partitions: dict[tuple[uuid.UUID, int], Partition] = field(default_factory=dict)
+    brokers: dict[int, Registration] = field(default_factory=dict)
+    configs: dict[tuple[int, str], dict[str, str | None]] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    end: int = 0
+    _position: int = 0
+
+    def partition(self, topic: str, number: int = 0) -> Partition | None:
+        """A partition, if it exists."""
+        found = self.topics.get(topic)
+        return None if found is None else self.partitions.get((found, number))
+
+    def follow(self, path: Path) -> list[Event]:
+        """Read what the log has more than last time; the new events."""
+        with path.open("rb") as stream:
+            stream.seek(self._position)
+            segment = stream.read()
+        first = len(self.events)
+        for batch in batches(segment):
+            for record in () if batch.is_control else batch.records:
+                said = parsed(record.value or b"\x00\x00\x00")
+                if said is not None:
+                    self.apply(Event(record.offset, *said))
+            self._advance(batch.size, batch.last_offset)
+        return self.events[first:]
+
+    def _advance(self, size: int, last_offset: int) -> None:
+        self._position += size
+        self.end = last_offset + 1
+
+    def apply(self, event: Event) -> None:
+        """Take one record into the state."""
+        self.events.append(event)
+        says = event.says
+        if event.kind == "topic":
+            self.topics[says["name"]] = says["topic_id"]
+        elif event.kind == "remove topic":
+            self._remove(says["topic_id"])
+        elif event.kind == "partition":
+            known: dict[str, Any] = {name: () if value is None else value for name, value in says.items() if name != "recovery"}
+            self.partitions[says["topic_id"], says["number"]] = Partition(**known, is_recovering=bool(says.get("recovery")))
+        elif event.kind == "partition change":
+            place = says["topic_id"], says["number"]
+            self.partitions[place] = changed(self.partitions[place], says)
+        elif event.kind == "clear elr":
+            self._clear_elr(says["topic"])
+        elif event.kind == "register":
+            self.brokers[says["broker"]] = Registration(says["broker"], says["epoch"], says["is_fenced"])
+        elif event.kind in ("fence", "unfence"):
+            self._change_broker(says["broker"], is_fenced=event.kind == "fence")
+        elif event.kind == "change registration":
+            self._change_registration(says)
+        elif event.kind == "config":
+            self.configs.setdefault((says["resource"], says["of"]), {})[says["name"]] = says["value"]
+        elif event.kind == "feature":
+            self.features[says["name"]] = says["level"]
+
+    def _remove(self, topic_id: uuid.UUID) -> None:
+        self.topics = {name: each for name, each in self.topics.items() if each != topic_id}
+        self.partitions = {place: each for place, each in self.partitions.items() if place[0] != topic_id}
+
+    def _clear_elr(self, topic: str) -> None:
+        """An empty name stands for every topic; the partition epoch of those that had something moves."""
+        for place, each in self.partitions.items():
+            if (each.elr or each.last_known_elr) and topic in ("", next(n for n, i in self.topics.items() if i == place[0])):
+                self.partitions[place] = replace(each, elr=(), last_known_elr=(), partition_epoch=each.partition_epoch + 1)
+
+    def _change_broker(self, broker: int, **values: bool) -> None:
+        self.brokers[broker] = replace(self.brokers[broker], **values)
+
+    def _change_registration(self, says: dict[str, Any]) -> None:
+        if says.get("fenced"):
+            self._change_broker(says["broker"], is_fenced=says["fenced"] > 0)
+        if says.get("controlled_shutdown"):
+            self._change_broker(says["broker"], in_controlled_shutdown=True)
+
+
+def changed(before: Partition, says: dict[str, Any]) -> Partition:
+    """A partition after one change; a leader that is named moves the leader epoch, even if it is the same."""
+    values: dict[str, Any] = {}
+    for name in ("isr", "replicas", "removing", "adding", "elr", "last_known_elr"):
+        if says.get(name) is not None:
+            values[name] = says[name]
+    leader = says.get("leader", NO_CHANGE)
+    if leader != NO_CHANGE:
+        values |= {"leader": leader, "leader_epoch": before.leader_epoch + 1}
+    if says.get("recovery", -1) >= 0:
+        values["is_recovering"] = bool(says["recovery"])
+    return replace(before, **values, partition_epoch=before.partition_epoch + 1)

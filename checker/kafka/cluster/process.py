@@ -1,0 +1,207 @@
+"""Kafka's processes: started so that they end with us, watched by what they print, stopped without mercy or kindly."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from neverlost.checker.kafka.cluster.jars import KafkaHome
+
+Found = TypeVar("Found")
+
+HEAP = "-Xmx192m"
+FAST_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto")
+END_WITH_PARENT = 1
+"""PR_SET_PDEATHSIG of prctl(2)."""
+
+LOG4J_1 = """log4j.rootLogger=INFO, stdout
+log4j.appender.stdout=org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+LOG4J_2 = """status = error
+appender.stdout.type = Console
+appender.stdout.name = stdout
+appender.stdout.layout.type = PatternLayout
+appender.stdout.layout.pattern = [%d] %p %m (%c)%n
+rootLogger.level = info
+rootLogger.appenderRef.stdout.ref = stdout
+"""
+
+
+class ClusterError(Exception):
+    """The cluster did not do what it must: a process that does not start, a condition that does not come about."""
+
+
+class Unmet(ClusterError):
+    """A condition did not come about in time; says what was seen instead."""
+
+    def __init__(self, what: str, seconds: float, seen: str) -> None:
+        super().__init__(f"waited {seconds:.0f} s for {what}; {seen}")
+        self.what, self.seconds, self.seen = what, seconds, seen
+
+
+def until(
+    happens: Callable[[], Found], what: str, seconds: float, seen: Callable[[], object] = lambda: "it did not happen"
+) -> Found:
+    """The first true answer.
+
+    Errors: `Unmet` when it takes too long.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        found = happens()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise Unmet(what, seconds, str(seen()))
+        time.sleep(0.05)
+
+
+_libc: Any = None
+
+
+def _end_with_parent() -> None:
+    """Runs in the child before Java does: the kernel kills it when we die, whatever kills us."""
+    if _libc is not None:
+        _libc.prctl(END_WITH_PARENT, signal.SIGKILL)
+
+
+class Java:
+    """Starts Kafka's classes with a home's jars; log settings for both generations of log4j lie in `folder`."""
+
+    def __init__(self, home: KafkaHome, folder: Path) -> None:
+        global _libc
+        self.home, self.folder = home, folder
+        (folder / "log4j.properties").write_text(LOG4J_1)
+        (folder / "log4j2.properties").write_text(LOG4J_2)
+        with contextlib.suppress(OSError):
+            _libc = ctypes.CDLL(None)
+
+    def command(self, main_class: str, *arguments: str) -> list[str]:
+        """What to execute."""
+        logging = [
+            f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}",
+            f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}",
+        ]
+        java = str(self.home.java / "bin" / "java")
+        return [java, HEAP, *FAST_START, *logging, "-cp", self.home.class_path, main_class, *arguments]
+
+    def run(self, main_class: str, *arguments: str, seconds: float = 120) -> str:
+        """Run a tool to its end; what it printed.
+
+        Errors: `ClusterError` with its last lines when it fails.
+        """
+        command = self.command(main_class, *arguments)
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
+        )
+        try:
+            said, _ = process.communicate(timeout=seconds)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        if process.returncode != 0:
+            told = [line for line in said.strip().splitlines() if not line.startswith("[")]
+            raise ClusterError(f"{main_class} {' '.join(arguments)} failed: {' / '.join(told[:4])}")
+        return said
+
+
+class Process:
+    """One Kafka server; what it prints goes to `log`, whole over all its lives."""
+
+    def __init__(self, java: Java, properties: Path, log: Path) -> None:
+        self.java, self.properties, self.log = java, properties, log
+        self.popen: subprocess.Popen[bytes] | None = None
+        self.is_paused = False
+        self.started_at = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a process; one that is paused counts."""
+        return self.popen is not None and self.popen.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """Its number, while it runs."""
+        return self.popen.pid if self.popen is not None and self.is_running else None
+
+    def start(self) -> None:
+        """Start it, in a session of its own, which keeps Ctrl-C from it.  It ends with the thread that calls this."""
+        self.started_at = self.mark
+        with self.log.open("ab") as log:
+            self.popen = subprocess.Popen(
+                self.java.command("kafka.Kafka", str(self.properties)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_end_with_parent,
+            )
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        if self.popen is not None:
+            self.popen.kill()
+            self.popen.wait()
+        self.is_paused = False
+
+    def stop(self, meanwhile: Callable[[], None] = lambda: None, seconds: float = 60) -> None:
+        """SIGTERM: a controlled shutdown; `meanwhile` is called once it has begun.
+
+        Errors: `ClusterError` when it does not end, with its last words; it is killed then, so that it can be started again.
+        """
+        if self.popen is None:
+            return
+        self.resume()
+        self.popen.terminate()
+        meanwhile()
+        try:
+            self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            last = self.printed(self.started_at).strip().splitlines()[-1:]
+            raise ClusterError(f"{self.properties.stem} did not shut down within {seconds:.0f} s: {' '.join(last)}") from None
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGSTOP)
+            self.is_paused = True
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGCONT)
+        self.is_paused = False
+
+    def said(self, pattern: str, since: int = 0) -> re.Match[str] | None:
+        """The first thing it has printed after a byte of its log that fits a pattern."""
+        return re.search(pattern, self.printed(since))
+
+    def printed(self, since: int = 0) -> str:
+        """What it has printed from a byte of its log on."""
+        if not self.log.exists():
+            return ""
+        with self.log.open("rb") as stream:
+            stream.seek(since)
+            return stream.read().decode(errors="replace")
+
+    @property
+    def mark(self) -> int:
+        """Where its log ends now, for `said`."""
+        return self.log.stat().st_size if self.log.exists() else 0

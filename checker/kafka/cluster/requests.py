@@ -1,0 +1,66 @@
+"""The one request that the client library has no call for: AlterPartitionReassignments.
+
+kafka-reassign-partitions.sh sends it too, but not while a replica's broker is down, which the controller itself allows.
+
+Source: AlterPartitionReassignmentsRequest.json and AlterPartitionReassignmentsResponse.json, version 0.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Sequence
+
+from neverlost.checker.kafka.cluster.metadata import Reader
+from neverlost.checker.kafka.cluster.network import frames
+from neverlost.checker.kafka.cluster.process import ClusterError
+
+API, VERSION, CORRELATION = 45, 0, 1
+CLIENT = b"neverlost"
+NO_TAGS = b"\0"
+
+
+def alter_reassignment(address: str, topic: str, replicas: Sequence[int] | None, seconds: float = 30) -> None:
+    """Ask a broker for other replicas of partition 0; None takes a reassignment in progress back.
+
+    Errors: `ClusterError` with Kafka's refusal, or without an answer.
+    """
+    frame = request(topic, replicas, int(seconds * 1000))
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=seconds) as client:
+            client.sendall(struct.pack(">i", len(frame)) + frame)
+            answer = next(frames(client), b"")
+    except OSError as problem:
+        raise ClusterError(f"no answer about the reassignment of {topic} from {address}: {problem}") from None
+    refused = refusal(answer)
+    if refused:
+        asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
+        raise ClusterError(f"{asked} of {topic} is refused: {refused}")
+
+
+def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
+    """Header and body."""
+    header = struct.pack(">hhih", API, VERSION, CORRELATION, len(CLIENT)) + CLIENT + NO_TAGS
+    name = topic.encode()
+    wanted = b"\0" if replicas is None else bytes([len(replicas) + 1]) + struct.pack(f">{len(replicas)}i", *replicas)
+    partitions = b"\2" + struct.pack(">i", 0) + wanted + NO_TAGS
+    topics = b"\2" + bytes([len(name) + 1]) + name + partitions + NO_TAGS
+    return header + struct.pack(">i", milliseconds) + topics + NO_TAGS
+
+
+def refusal(answer: bytes) -> str | None:
+    """The first error in an answer, by number and message."""
+    if not answer:
+        return "the connection was closed"
+    reader = Reader(answer)
+    _, _, _ = reader.take("i"), reader.tagged({}), reader.take("i")
+    found = [(reader.take("h"), reader.string())]
+    for _ in range(reader.unsigned() - 1):
+        reader.string()
+        for _ in range(reader.unsigned() - 1):
+            reader.take("i")
+            found.append((reader.take("h"), reader.string()))
+            reader.tagged({})
+        reader.tagged({})
+    return next((f"error {number} {message or ''}".strip() for number, message in found if number), None)

@@ -1,0 +1,104 @@
+"""What the controller did to a partition and its brokers, event by event, as a history shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.checker.kafka.history.history import History, Seen
+from neverlost.specs.errors import InputError
+
+
+@dataclass(frozen=True)
+class Known:
+    """The controller's metadata at a moment, as far as the history shows it; None: not seen."""
+
+    partition: Mapping[str, Any]
+    fenced: Mapping[int, bool]
+
+    def lists(self, name: str) -> tuple[int, ...]:
+        """A list of brokers of the partition."""
+        return tuple(self.partition.get(name) or ())
+
+
+@dataclass(frozen=True)
+class Change:
+    """One controller event: what it did to brokers and to the partition, and the metadata before and after."""
+
+    seen: tuple[Seen, ...]
+    before: Known
+    after: Known
+    brokers: tuple[tuple[int, str], ...]
+    has_partition: bool
+
+
+def changes_of(history: History) -> tuple[Known, float, list[Change]]:
+    """The metadata that the history begins with, when that was, and every controller event after it."""
+    known: Known | None = None
+    fenced: dict[int, bool] = {}
+    began, changes = 0.0, []
+    for group in _events(history):
+        partition = next((each for each in reversed(group) if each.saw == "partition"), None)
+        brokers = tuple((each["broker"], each["state"]) for each in group if each.saw == "broker")
+        later = fenced | {broker: state != "unfenced" for broker, state in brokers}
+        if known is None and partition is not None:
+            known, began = Known(partition.says, later), partition.at
+        elif known is not None:
+            after = Known(partition.says if partition is not None else known.partition, later)
+            changes.append(Change(tuple(group), known, after, brokers, partition is not None))
+            known = after
+        fenced = later
+    if known is None:
+        raise InputError(f"the history of {history.topic}-{history.partition} has no partition line: nothing says who leads")
+    first = changes[0].before if changes else known
+    return first, began, changes
+
+
+def _events(history: History) -> list[list[Seen]]:
+    """Observations of the controller, those of one event together.
+
+    A batch may hold several events: a broker's change goes with a change of the partition beside it that it explains.
+
+    Source: ReplicationControlManager (handleBrokerFenced, handleBrokerUnfenced, handleBrokerInControlledShutdown),
+    ClusterControlManager.registerBroker.
+    """
+    groups: list[list[Seen]] = []
+    before: Seen | None = None
+    for each in history.of("partition", "broker"):
+        last = groups[-1][-1] if groups else None
+        is_one_batch = last is not None and last.source == each.source and last.get("batch") is not None
+        if is_one_batch and last.get("batch") == each.get("batch") and len(groups[-1]) == 1 and _is_caused(last, each, before):
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+        before = next((one for group in reversed(groups[:-1]) for one in group if one.saw == "partition"), None)
+    return groups
+
+
+def _is_caused(first: Seen, second: Seen, before: Seen | None) -> bool:
+    """Whether two observations in a row are a registration's change and what it did to the partition."""
+    if {first.saw, second.saw} != {"partition", "broker"} or before is None:
+        return False
+    change, broker = (first, second) if first.saw == "partition" else (second, first)
+    number, state = broker["broker"], broker["state"]
+    if state == "unfenced":
+        return bool(before["leader"] < 0 <= change["leader"])
+    was_there = number in (*before["isr"], *(before.get("elr") or ()))
+    has_gone = number not in change["isr"]
+    is_led_no_more = before["leader"] == number != change["leader"]
+    return was_there and (has_gone or is_led_no_more)
+
+
+def replicas_of(start: Known, changes: list[Change]) -> tuple[int, ...]:
+    """Every broker that ever was a replica: the first ones in their order, then those that came."""
+    found = dict.fromkeys(start.lists("replicas"))
+    for each in changes:
+        found |= dict.fromkeys(each.after.lists("replicas"))
+    for known in (start, *[each.after for each in changes]):
+        leader = [known.partition["leader"]] if known.partition["leader"] >= 0 else []
+        named = {*known.lists("isr"), *known.lists("elr"), *leader}
+        found |= dict.fromkeys(sorted(named))
+    if not found:
+        raise InputError("the first partition line has no replicas")
+    return tuple(found)

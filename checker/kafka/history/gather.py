@@ -1,0 +1,86 @@
+"""One history out of what a user has: metadata logs, printed logs, and what clients wrote down."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neverlost.checker.kafka.history.history import COMPLETE, History, Seen, history_of, seen_of
+from neverlost.specs.configuration.input import read_text
+from neverlost.specs.errors import InputError
+
+if TYPE_CHECKING:
+    from neverlost.checker.kafka.history.dumped_log import Entry
+
+
+def gathered(metadata: list[str], printed: list[str], clients: list[str], topic: str, partition: int) -> History:
+    """The history of a partition.
+
+    What the metadata log has, it has all of; printed logs have it all when no partition epoch is missing; clients' files say
+    themselves what they have all of.
+
+    Errors: `InputError` for files that tell nothing about the partition, or that are malformed.
+    """
+    complete: set[str] = set()
+    config: dict[str, Any] = {}
+    seen, whole = _clients(clients)
+    complete |= whole
+    if metadata:
+        from neverlost.checker.kafka.history.metadata_log import observations
+
+        changes, config = observations(_metadata(metadata), topic, partition)
+        complete |= {"partition", "broker"}
+        seen += changes
+    elif printed:
+        from neverlost.checker.kafka.history.printed_log import observations as printed_observations
+
+        changes, is_whole = printed_observations(printed, topic, partition)
+        complete |= {"partition"} if is_whole else set()
+        seen += changes
+    else:
+        raise InputError("--clients alone does not say who led: add --metadata-log FILE or --broker-log FILE")
+    return history_of({"topic": topic, "partition": partition, "config": config, "complete": sorted(complete)}, seen, topic)
+
+
+def _metadata(paths: list[str]) -> list[Entry]:
+    """The records of several files of one log, in order; files may overlap."""
+    from neverlost.checker.kafka.history.metadata_log import entries
+
+    found: dict[int, Entry] = {}
+    for each in (one for path in paths for one in entries(path)):
+        before = found.setdefault(each.event.offset, each)
+        if (before.at, before.event.kind) != (each.at, each.event.kind):
+            raise InputError(
+                f"{each.place}: offset {each.event.offset} is another record at {before.place}; "
+                "give the segments of one log, or one snapshot"
+            )
+    return [found[offset] for offset in sorted(found)]
+
+
+def _clients(paths: list[str]) -> tuple[list[Seen], set[str]]:
+    """Lines as a history has them; a line that is only `{"complete": [...]}` says what the file has all of."""
+    seen: list[Seen] = []
+    complete: set[str] | None = None
+    for path in paths:
+        whole: set[str] = set()
+        for number, line in enumerate(read_text(Path(path)).splitlines(), 1):
+            if not line.strip():
+                continue
+            place = f"{path}:{number}"
+            try:
+                document = json.loads(line)
+            except (ValueError, RecursionError) as problem:
+                raise InputError(f"{place}: malformed JSON: {problem}") from None
+            if isinstance(document, dict) and document.keys() == {"complete"}:
+                whole |= _kinds(document["complete"], place)
+            else:
+                seen.append(seen_of(document, place))
+        complete = whole if complete is None else complete & whole
+    return seen, complete or set()
+
+
+def _kinds(value: Any, place: str) -> set[str]:
+    if not isinstance(value, list) or not all(each in COMPLETE for each in value):
+        raise InputError(f"{place}: complete is a list out of {', '.join(COMPLETE)}")
+    return set(value)

@@ -1,0 +1,139 @@
+"""Partition and registration changes from the controller's metadata log: its files, or what Kafka's tools print of them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import google_crc32c
+
+from neverlost.checker.kafka.cluster.batches import HEAD, batches
+from neverlost.checker.kafka.cluster.metadata import Event, Metadata, Partition, parsed
+from neverlost.checker.kafka.history.dumped_log import LISTS, Entry, printed
+from neverlost.checker.kafka.history.history import Seen
+from neverlost.specs.configuration.input import read_bytes
+from neverlost.specs.errors import InputError
+
+LARGEST_LOG = 1 << 30
+"""Units: bytes.  Where a metadata log begins a new segment (`metadata.log.segment.bytes`)."""
+
+
+def entries(path: Path | str) -> list[Entry]:
+    """The records of a segment, a snapshot, or the tool's output.
+
+    Errors: `InputError` for a file that is neither, with its place.
+    """
+    body = read_bytes(path, largest=LARGEST_LOG)
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        body = body.decode("utf-16", errors="replace").encode()
+    found = list(_binary(body, str(path)) if b"\x00" in body[:64] else printed(body, str(path)))
+    if not found:
+        raise InputError(
+            f"{str(path)!r} has no metadata records; give a file of __cluster_metadata-0, "
+            "or what kafka-dump-log.sh --cluster-metadata-decoder prints"
+        )
+    return found
+
+
+def _binary(body: bytes, place: str) -> Iterator[Entry]:
+    """The records of a segment or a snapshot; a batch that was still being written ends it."""
+    position, expected = 0, -1
+    try:
+        for batch in batches(body):
+            where = f"{place} offset {batch.base_offset}"
+            head = HEAD.unpack_from(body, batch.position)
+            if google_crc32c.value(body[batch.position + CHECKED : batch.position + batch.size]) != head[4] & 0xFFFFFFFF:
+                raise InputError(f"{where}: the batch fails its checksum: the log is damaged")
+            if expected not in (-1, batch.base_offset):
+                raise InputError(f"{where}: offset {expected} does not come first; give the file unchanged")
+            position, expected = batch.position + batch.size, batch.last_offset + 1
+            for record in () if batch.is_control else batch.records:
+                said = parsed(record.value or b"\x00\x00\x00")
+                if said is not None:
+                    yield Entry(
+                        head[7] / 1000, batch.base_offset, Event(record.offset, *said), f"{place} offset {record.offset}"
+                    )
+    except (ValueError, IndexError, struct.error, UnicodeDecodeError, OverflowError) as problem:
+        what = "is no metadata log segment" if expected < 0 else f"is damaged after offset {expected - 1}"
+        raise InputError(f"{place!r} {what}: {problem}") from None
+    left = body[position:].rstrip(b"\0")
+    if len(left) >= 8 and int.from_bytes(body[position : position + 8]) != expected:
+        raise InputError(f"{place!r} is damaged after offset {expected - 1}: no batch begins at byte {position}")
+
+
+CHECKED = 21
+"""From which byte of a batch its checksum counts.  Source: DefaultRecordBatch.computeChecksum, Crc32C.java."""
+
+
+def observations(found: Iterable[Entry], topic: str, number: int) -> tuple[list[Seen], dict[str, Any]]:
+    """What the records say about one partition and all brokers, and what they say about its configuration.
+
+    Errors: `InputError` for records that do not follow from one another, and for a partition that is not there.
+    """
+    state, seen, last = Metadata(), [], None
+    incarnations: dict[int, Any] = {}
+    for each in found:
+        try:
+            state.apply(each.event)
+        except (KeyError, TypeError, ValueError, StopIteration):
+            raise InputError(
+                f"{each.place}: a {each.event.kind} record of something that no earlier record made; "
+                "begin with the first segment or a snapshot"
+            ) from None
+        broker = _broker(each, incarnations)
+        if broker is not None:
+            seen.append(_seen(each, "broker", broker))
+        partition = state.partition(topic, number)
+        if partition is not None and partition != last:
+            seen.append(_seen(each, "partition", _fields(partition)))
+            last = partition
+    if last is None:
+        topics = ", ".join(sorted(state.topics)[:20]) or "none"
+        raise InputError(f"partition {topic}-{number} is not in the metadata log; topics there: {topics}")
+    return seen, _config(state, topic)
+
+
+def _seen(entry: Entry, saw: str, says: dict[str, Any]) -> Seen:
+    return Seen(saw, entry.at, entry.at, "controller", says | {"batch": entry.batch}, entry.place)
+
+
+def _fields(partition: Partition) -> dict[str, Any]:
+    lists = {name: list(getattr(partition, name)) for name in LISTS}
+    return {
+        "leader": partition.leader,
+        "leader_epoch": partition.leader_epoch,
+        "partition_epoch": partition.partition_epoch,
+        **lists,
+    }
+
+
+def _broker(entry: Entry, incarnations: dict[int, Any]) -> dict[str, Any] | None:
+    """A registration's change; a broker that registers again as the same incarnation changes nothing."""
+    kind, says = entry.event.kind, entry.event.says
+    if kind == "register":
+        is_same = incarnations.get(says["broker"]) == says["incarnation"]
+        incarnations[says["broker"]] = says["incarnation"]
+        return None if is_same else {"broker": says["broker"], "state": "registered" if says["is_fenced"] else "unfenced"}
+    if kind in ("fence", "unfence"):
+        return {"broker": says["broker"], "state": f"{kind}d"}
+    if kind == "change registration" and says.get("fenced"):
+        return {"broker": says["broker"], "state": "fenced" if says["fenced"] > 0 else "unfenced"}
+    if kind == "change registration" and says.get("controlled_shutdown"):
+        return {"broker": says["broker"], "state": "stopping"}
+    return None
+
+
+TOPIC = 2
+READ = ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages")
+
+
+def _config(state: Metadata, topic: str) -> dict[str, Any]:
+    """Keys that the log decides: the topic's own settings, and whether ELR is on."""
+    configs = {**state.configs.get((4, ""), {}), **state.configs.get((TOPIC, topic), {})}
+    found: dict[str, Any] = {name: configs[name] for name in READ if configs.get(name) is not None}
+    if found.get("flush.messages", "1") != "1":
+        found["flush.messages"] = "default"
+    found["eligible.leader.replicas"] = state.features.get("eligible.leader.replicas.version", 0) > 0
+    return found

@@ -1,0 +1,204 @@
+"""What goes wrong in a live run: each fault happens to a broker, lasts for a while, and is over when it returns."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from neverlost.checker.kafka.cluster import faults
+from neverlost.checker.kafka.cluster.cluster import Cluster
+from neverlost.checker.kafka.cluster.metadata import Partition
+from neverlost.checker.kafka.cluster.network import Rule
+from neverlost.checker.kafka.cluster.process import ClusterError
+from neverlost.checker.kafka.live.workload import Notebook
+from neverlost.specs.errors import unknown
+
+TOPIC = "observed"
+
+
+@dataclass
+class Stage:
+    """A running cluster with what the faults need."""
+
+    cluster: Cluster
+    notebook: Notebook
+    chance: random.Random
+    over: float
+
+    @property
+    def partition(self) -> Partition:
+        """The partition, as the controller holds it now."""
+        return self.cluster.partition(TOPIC)
+
+    @property
+    def is_reassigning(self) -> bool:
+        """Whether a replica is on its way."""
+        return bool(self.partition.adding or self.partition.removing)
+
+    def rest(self, low: float, high: float) -> None:
+        """Let the fault act for a while: its length is part of the run, nothing waits for it."""
+        time.sleep(max(0.0, min(self.chance.uniform(low, high), self.over - time.time())))
+
+    def ended(self, broker: int, state: str, begun: float, log_end: int | None = None) -> None:
+        """Note that a process has ended, and what is on its disk now."""
+        more = {} if log_end is None else {"log_end": log_end}
+        self.notebook.note("process", f"process {broker}", begun, time.time(), broker=broker, state=state, **more)
+        look_at_disk(self.cluster, self.notebook, broker)
+
+    def start(self, broker: int) -> None:
+        """Start a broker again."""
+        self.notebook.note("process", f"process {broker}", broker=broker, state="started")
+        faults.start(self.cluster, broker)
+
+
+def look_at_disk(found: Cluster, notebook: Notebook, broker: int) -> None:
+    """Note what a broker's disk holds; the broker must not be writing."""
+    begun = time.time()
+    records = {str(each.offset): (each.value or b"").decode() for each in found.log(broker, TOPIC)}
+    end = max(map(int, records), default=-1) + 1
+    notebook.note("log", f"disk {broker}", begun, time.time(), broker=broker, log_end=end, records=records)
+
+
+Fault = Callable[[Stage, int], None]
+"""What is done to a broker, until it is over."""
+
+
+def _ends(state: str, end: Callable[[Stage, int], int | None], longest: float = 12) -> Fault:
+    """A process that ends, and starts again after a while; `end` returns what the log has left, where the fault decides it."""
+
+    def fault(stage: Stage, broker: int) -> None:
+        begun = time.time()
+        stage.ended(broker, state, begun, end(stage, broker))
+        stage.rest(0.5, longest)
+        stage.start(broker)
+
+    return fault
+
+
+def _crash(stage: Stage, broker: int) -> None:
+    faults.crash(stage.cluster, broker)
+
+
+def _lossy_crash(stage: Stage, broker: int) -> int:
+    faults.crash(stage.cluster, broker)
+    end = stage.cluster.log_end(broker, TOPIC)
+    kept = max(0, end - stage.chance.randint(0, 30))
+    if kept < end:
+        faults.crash_lossy(stage.cluster, broker, TOPIC, kept)
+    return kept
+
+
+def _disk_loss(stage: Stage, broker: int) -> int:
+    faults.lose_disk(stage.cluster, broker)
+    return 0
+
+
+def _clean_stop(stage: Stage, broker: int) -> None:
+    faults.stop(stage.cluster, broker)
+
+
+def _cuts(cut: Callable[[Cluster, int], list[Rule]], shortest: float, longest: float) -> Fault:
+    """Traffic that does not get through for a while."""
+
+    def fault(stage: Stage, broker: int) -> None:
+        rules = cut(stage.cluster, broker)
+        stage.rest(shortest, longest)
+        stage.cluster.network.lift(*rules)
+
+    return fault
+
+
+def _pauses(shortest: float, longest: float) -> Fault:
+    """A process that stands still for a while."""
+
+    def fault(stage: Stage, broker: int) -> None:
+        faults.pause(stage.cluster, broker)
+        stage.rest(shortest, longest)
+        faults.resume(stage.cluster, broker)
+
+    return fault
+
+
+_silence, _sleep = _cuts(faults.silence, 7, 12), _pauses(7, 12)
+
+
+def _zombie(stage: Stage, broker: int) -> None:
+    (_silence if stage.chance.random() < 0.5 else _sleep)(stage, broker)
+
+
+def _network(stage: Stage, broker: int) -> None:
+    others = [each for each in stage.cluster.brokers if each != broker]
+    with faults.partitioned(stage.cluster, [broker], others):
+        stage.rest(4, 9)
+
+
+def _leader_move(stage: Stage, broker: int) -> None:
+    if broker in stage.partition.replicas and not stage.is_reassigning:
+        with contextlib.suppress(ClusterError):
+            faults.move_leader(stage.cluster, TOPIC, broker)
+
+
+def _reassign(stage: Stage, broker: int) -> None:
+    """A replica moves to the broker that has none, where it may lack its fetches.
+
+    When it does not get there it is taken back as operators do it: cancelled, or replaced by a reassignment to what was before,
+    which may never end.
+    """
+    replicas = stage.partition.replicas
+    spare = [each for each in stage.cluster.brokers if each not in replicas]
+    if not spare or stage.is_reassigning:
+        return
+    going = broker if broker in replicas else stage.chance.choice(replicas)
+    rules = faults.slow_follower(stage.cluster, spare[0]) if stage.chance.random() < 0.5 else []
+    with contextlib.suppress(ClusterError):
+        faults.reassign(stage.cluster, TOPIC, [spare[0] if each == going else each for each in replicas])
+        with contextlib.suppress(ClusterError):
+            stage.cluster.wait(lambda: not stage.is_reassigning, "the replica to move", 2 if rules else 20)
+        if stage.is_reassigning and stage.chance.random() < 0.7:
+            faults.reassign(stage.cluster, TOPIC, replicas)
+    if rules:
+        stage.cluster.network.lift(*rules)
+        stage.rest(0.5, 3)
+    with contextlib.suppress(ClusterError):
+        if stage.is_reassigning:
+            faults.cancel_reassignment(stage.cluster, TOPIC)
+
+
+def _controller(stage: Stage, broker: int) -> None:
+    old = faults.fail_controller(stage.cluster)
+    stage.rest(0.5, 3)
+    stage.cluster.controllers[old].process.start()
+
+
+FAULTS: Mapping[str, Fault] = {
+    "crash": _ends("killed", _crash),
+    "lossy_crash": _ends("lost", _lossy_crash),
+    "disk_loss": _ends("lost", _disk_loss),
+    "clean_stop": _ends("stopped", _clean_stop, 8),
+    "slow": _cuts(faults.slow_follower, 4, 8),
+    "pause": _pauses(1, 4.5),
+    "zombie": _zombie,
+    "fence": _cuts(faults.lose_heartbeats, 7, 11),
+    "leader_move": _leader_move,
+    "reassign": _reassign,
+    "network": _network,
+    "controller": _controller,
+}
+"""What may go wrong, by the name that --faults takes."""
+
+DEFAULT = ("crash", "lossy_crash", "slow", "zombie", "leader_move", "clean_stop", "network")
+
+
+def fault_names(text: str) -> tuple[str, ...]:
+    """The faults of a comma separated list.
+
+    Errors: `InputError` for one that there is not.
+    """
+    names = tuple(each.strip() for each in text.split(","))
+    for each in names:
+        if each not in FAULTS:
+            raise unknown("fault", each, FAULTS, "--faults")
+    return names

@@ -1,0 +1,289 @@
+"""What could have been lost at each moment: on how many electable disks records were, and what would have lost them.
+
+A *stretch* is the time between two events of the controller or of a process.  For each stretch and each cohort of acknowledged
+offsets, the states that explain everything so far are looked at: the fewest and the most electable disks that may hold the
+record, and every single further fault from which some continuation without faults ends in a leader without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.checker.kafka.history.events import Known
+from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.observe.explained import Explanation, Observation, Observer, Relation, States
+from neverlost.checker.kafka.observe.judgement import Judgement, described
+from neverlost.checker.kafka.observe.offset_groups import Cohort
+from neverlost.checker.kafka.observe.questions import shows
+from neverlost.model.kernel import count
+from neverlost.model.kraft.state import ELECTED, everyone
+from neverlost.model.observed.one_offset import SEEN
+from neverlost.model.observed.starting_brokers import PROCESS
+
+SAYS = {
+    "broker_crash": "crash of {broker}",
+    "broker_crash_lossy": "lossy crash of {broker}",
+    "broker_lose_disk": "disk loss of {broker}",
+    "broker_lose_down": "disk loss of {broker}",
+    "controller_fence_live": "fencing of {broker}",
+    "controller_move_leader": "leader move to {elected}",
+}
+FAULTS = tuple(SAYS)
+NOT_HEALING = frozenset(
+    (
+        *FAULTS,
+        *SEEN,
+        *PROCESS,
+        "leader_append_named",
+        "leader_drop",
+        "controller_touch",
+        "controller_renew_leader",
+        "controller_reassign",
+        "controller_cancel_reassignment",
+    )
+)
+"""Steps that are a fault, an observation, or a producer's."""
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Offsets that were equally safe in a stretch.
+
+    `lost_by` are single faults; `may_be_lost`: no further fault is needed; `repeats`: their records were sent more than once.
+    """
+
+    offsets: tuple[int, ...]
+    fewest: int
+    most: int
+    lost_by: tuple[str, ...]
+    may_be_lost: bool
+    repeats: bool = False
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A time between two events, the metadata in it, and how safe acknowledged offsets were at its end."""
+
+    since: float
+    until: float
+    event: str
+    leader: int
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    exposures: tuple[Exposure, ...]
+
+
+class Healing:
+    """What may follow without further faults: whether an acknowledged record is then missing at a leader."""
+
+    def __init__(self, observer: Observer) -> None:
+        self.observer = observer
+        system = observer.system
+        registers = {
+            number: was_fenced(step.arguments["broker"])
+            for number, step in enumerate(system.steps)
+            if step.action.name.startswith("broker_register")
+        }
+        others = [
+            number
+            for number, each in enumerate(system.steps)
+            if each.action.name not in NOT_HEALING and number not in registers
+        ]
+        self.healer = Observer(system, others, registers)
+        self.faults = [number for number, each in enumerate(system.steps) if each.action.name in FAULTS]
+        self._doomed: dict[int, States] = {}
+
+    def taken(self, states: States) -> States:
+        """The same states, as the healer counts them."""
+        return frozenset(self.healer.known(self.observer.packed(states)))
+
+    def after(self, states: States, fault: int) -> States:
+        """The states after a fault."""
+        return self.healer.after(states, Observation(("fault", fault), (fault,)))
+
+    def doomed(self, record: int) -> States:
+        """The states from which a leader without the record may follow; asked for when all cases are known."""
+        if record not in self._doomed:
+            everything = self.healer.closed(frozenset(range(len(self.healer))))
+            lost = self.healer.where(everything, lambda k, s: is_missing(k, s, record))
+            self._doomed[record] = self.healer.able_to_reach(lost)
+        return self._doomed[record]
+
+    def named(self, fault: int) -> tuple[str, dict[str, int]]:
+        """The action of a fault and its arguments."""
+        step = self.healer.system.steps[fault]
+        return step.action.name, dict(step.arguments)
+
+
+def was_fenced(broker: int) -> Relation:
+    """A new incarnation is admitted when the old one's session is over, which is to say when it is fenced."""
+    return lambda k, before, after: before.is_fenced[broker]
+
+
+def is_missing(k: Any, s: Any, record: int) -> Any:
+    """Whether the newest leader runs, has taken over, and lacks an acknowledged record."""
+    lacks = [
+        k.all_of(s.leader == each, s.is_running[each], s.follows[each] == each, s.log_record[each][0] != record + 1)
+        for each in everyone(s)
+    ]
+    return k.all_of(s.ghost_acked[record], s.leader_knows != ELECTED, k.any_of(*lacks))
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One cohort in one stretch: its states, and those after each fault."""
+
+    stretch: int
+    cohort: Cohort
+    healing: Healing
+    record: int
+    fewest: int
+    most: int
+    states: States
+    after: tuple[tuple[int, States], ...]
+
+
+def stretches(judgement: Judgement) -> list[Stretch]:
+    """How safe every acknowledged offset was in every stretch that was explained."""
+    bounds = _bounds(judgement)
+    healings: dict[Observer, Healing] = {}
+    cases: list[_Case] = []
+    for cohort, explanation in zip(judgement.cohorts, judgement.explanations, strict=False):
+        observer = judgement.matching.observer(cohort)
+        if observer not in healings:
+            healings[observer] = Healing(observer)
+        cases += _cases(judgement, bounds, cohort, explanation, healings[observer])
+    found = []
+    for number, (since, until, label) in enumerate(bounds):
+        here = [_exposure(judgement.setting.replicas, each) for each in cases if each.stretch == number]
+        found.append(_stretch(judgement, since, until, label, _merged(here)))
+    return found
+
+
+def _bounds(judgement: Judgement) -> list[tuple[float, float, int]]:
+    """From when, until when, and the label of the event that begins each stretch (-1: the beginning)."""
+    questions = judgement.matching.questions
+    places = sorted(
+        (place.earliest if questions.all[place.label][-1].saw == "process" else place.latest, place.label)
+        for place, _ in questions.fixed
+        if questions.all[place.label][-1].saw in ("partition", "broker", "process")
+    )
+    end = max((each.until for each in judgement.setting.history.seen), default=0.0)
+    times = [(judgement.setting.start_at, -1), *places]
+    return [(at, times[number + 1][0] if number + 1 < len(times) else end, label) for number, (at, label) in enumerate(times)]
+
+
+def _cases(
+    judgement: Judgement, bounds: list[tuple[float, float, int]], cohort: Cohort, explanation: Explanation, healing: Healing
+) -> Iterator[_Case]:
+    """The stretches in which a cohort's record was acknowledged."""
+    heard = [each for each in cohort.observations if each.key[0] == "producer_hears"]  # type: ignore[index]
+    if not heard:
+        return
+    acked, record = min(each.latest for each in heard), int(heard[0].key[1])  # type: ignore[index]
+    ordered = sorted((each for each in cohort.observations if each.label in explanation.known), key=lambda each: each.earliest)
+    for number, (_, until, _) in enumerate(bounds):
+        is_last = number + 1 == len(bounds)
+        so_far = [each for each in ordered if each.earliest < until or is_last]
+        if not so_far or (acked >= until and not is_last):
+            continue
+        states = healing.observer.closed(explanation.known[so_far[-1].label])
+        states = _in_stretch(judgement, healing.observer, states, bounds, number)
+        counts = _disks(healing.observer, states, record)
+        if not counts:
+            continue
+        here = healing.taken(states)
+        after = tuple((fault, healing.after(here, fault)) for fault in healing.faults)
+        yield _Case(number, cohort, healing, record, min(counts), max(counts), here, after)
+
+
+def _in_stretch(
+    judgement: Judgement, observer: Observer, states: States, bounds: list[tuple[float, float, int]], number: int
+) -> States:
+    """The states with the metadata of the stretch, before the process ends that ends it, if one does.
+
+    Observations near the end may have come after the next event.
+    """
+    setting, known = judgement.setting, _known(judgement, bounds[number][0])
+    if setting.is_whole and states:
+        states = observer.where(states, lambda k, s: shows(k, s, setting, known))
+    following = judgement.matching.questions.all[bounds[number + 1][2]][-1] if number + 1 < len(bounds) else None
+    if following is None or following.saw != "process":
+        return states
+    broker = setting.index(following["broker"])
+    # one that loses its disk while it is down was not running before either
+    return observer.where(states, lambda k, s: s.is_running[broker]) or states
+
+
+def _known(judgement: Judgement, since: float) -> Known:
+    """The controller's metadata after everything up to a moment."""
+    found = judgement.setting.start
+    for each in judgement.setting.changes:
+        if max(one.until for one in each.seen) <= since:
+            found = each.after
+    return found
+
+
+def _disks(observer: Observer, states: States, record: int) -> list[int]:
+    """For each state in which the record is acknowledged: how many electable replicas hold it on disk."""
+
+    def holding(k: Any, s: Any) -> Any:
+        return count(k, [k.all_of(is_electable(k, s, each), s.log_record[each][0] == record + 1) for each in everyone(s)])
+
+    return observer.values(observer.where(states, lambda k, s: s.ghost_acked[record]), holding)
+
+
+def is_electable(k: Any, s: Any, replica: int) -> Any:
+    """Whether the controller may elect a replica without losing what it knows: ISR, ELR, or the last that it knows of."""
+    if not s.sizes["elr"]:
+        return s.isr[replica]
+    nobody = k.all_of(*[k.not_(each) for each in (*s.isr, *s.elr)])
+    return k.any_of(s.isr[replica], s.elr[replica], k.all_of(nobody, s.last_known_leader == replica))
+
+
+def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
+    doomed = case.healing.doomed(case.record)
+    may_be_lost = bool(case.states & doomed)
+    lost_by = []
+    for fault, states in case.after:
+        if states & doomed and not may_be_lost:
+            name, arguments = case.healing.named(fault)
+            brokers = {key: replicas[value] for key, value in arguments.items() if key in ("broker", "elected")}
+            lost_by.append(SAYS[name].format(**brokers))
+    cohort = case.cohort
+    return Exposure(cohort.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost, cohort.repeats)
+
+
+def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
+    """Cohorts that are equally safe, as one."""
+    groups: dict[tuple[int, int, tuple[str, ...], bool, bool], list[int]] = {}
+    for each in exposures:
+        key = (each.fewest, each.most, each.lost_by, each.may_be_lost, each.repeats)
+        groups.setdefault(key, []).extend(each.offsets)
+    merged = [Exposure(tuple(sorted(offsets)), *key) for key, offsets in groups.items()]
+    return tuple(sorted(merged, key=lambda each: each.offsets))
+
+
+def _stretch(judgement: Judgement, since: float, until: float, label: int, exposures: tuple[Exposure, ...]) -> Stretch:
+    known = _known(judgement, since)
+    seen = judgement.matching.questions.all[label] if label >= 0 else ()
+    event = "; ".join(map(_short, seen)) or "the history begins"
+    return Stretch(since, until, event, known.partition["leader"], known.lists("isr"), known.lists("elr"), exposures)
+
+
+def _short(seen: Seen) -> str:
+    """An event in words; leader, ISR and ELR after it stand beside it."""
+    return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else described(seen)
+
+
+def ranges(offsets: tuple[int, ...]) -> str:
+    """Offsets as people write them: `0-4,7`."""
+    found: list[list[int]] = []
+    for each in offsets:
+        if found and each == found[-1][1] + 1:
+            found[-1][1] = each
+        else:
+            found.append([each, each])
+    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in found)

@@ -1,0 +1,33 @@
+"""Whether a history can tell that a mechanism is there: it is asked again with each one switched off."""
+
+from __future__ import annotations
+
+from neverlost.checker.kafka.history.history import History
+from neverlost.checker.kafka.observe.judgement import Judgement, described, judge
+from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.model.kraft.mechanisms import MECHANISMS
+from neverlost.specs.configuration.choose import Given
+
+CANNOT_TELL = "this history cannot tell: it is explained without it"
+
+
+def switched_off(history: History, given: Given, with_all: Judgement) -> dict[str, str]:
+    """For each mechanism that is on: what is refused without it, or that the history cannot tell."""
+    if with_all.verdict != "explained":
+        return {}
+    found = {}
+    for each in MECHANISMS:
+        if with_all.setting.configuration[each.key]:
+            found[each.name] = without(history, given | {each.key: ("off", "--mechanisms")})
+    if with_all.setting.configuration["eligible.leader.replicas"]:
+        found["eligible.leader.replicas"] = without(history, given | {"eligible.leader.replicas": ("false", "--mechanisms")})
+    return found
+
+
+def without(history: History, given: Given) -> str:
+    """What the history says when some keys are given."""
+    judged = judge(setting_of(history, given))
+    if judged.refusal is None:
+        return CANNOT_TELL if judged.verdict == "explained" else f"inconclusive: {judged.reason}"
+    first = judged.refusal.seen[-1]
+    return f"refused at {first.at - judged.setting.start_at:.3f} s: {described(first)}"

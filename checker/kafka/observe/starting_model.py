@@ -1,0 +1,226 @@
+"""From a history to the model that it is held against: configuration, replicas, where it begins, what is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, combinations, product
+from typing import Any
+
+from neverlost.checker.kafka.history.events import Change, Known, changes_of, replicas_of
+from neverlost.checker.kafka.history.history import History
+from neverlost.checker.kafka.observe.explained import Observer, States
+from neverlost.model.kernel import NOBODY, Configuration
+from neverlost.model.kraft.mechanisms import parsed
+from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
+from neverlost.model.observed.one_offset import METADATA, SEEN, UNLIMITED
+from neverlost.model.observed.starting_brokers import OBSERVED, PROCESS, observed_system
+from neverlost.specs.configuration.choose import Given, choose
+from neverlost.specs.configuration.keys import is_setting
+from neverlost.specs.errors import InputError
+
+OLDEST = (3, 6)
+"""Before, a shrunk ISR moved the leader epoch (KAFKA-15021), which the model leaves out."""
+
+TOUCHES_REGISTRATION = (
+    "controller_fence_dead",
+    "controller_fence_live",
+    "controller_unfence",
+    "broker_register",
+    "broker_register_clean",
+)
+"""Metadata steps that may leave the partition alone."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A history with what it takes to ask the model about it."""
+
+    history: History
+    configuration: Mapping[str, Any]
+    replicas: tuple[int, ...]
+    start: Known
+    start_at: float
+    changes: tuple[Change, ...]
+    observers: dict[tuple[int, bool], Observer] = field(default_factory=dict, compare=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every change of the partition is in the history."""
+        return "partition" in self.history.complete
+
+    @property
+    def sees_brokers(self) -> bool:
+        """Whether every change of a registration is in the history, too."""
+        return self.is_whole and "broker" in self.history.complete
+
+    @property
+    def sees_processes(self) -> bool:
+        """Whether every end of a broker's process is in the history."""
+        return "process" in self.history.complete
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether a client may have sent a record twice, by itself or told to."""
+        return "sent" not in self.history.complete
+
+    @cached_property
+    def begins_with_the_topic(self) -> bool:
+        """Whether the first partition is the one that was created."""
+        return self.start.partition["partition_epoch"] == 0 and self.start.partition["leader_epoch"] == 0
+
+    def index(self, broker: int) -> int | None:
+        """The model's number of a broker; None for one that never had a replica."""
+        return self.replicas.index(broker) if broker in self.replicas else None
+
+    @property
+    def observer_sizes(self) -> Mapping[str, int]:
+        """The model's sizes, whatever the number of names."""
+        return OBSERVED.sizes(self.configured(2, False))
+
+    def configured(self, names: int, repeats: bool) -> Configuration:
+        """The configuration of the observable model for so many record names, which may be sent again or not."""
+        return {**self.configuration, "bounds.records": names, "faults.producer_retry": int(repeats)}
+
+    def observer(self, names: int, repeats: bool) -> Observer:
+        """The observer for so many record names; made once."""
+        if (names, repeats) not in self.observers:
+            system = observed_system(self.configured(names, repeats))
+            metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
+            loud = set(SEEN) | (set(metadata) if self.is_whole else set()) | (set(PROCESS) if self.sees_processes else set())
+            silent = [number for number, step in enumerate(system.steps) if step.action.name not in loud]
+            quiet = {}
+            if self.is_whole and not self.sees_brokers:
+                quiet = {
+                    number: unchanged for number, each in enumerate(system.steps) if each.action.name in TOUCHES_REGISTRATION
+                }
+            self.observers[names, repeats] = Observer(system, silent, quiet)
+        return self.observers[names, repeats]
+
+    def starts(self, names: int, repeats: bool) -> States:
+        """The states that the history may begin in."""
+        observer = self.observer(names, repeats)
+        system, configuration = observer.system, self.configured(names, repeats)
+        budget = {"producer_retry_left": 1} if repeats else {}
+        found = [system.configured(configuration, values | budget) for values in self._beginnings()]
+        return observer.numbered(found)
+
+    def _beginnings(self) -> Iterator[dict[str, Any]]:
+        shown = self._shown()
+        fenced = [bool(self.start.fenced.get(broker, False)) for broker in self.replicas]
+        may_run = [[True, False] if each else [True] for each in fenced]
+        for running in product(*may_run):
+            base = shown | {"is_fenced": fenced, "is_running": list(running)}
+            yield from [base | _NOTHING_KNOWN] if self.begins_with_the_topic else self._hidden(base)
+
+    def _shown(self) -> dict[str, Any]:
+        """The fields of the model that the first partition gives."""
+        partition = self.start.partition
+
+        def flags(name: str) -> list[bool]:
+            return [broker in (partition.get(name) or ()) for broker in self.replicas]
+
+        leader, last = partition["leader"], self.start.lists("last_known_elr")
+        found: dict[str, Any] = {"leader": NOBODY if leader < 0 else self.replicas.index(leader), "isr": flags("isr")}
+        if self.configuration["eligible.leader.replicas"]:
+            found["elr"] = flags("elr")
+            found["last_known_leader"] = self.replicas.index(last[0]) if last and last[0] in self.replicas else NOBODY
+        if self.configuration["faults.reassign"]:
+            found |= {
+                f"is_{name}": flags(key)
+                for name, key in (("replica", "replicas"), ("adding", "adding"), ("removing", "removing"))
+            }
+        if not self.observer_sizes["fenced_fetch"]:
+            found["is_stale"] = True
+        budgets = [*UNLIMITED, *(["reassign"] if self.configuration["faults.reassign"] else [])]
+        return found | {f"{each}_left": 1 for each in budgets}
+
+    def _hidden(self, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """What a partition may hide in the middle of a run: who follows whom, and who still takes itself for the leader."""
+        everyone, leader = range(len(self.replicas)), base["leader"]
+        for followed in product((NOBODY, *everyone), repeat=len(self.replicas)):
+            leading = [each for each in everyone if followed[each] == each]
+            if any(each != NOBODY and each not in leading for each in followed):
+                continue
+            if any(followed[each] != NOBODY and not base["is_running"][each] for each in everyone):
+                continue
+            known = (BEHIND, UP_TO_DATE, ELECTED) if leader in leading else (ELECTED,)
+            for knows, isrs in product(known, product(*[_supersets(each, everyone) for each in leading])):
+                rows = [[False] * len(everyone) for _ in everyone]
+                for each, isr in zip(leading, isrs, strict=True):
+                    rows[each] = list(base["isr"]) if each == leader and knows == UP_TO_DATE else isr
+                yield base | {"follows": list(followed), "leader_knows": knows, "leader_isr": rows, "pending": NOBODY}
+
+
+_NOTHING_KNOWN: dict[str, Any] = {"leader_knows": ELECTED, "follows": NOBODY, "pending": NOBODY}
+
+
+def _supersets(member: int, everyone: range) -> list[list[bool]]:
+    """Every set of replicas that a member belongs to."""
+    others = [each for each in everyone if each != member]
+    chosen = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))
+    return [[each == member or each in some for each in everyone] for some in map(set, chosen)]
+
+
+def unchanged(k: Any, before: Any, after: Any) -> Any:
+    """Whether a step leaves the partition alone."""
+    return k.not_(is_changed(k, before, after))
+
+
+def is_changed(k: Any, before: Any, after: Any) -> Any:
+    """Whether a step changes what the controller has of the partition."""
+    differs = [before.leader != after.leader]
+    vectors = ["isr", *(["elr"] if before.sizes["elr"] else [])]
+    if before.sizes["elr"]:
+        differs.append(before.last_known_leader != after.last_known_leader)
+    vectors += ["is_replica", "is_adding", "is_removing"] if before.sizes["reassignment"] else []
+    for name in vectors:
+        one, other = getattr(before, name), getattr(after, name)
+        differs += [one[each] != other[each] for each in range(len(one))]
+    return k.any_of(*differs)
+
+
+def setting_of(history: History, given: Given) -> Setting:
+    """What a history needs; `given` are the keys of the command line, which win over those of the header.
+
+    Errors: `InputError` for a history without a partition, and for one that the model cannot be asked about.
+    """
+    start, start_at, changes = changes_of(history)
+    replicas = replicas_of(start, changes)
+    configuration = _configuration(history, given, start, replicas, changes)
+    return Setting(history, configuration, replicas, start, start_at, tuple(changes))
+
+
+def _configuration(
+    history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[Change]
+) -> Configuration:
+    """The configuration of the version, the header and the command line, with the sizes of the history."""
+    offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}
+    keys_given = offered | given
+    for name in keys_given:
+        if not is_setting(name) or name in ("model", "replication.factor", "broker.rack", "consumer.commit"):
+            raise InputError(f"{name} in {keys_given[name][1]} is not read by observe: the history decides it")
+    version = parsed(str(keys_given.get("kafka.version", ("4.1", ""))[0]))
+    if version is not None and version < OLDEST:
+        raise InputError(
+            f"observe reads runs of Kafka 3.6 and later, not {keys_given['kafka.version'][0]}: "
+            "before, a smaller ISR moved the leader epoch"
+        )
+    factor = len(start.lists("replicas"))
+    moves = any(set(each.after.lists("replicas")) != set(start.lists("replicas")) for each in changes)
+    if len(replicas) > factor + 1 or factor > 5:
+        raise InputError(
+            f"the partition had {len(replicas)} replicas over its time; observe follows up to 5 and one that is added"
+        )
+    acks = {each["acks"] for each in history.of("acked")} or {"all"}
+    chosen = choose(keys_given | {"acks": (min(acks, key=ACKS_ORDER.index), "the history")})
+    is_ordered = all(each.after.lists("replicas") == start.lists("replicas") for each in changes)
+    found = dict(chosen.configuration) | {"replication.factor": factor, "faults.reassign": int(moves or len(replicas) > factor)}
+    found |= {f"faults.{each}": 1 for each in UNLIMITED}
+    if "election.policy" not in keys_given:
+        found["election.policy"] = "preferred" if is_ordered else "any"
+    return {name: found[name] for name in OBSERVED.keys if name in found}
+
+
+ACKS_ORDER = ["0", "1", "all"]

@@ -1,0 +1,69 @@
+"""Writing results: whole files under their final name, or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from neverlost.specs.errors import InputError
+
+
+def write_text(path: Path | str, text: str) -> Path:
+    """Write a file under a temporary name and rename it; a pipe or a device, such as /dev/stderr, is written to.
+
+    Errors: `InputError` where the place cannot be written.
+    """
+    path = Path(path)
+    temporary: str | None = None
+    try:
+        if path.is_dir():
+            raise InputError(f"{str(path)!r} is a directory; name a file")
+        if _is_stream(path):
+            path.write_text(text, encoding="utf-8")
+            return path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as problem:
+        raise InputError(f"cannot write {str(path)!r}: {problem.strerror or problem}") from None
+    finally:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+    return path
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a rename would put a file in the place of something else; /dev/stdout may well lead to a file."""
+    return path.exists() and (not path.is_file() or path.absolute().parts[1] in ("dev", "proc"))
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """The one JSON form of every document."""
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def writable_directory(path: Path | str) -> Path:
+    """A directory for results, which is there or which the first file will make: a run that fails before leaves nothing.
+
+    Errors: `InputError` where there is a file, or no permission.
+    """
+    path = Path(path)
+    try:
+        there = next(each for each in (path, *path.absolute().parents) if each.exists())
+        if not there.is_dir():
+            raise InputError(f"cannot make directory {str(path)!r}: {str(there)!r} is a file")
+    except (OSError, ValueError) as problem:
+        raise InputError(f"cannot make directory {str(path)!r}: {getattr(problem, 'strerror', None) or problem}") from None
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write into {str(there)!r}: permission denied")
+    return path

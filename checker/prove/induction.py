@@ -1,0 +1,330 @@
+"""Proof by induction: lemmas that hold at first, that every step keeps, and that imply the property.
+
+Obligations are discharged in killable processes, those of one step together; a solver that gives up hands over to the
+next of a small portfolio.  A counterexample to induction is a state that keeps all lemmas and a step that breaks one: it is
+replayed on ints and looked up among the reachable states.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from neverlost.checker.machine.processes import INTERRUPTED, Send, run
+from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
+from neverlost.checker.prove import smtlib as certificate
+from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Closed, Goal, Predicate, Reading, Task
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Limits, Options
+from neverlost.model.interpreters import ints
+from neverlost.model.interpreters.terms import solver_name
+from neverlost.model.kernel import ModelError
+from neverlost.model.system import State, System
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.property import Property
+
+SEED = 0
+SHOWN = 8
+"""How many counterexamples to induction are looked up."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One obligation's answer: `proved`, `refuted` or `unknown`; `states` before and after refute it."""
+
+    task: Task
+    goal: str
+    answer: str
+    seconds: float
+    solver: str = ""
+    reason: str = ""
+    states: tuple[State, State] | None = None
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A counterexample to induction; `trace` reaches its first state, `is_reachable` None means that nobody knows."""
+
+    answer: Answer
+    is_reachable: bool | None = None
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What became of a proof: every answer, and what exploration says about the refuted ones."""
+
+    system: System
+    goal: Property
+    lemmas: tuple[Lemma, ...]
+    answers: tuple[Answer, ...]
+    seconds: float
+    unbounded: tuple[str, ...] = ()
+    looked: tuple[Looked, ...] = ()
+    violation: Finding | None = None
+    texts: tuple[tuple[Task, str], ...] = field(default=(), repr=False)
+    solver: str = ""
+    seed: int = SEED
+    mined: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Every obligation is proved."""
+        return bool(self.answers) and all(each.answer == "proved" for each in self.answers)
+
+    @property
+    def open(self) -> list[Answer]:
+        """Obligations that are not proved."""
+        return [each for each in self.answers if each.answer != "proved"]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds where proved, violated where exploration found a behaviour, else inconclusive."""
+        if self.violation is not None:
+            return Verdict.VIOLATED
+        return Verdict.HOLDS if self.is_complete else Verdict.INCONCLUSIVE
+
+    @property
+    def reason(self) -> str | None:
+        """Why a proof decided nothing."""
+        if self.verdict != Verdict.INCONCLUSIVE:
+            return None
+        refuted = sum(1 for each in self.open if each.answer == "refuted")
+        unknown = {each.reason for each in self.open if each.answer == "unknown"}
+        parts = [f"{refuted} obligations are refuted by counterexamples to induction"] if refuted else []
+        return "; ".join([*parts, *sorted(unknown)]) or "there is nothing to prove with"
+
+    def seconds_of(self, kind: str) -> float:
+        """Solver time of initiation, consecution or safety."""
+        return sum(each.seconds for each in self.answers if each.task.kind == kind)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Somebody did not want to wait for the rest."""
+        return any(each.reason == INTERRUPTED for each in self.open)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict in the form that every engine gives; it speaks about all configurations of the system."""
+        found = tuple(
+            Finding(self.goal, number, self.verdict, self.violation.trace if self.violation else None)
+            for number in range(len(self.system.configurations))
+            if self.violation is None or self.violation.configuration == number
+        )
+        return Outcome(self.system, found, Counts(), self.seconds, self.reason, engine="z3-induction")
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a certificate says about itself."""
+        return {
+            "model": self.system.model.name,
+            "configurations": [dict(each) for each in self.system.configurations],
+            "disabled": sorted(map(list, self.system.disabled)),
+            "property": self.goal.name,
+            "unbounded": list(self.unbounded),
+            "lemmas": [{"name": each.name, "says": each.says, "why": each.why} for each in self.lemmas],
+            "solver": self.solver,
+            "seed": self.seed,
+        }
+
+
+def discharge(send: Send, reading: Reading, task: Task, patience: float, shared: certificate.Shared | None) -> str | None:
+    """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
+    first = None
+    for goal in reading.goals(task):
+        if first is None:
+            first = _solver(reading.solvers[0], SEED, patience)
+            first.add(*reading.premises(task))
+        first.push()
+        first.add(*reading.refutation(task, goal))
+        answer = _asked(reading, task, goal, first, reading.solvers[0])
+        first.pop()
+        if answer.answer == "unknown":
+            first = None  # a solver that was cut short may have lost premises: what it says next is not to be trusted
+        for number, name in enumerate(reading.solvers[1:], start=1):
+            if answer.answer != "unknown":
+                break
+            fresh = _solver(name, SEED + number, patience)
+            fresh.add(*reading.premises(task), *reading.refutation(task, goal))
+            answer = _asked(reading, task, goal, fresh, name, answer.seconds)
+        send(answer)
+    return None if shared is None else certificate.text_of(reading, task, shared)
+
+
+def _solver(name: str, seed: int, patience: float) -> z3.Solver:
+    solver = z3.SolverFor(name) if name else z3.Solver()
+    solver.set("random_seed", seed)
+    solver.set("timeout", max(1, int(patience * 1000)))
+    return solver
+
+
+def _asked(reading: Reading, task: Task, goal: Goal, solver: z3.Solver, name: str, before: float = 0.0) -> Answer:
+    started = time.monotonic()
+    found = solver.check()
+    spent = before + time.monotonic() - started
+    if found == z3.unsat:
+        return Answer(task, goal.name, "proved", spent, name)
+    if found == z3.sat:
+        return Answer(task, goal.name, "refuted", spent, name, "", reading.states(task, solver.model()))
+    return Answer(task, goal.name, "unknown", spent, "", f"z3 said unknown: {solver.reason_unknown()}")
+
+
+def prove(
+    system: System,
+    goal: Property,
+    lemmas: Sequence[Lemma],
+    *,
+    seconds: float | None = None,
+    patience: float = 60.0,
+    workers: int = 2,
+    with_texts: bool = False,
+    look_up: bool = True,
+    until_refuted: bool = False,
+    given: Reading | None = None,
+    unbounded: tuple[str, ...] = (),
+    memory_bytes: int | None = None,
+) -> Proof:
+    """Tries to prove a property inductive with the help of lemmas.
+
+    `until_refuted` stops at the first obligation that is refuted.
+    Units: `seconds` for everything, `patience` for one solver on one obligation.
+    Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
+    """
+    started = time.monotonic()
+    reading: Reading = given or Closed(system, lemmas, goal)
+    tasks = reading.tasks()
+    shared = certificate.Shared(reading) if with_texts else None
+    jobs = [(reading, task, patience, shared) for task in tasks]
+    answers: list[Answer] = []
+    texts: dict[int, str] = {}
+    messages = run(discharge, jobs, workers, seconds, memory_bytes)
+    try:
+        for message in messages:
+            if message.kind == "progress":
+                answers.append(message.value)
+                if until_refuted and message.value.answer == "refuted":
+                    break
+            elif message.kind == "failure":
+                answers += _given_up(reading, tasks[message.job], answers, str(message.value))
+            elif message.value is not None:
+                texts[message.job] = message.value
+    except KeyboardInterrupt:
+        answers += [each for task in tasks for each in _given_up(reading, task, answers, INTERRUPTED)]
+    finally:
+        messages.close()
+    order = {task: number for number, task in enumerate(tasks)}
+    answers.sort(key=lambda each: order[each.task])
+    proof = Proof(
+        system,
+        goal,
+        tuple(lemmas),
+        tuple(answers),
+        time.monotonic() - started,
+        unbounded,
+        texts=tuple((tasks[number], texts[number]) for number in sorted(texts)),
+        solver=solver_name(),
+    )
+    refuted = [each for each in proof.open if each.states is not None]
+    for each in refuted:
+        _replay(proof, each)
+    left = None if seconds is None else max(1.0, seconds - proof.seconds)
+    return _explored(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+
+
+def untried(system: System, goal: Property, reason: str) -> Proof:
+    """A proof that was not begun."""
+    nothing = Answer(Task(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
+    return Proof(system, goal, (), (nothing,), 0.0, solver=solver_name())
+
+
+def _given_up(reading: Reading, task: Task, answers: list[Answer], reason: str) -> list[Answer]:
+    """Unknown answers for what a process that ended early did not answer."""
+    if reason.startswith(("ModelError", "EngineError", "AssertionError", "TypeError", "AttributeError", "Z3Exception")):
+        raise EngineError(f"a solver's process failed: {reason}")
+    done = {each.goal for each in answers if each.task == task}
+    return [Answer(task, each.name, "unknown", 0.0, reason=reason) for each in reading.goals(task) if each.name not in done]
+
+
+def _replay(proof: Proof, answer: Answer) -> None:
+    """Errors: `EngineError` where ints does not confirm a counterexample to induction."""
+    assert answer.states is not None
+    before, after = answer.states
+    if answer.task.step is not None:
+        try:
+            reached = ints.take(proof.system, before, proof.system.steps[answer.task.step])
+        except ModelError:
+            reached = after if answer.goal == BOUNDS else None
+        if reached != after:
+            raise EngineError(f"{answer.task.label} does not lead from a counterexample's first state to its second")
+    by_name = {each.name: each.condition for each in proof.lemmas}
+    conclusion = proof.goal.condition if answer.task.kind == SAFETY else by_name.get(answer.goal)
+    if conclusion is not None and ints.evaluate(proof.system, after, conclusion):
+        raise EngineError(f"{answer.goal} holds in the state that should refute it")
+    if answer.task.kind != INITIATION and not all(ints.evaluate(proof.system, before, each) for each in by_name.values()):
+        raise EngineError("a counterexample to induction breaks a lemma before its step")
+
+
+def _explored(proof: Proof, refuted: list[Answer], seconds: float | None) -> Proof:
+    """The proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
+    shown = refuted[:SHOWN]
+    asked = [proof.goal, *(_never(number, each) for number, each in enumerate(shown))]
+    limits = Limits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)
+    outcome = explore(proof.system, asked, Options(limits=limits, keep_going=True, workers=1))
+    traces: dict[str, Trace] = {}
+    violation = None
+    for finding in outcome.findings:
+        if finding.trace is not None and finding.property is proof.goal:
+            violation = violation or finding
+        elif finding.trace is not None:
+            traces.setdefault(finding.property.name, finding.trace)
+    looked = tuple(
+        Looked(each, True if name in traces else (None if outcome.reason else False), traces.get(name))
+        for each, name in zip(shown, (each.name for each in asked[1:]), strict=True)
+    )
+    return Proof(
+        **{name: getattr(proof, name) for name in ("system", "goal", "lemmas", "answers", "unbounded", "texts", "solver")},
+        seconds=proof.seconds + outcome.seconds,
+        looked=looked,
+        violation=violation,
+    )
+
+
+def _never(number: int, answer: Answer) -> Property:
+    """The property that a counterexample's first state is never reached."""
+    assert answer.states is not None
+    return Property(f"counterexample {number + 1}", "never reached", differs_from(answer.states[0]), (), "")
+
+
+def differs_from(state: State) -> Predicate:
+    """The predicate of being another state than this one."""
+
+    def condition(k: Any, s: Any) -> Any:
+        pairs = zip(s._system.slots, map(s._read, range(len(state))), state, strict=True)
+        return k.any_of(*[_unlike(k, value, wanted, slot.field.kind == "flag") for slot, value, wanted in pairs])
+
+    return condition
+
+
+def _unlike(k: Any, value: Any, wanted: int, is_flag: bool) -> Any:
+    if not is_flag:
+        return value != wanted
+    return k.not_(value) if wanted else value
+
+
+def unneeded(
+    system: System, goal: Property, lemmas: Sequence[Lemma], *, seconds: float | None = None, workers: int = 2
+) -> list[Lemma]:
+    """Lemmas without which the rest still proves the property, dropped one after the other."""
+    kept, dropped = list(lemmas), list[Lemma]()
+    for each in lemmas:
+        rest = [other for other in kept if other is not each]
+        if prove(system, goal, rest, seconds=seconds, workers=workers, look_up=False, until_refuted=True).is_complete:
+            kept, dropped = rest, [*dropped, each]
+    return dropped
+
+
+KINDS = (INITIATION, CONSECUTION, SAFETY)

@@ -1,0 +1,131 @@
+"""Certificates: a proof's obligations as SMT-LIB 2 files that any solver can re-check, with a manifest.
+
+One file holds the obligations that share their premises; every `(check-sat)` in it must answer `unsat`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import z3
+
+from neverlost.checker.prove.obligations import Goal, Reading, Task
+from neverlost.specs.errors import InputError
+
+SCHEMA = "neverlost.certificate/1"
+MANIFEST = "certificate.json"
+
+
+class Shared:
+    """What the files of one proof share: definitions of the assumptions, written once."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.lines: list[str] = []
+        self.symbols: dict[str, str] = {}
+        for name, term, variables in reading.definitions():
+            parameters = " ".join(f"({each.sexpr()} Int)" for each in variables)
+            self.lines.append(f"(define-fun {name} ({parameters}) Bool {term.sexpr()})")
+            bound = {each.decl().name() for each in variables}
+            self.symbols |= {key: text for key, text in _symbols([term]).items() if key not in bound}
+
+
+def text_of(reading: Reading, task: Task, shared: Shared) -> str:
+    """A task's obligations as SMT-LIB 2."""
+    premises = reading.premises(task)
+    goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in reading.goals(task)]
+    symbols = shared.symbols | _symbols([*premises, *(each for _, refuted in goals for each in refuted)])
+    lines = [f"; {task.kind}: {task.label}; every check must answer unsat", f"(set-logic {reading.logic})"]
+    lines += [symbols[name] for name in sorted(symbols)] + shared.lines
+    lines += [f"(assert {reading.text(each)})" for each in premises]
+    for goal, refuted in goals:
+        lines += ["(push 1)", f"; {goal.name}", "(set-info :status unsat)"]
+        lines += [f"(assert {reading.text(each)})" for each in refuted]
+        lines += ["(check-sat)", "(pop 1)"]
+    return "\n".join([*lines, ""])
+
+
+def _symbols(terms: Iterable[Any]) -> dict[str, str]:
+    """Declarations of every symbol, by name."""
+    found: dict[str, str] = {}
+    seen: set[int] = set()
+    stack = list(terms)
+    while stack:
+        term = stack.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found[term.decl().name()] = term.decl().sexpr()
+        stack.extend(term.children())
+    return found
+
+
+def write(directory: Path, texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> Path:
+    """Writes the files of a proof, and the manifest last; each whole or not at all."""
+    directory.mkdir(parents=True, exist_ok=True)
+    files = []
+    for number, (task, text) in enumerate(texts):
+        name = f"{number:03}-{task.kind}.smt2"
+        replace_file(directory / name, text)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        files.append(
+            {"file": name, "kind": task.kind, "label": task.label, "checks": text.count("(check-sat)"), "sha256": digest}
+        )
+    manifest = directory / MANIFEST
+    replace_file(manifest, json.dumps({"schema": SCHEMA, **about, "expected": "unsat", "files": files}, indent=1) + "\n")
+    return manifest
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Writes a file under a temporary name and renames it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as problem:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"cannot write {str(path)!r}: {problem.strerror or problem}") from None
+
+
+Solve = Callable[[str], list[str]]
+"""A solver: the answers to the checks of an SMT-LIB text, in order."""
+
+
+def solve_with_z3(text: str) -> list[str]:
+    """Z3's answers to every check of a text."""
+    context = z3.Context()
+    try:
+        said = str(z3.Z3_eval_smtlib2_string(context.ref(), text))
+    except z3.Z3Exception as problem:
+        said = problem.value.decode() if isinstance(problem.value, bytes) else str(problem)
+    return [each for each in said.splitlines() if each in ("sat", "unsat", "unknown")]
+
+
+def recheck(directory: Path, solve: Solve = solve_with_z3) -> list[str]:
+    """What is wrong with a certificate; nothing, if every file is as the manifest says and every check is unsat.
+
+    Errors: `InputError` when there is no manifest that can be read.
+    """
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        listed = [(each["file"], each["sha256"], each["checks"]) for each in manifest["files"]]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"cannot read the certificate in {str(directory)!r}: {problem}") from None
+    wrong: list[str] = []
+    for name, digest, checks in listed:
+        path = directory / Path(str(name)).name
+        if not path.is_file():
+            wrong.append(f"{name}: missing")
+            continue
+        text = path.read_text(encoding="utf-8")
+        if hashlib.sha256(text.encode()).hexdigest() != digest:
+            wrong.append(f"{name}: changed since it was written")
+        answers = solve(text)
+        if len(answers) != checks or set(answers) - {"unsat"}:
+            wrong.append(f"{name}: answered {', '.join(sorted(set(answers))) or 'nothing'}, expected {checks} times unsat")
+    return wrong

@@ -1,0 +1,56 @@
+"""A search by an engine that is chosen by name."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from neverlost.checker.outcome import EngineError, Outcome
+from neverlost.checker.search.options import Options, Reporter, Search
+from neverlost.model.system import System
+from neverlost.specs.property import RECOVERY, Property
+
+if TYPE_CHECKING:
+    from neverlost.checker.search.state_graph import StateGraph
+
+ENGINES = {"memory": "neverlost.checker.search.memory", "spark": "neverlost.checker.spark.engine"}
+"""The module of each engine; its `explore` searches."""
+
+
+def explore(
+    system: System,
+    properties: Sequence[Property] = (),
+    options: Options | None = None,
+    reporter: Reporter | None = None,
+    engine: str = "memory",
+) -> Outcome:
+    """Every reachable state of the system, level by level, and a verdict per property and configuration.
+
+    Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
+    """
+    search: Search = importlib.import_module(ENGINES[engine]).explore
+    if any(each.kind == RECOVERY for each in properties):
+        from neverlost.checker.search import recovery
+
+        return recovery.explore(system, properties, options or Options(), reporter, search)
+    return search(system, properties, options or Options(), reporter)
+
+
+def explored(
+    system: System, options: Options | None = None, reporter: Reporter | None = None, engine: str = "memory"
+) -> StateGraph:
+    """Explore a system completely and keep its graph.
+
+    Errors: `EngineError` when the search was cut short: a part of the graph would answer nothing.
+    """
+    from neverlost.checker.disk.levels import Store
+    from neverlost.checker.search.state_graph import of_store
+
+    with tempfile.TemporaryDirectory(prefix="neverlost-graph-") as place:
+        asked = options or Options(workers=1)
+        outcome = explore(system, (), Options(asked.limits, asked.workers, asked.symmetry, state_dir=place), reporter, engine)
+        if outcome.reason:
+            raise EngineError(f"no state graph of an unfinished search: {outcome.reason}")
+        return of_store(system, Store.attach(place))

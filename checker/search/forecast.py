@@ -1,0 +1,312 @@
+"""What a long search will cost, from short ones: the same system at smaller sizes, explored for some seconds.
+
+A point is a tuple of sizes (bounds and budgets), the target is the point that was asked for.  The number of states is
+predicted in two ways, both in the logarithm, and averaged: by inclusion and exclusion (what two sizes add together is what
+each adds alone, with the interaction that smaller points show), and by a quadratic fitted to all samples.  Where they
+disagree, or fail to predict the largest samples from the smaller ones, the interval is wide.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.machine.processes import Send, run
+from neverlost.checker.machine.resources import used_memory
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.memory import WORTH_SHARING
+from neverlost.checker.search.options import Limits, Options
+from neverlost.model.system import System
+
+Point = tuple[int, ...]
+Floats = NDArray[np.float64]
+Make = Callable[[Point], System]
+"""The system of a point; it goes to another process."""
+
+UNKNOWN_GROWTH = math.log(10)
+"""What one more of something costs where nothing tells: about ten times (README, Figures)."""
+
+DAMPING = 0.8
+"""How much of the last growth the next step along one size shows, where only one growth is known: growth slows down."""
+
+PATIENCE = 3.0
+"""How much longer than its processor time the sampling may take on the clock, on a machine that is busy."""
+
+MARGIN = 0.2
+"""What is added to half of an interval, in the logarithm: intervals then hold for about 19 of 20 forecasts."""
+
+MOST_POINTS = 4_000
+LEAST = 1e-3
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A complete search of a smaller point.  `seconds` passed on the clock, `processor` seconds were spent."""
+
+    point: Point
+    distinct: int
+    generated: int
+    depth: int
+    widest: int
+    seconds: float
+    processor: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A likely value with an interval."""
+
+    low: float
+    likely: float
+    high: float
+
+    def times(self, factor: float, wider: float = 1.0, more: float = 0.0) -> Estimate:
+        """A quantity that is proportional to this one, plus a constant."""
+        return Estimate(self.low * factor / wider + more, self.likely * factor + more, self.high * factor * wider + more)
+
+    def plus(self, other: Estimate) -> Estimate:
+        """Two quantities together."""
+        return Estimate(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the target will cost.  Units: states, seconds, bytes.
+
+    `widest` is the largest level, `stored` what its states take on disk.  `smaller` are the states of the target with
+    one of its sizes lowered by one, by the number of that size.  `exact` tells that the target itself was explored.
+    """
+
+    states: Estimate
+    generated: Estimate
+    seconds: Estimate
+    memory: Estimate
+    widest: Estimate
+    stored: Estimate
+    smaller: Mapping[int, float]
+    samples: int
+    sampled_seconds: float
+    exact: bool
+
+
+def forecast(make: Make, floor: Point, target: Point, options: Options, seconds: float) -> Forecast | None:
+    """Explore smaller points for some seconds of processor time; None where that was not enough for even one."""
+    started = time.monotonic()
+    samples = sampled(make, floor, target, options, seconds)
+    if not samples:
+        return None
+    workers = options.workers or os.cpu_count() or 1
+    return predicted(samples, floor, target, make(target).words, workers, time.monotonic() - started)
+
+
+def sampled(
+    make: Make, floor: Point, target: Point, options: Options, seconds: float, with_target: bool = True
+) -> dict[Point, Sample]:
+    """Complete searches of points up to the target, in a process of its own."""
+    messages = run(_sample, [(make, floor, target, options.symmetry, seconds, with_target)], 1, PATIENCE * seconds)
+    return {message.value.point: message.value for message in messages if message.kind == "progress"}
+
+
+def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, words: int, workers: int, spent: float) -> Forecast:
+    """What the samples say about the target."""
+    known = {point: math.log(each.distinct) for point, each in samples.items()}
+    estimate = estimating(known, floor)
+    states = estimate(target)
+    largest = max(samples.values(), key=lambda each: each.generated)
+    exact = target in samples
+    cost = _Cost(list(samples.values()))
+    generated = states.times(largest.generated / largest.distinct)
+    widest = states.times(largest.widest / largest.distinct, 1.0 if exact else 1.3)
+    shared = widest.likely > WORTH_SHARING and workers > 1
+    faster = 1 + 0.35 * (workers - 1) if shared else 1.0
+    held = 8 * words + 9
+    fixed = used_memory() + (workers * 110e6 if shared else 40e6)
+    memory = states.times(held, more=fixed + widest.likely * 4 * words)
+    seconds = generated.times(1 / (cost.rate * faster), 1.1 if exact else 1.6, cost.level * largest.depth + 0.3 * shared)
+    less = {number: lowered(target, (number,)) for number, size in enumerate(target) if size > floor[number]}
+    smaller = {number: estimate(point).likely for number, point in less.items()}
+    return Forecast(states, generated, seconds, memory, widest, states.times(8 * words), smaller, len(samples), spent, exact)
+
+
+class _Cost:
+    """Seconds of a level, however small, and how many states are generated in a second beyond that, at the best."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self.level = min(each.seconds / each.depth for each in samples)
+        busy = {each: max(each.seconds - self.level * each.depth, each.seconds / 2, LEAST) for each in samples}
+        self.rate = max(each.generated / seconds for each, seconds in busy.items())
+
+
+def estimating(known: Mapping[Point, float], floor: Point) -> Callable[[Point], Estimate]:
+    """The number of states of any point, from the logarithms of those of some points."""
+    one, other, error = excluding(known, floor), fitted(known, floor), _error(known, floor)
+
+    def value(point: Point) -> Estimate:
+        if point in known:
+            return Estimate(*[math.exp(known[point])] * 3)
+        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, floor, point) + MARGIN
+        likely = (one(point) + other(point)) / 2
+        return Estimate(math.exp(likely - spread), math.exp(likely), math.exp(likely + spread))
+
+    return value
+
+
+def _unseen(known: Mapping[Point, float], floor: Point, target: Point) -> float:
+    """How much is not known because samples are missing: each size, and each pair, should have been seen above the least."""
+    wanted = set(_small_points(floor, target)) - {target}
+    return math.log(3) * (1 - len(wanted & set(known)) / max(1, len(wanted)))
+
+
+def _error(known: Mapping[Point, float], floor: Point) -> float:
+    """How far the larger half of the points is, in the middle, from what those that are far smaller predict."""
+    order = sorted(known, key=known.__getitem__)
+    errors = []
+    for point in order[len(order) // 2 :][-6:]:
+        smaller = {each: value for each, value in known.items() if value < known[point] - math.log(8)}
+        if len(smaller) >= 4:
+            errors.append(abs(_both(smaller, floor, point) - known[point]))
+    return median(errors) if errors else math.log(2)
+
+
+def _both(known: Mapping[Point, float], floor: Point, point: Point) -> float:
+    return (excluding(known, floor)(point) + fitted(known, floor)(point)) / 2
+
+
+def lowered(point: Point, numbers: Sequence[int], by: int = 1) -> Point:
+    """A point with some of its sizes lowered."""
+    return tuple(size - by * (number in numbers) for number, size in enumerate(point))
+
+
+def excluding(known: Mapping[Point, float], floor: Point) -> Callable[[Point], float]:
+    """Prediction by inclusion and exclusion over all points one lower in some sizes; along a single size, growth slows down."""
+    memory = dict(known)
+
+    def value(point: Point) -> float:
+        if point not in memory:
+            above = [number for number, size in enumerate(point) if size > floor[number]]
+            if not above:
+                memory[point] = min(known.values(), default=0.0)
+            elif len(above) == 1:
+                memory[point] = _along(value, floor, point, above[0])
+            else:
+                chosen = [each for size in range(1, len(above) + 1) for each in combinations(above, size)]
+                memory[point] = sum(-((-1) ** len(each)) * value(lowered(point, each)) for each in chosen)
+        return memory[point]
+
+    return value
+
+
+def _along(value: Callable[[Point], float], floor: Point, point: Point, number: int) -> float:
+    before = value(lowered(point, (number,)))
+    steps = point[number] - floor[number]
+    if steps == 1:
+        return before + UNKNOWN_GROWTH
+    last = before - value(lowered(point, (number,), 2))
+    if steps == 2:
+        return before + DAMPING * last
+    earlier = value(lowered(point, (number,), 2)) - value(lowered(point, (number,), 3))
+    return before + last * (min(1.0, max(0.5, last / earlier)) if earlier > 0 else DAMPING)
+
+
+def fitted(known: Mapping[Point, float], floor: Point, stiffness: float = 0.02) -> Callable[[Point], float]:
+    """Prediction by a quadratic in the sizes; large points weigh more, and what no sample shows grows tenfold a step."""
+    points = np.array(list(known), float)
+    values = np.array(list(known.values())) - UNKNOWN_GROWTH * (points - floor).sum(axis=1)
+    weights = np.exp(0.25 * (values - values.max()))[:, None]
+    columns, price = _terms(points, floor)
+    weighted = columns * weights
+    system = weighted.T @ columns + stiffness * np.diag(price)
+    coefficients = np.linalg.solve(system, weighted.T @ values)
+
+    def value(point: Point) -> float:
+        steps = sum(size - low for size, low in zip(point, floor, strict=True))
+        return float((_terms(np.array([point], float), floor)[0] @ coefficients)[0]) + UNKNOWN_GROWTH * steps
+
+    return value
+
+
+def _terms(points: Floats, floor: Point) -> tuple[Floats, Floats]:
+    """Constant, linear, curved and mixed terms of each point, and the price of each."""
+    above = points - np.array(floor, float)
+    count = above.shape[1]
+    linear = [above[:, number] for number in range(count)]
+    curved = [each * (each - 1) / 2 for each in linear]
+    mixed = [linear[one] * linear[other] for one, other in combinations(range(count), 2)]
+    columns = np.array([np.ones(len(above)), *linear, *curved, *mixed]).T
+    return columns, np.array([1e-6] + [0.1] * count + [1.0] * (len(curved) + len(mixed)))
+
+
+def _sample(send: Send, make: Make, floor: Point, target: Point, symmetry: bool, seconds: float, with_target: bool) -> None:
+    """Explore points until the time is used: the smallest ones first, then the largest that the rest of the time allows."""
+    deadline = time.process_time() + seconds
+    samples: dict[Point, Sample] = {}
+    for point in _small_points(floor, target):
+        if point != target or with_target:
+            _explore(send, make, point, symmetry, deadline, samples)
+    for point in iter(lambda: _next(samples, floor, target, deadline - time.process_time(), with_target), None):
+        if not _explore(send, make, point, symmetry, deadline, samples):
+            return
+
+
+def _explore(send: Send, make: Make, point: Point, symmetry: bool, deadline: float, samples: dict[Point, Sample]) -> bool:
+    """Explore a point completely, unless the time is up."""
+    started = time.process_time()
+    if started >= deadline:
+        return False
+    limits = Limits(seconds=PATIENCE * (deadline - started))
+    outcome = explore(make(point), (), Options(limits=limits, workers=1, symmetry=symmetry))
+    if outcome.reason is not None:
+        return False
+    counts = outcome.counts
+    widest = max(distinct for _, distinct in outcome.growth)
+    spent = time.process_time() - started
+    samples[point] = Sample(point, counts.distinct, counts.generated, counts.depth, widest, outcome.seconds, spent)
+    send(samples[point])
+    return True
+
+
+def _small_points(floor: Point, target: Point) -> Iterator[Point]:
+    """The least point, and those that are one or two steps above it."""
+    above = [number for number in range(len(floor)) if target[number] > floor[number]]
+    yield floor
+    for one in above:
+        yield lowered(floor, (one,), -1)
+    for one in above:
+        if target[one] > floor[one] + 1:
+            yield lowered(floor, (one,), -2)
+    for pair in combinations(above, 2):
+        yield lowered(floor, pair, -1)
+
+
+def _next(samples: Mapping[Point, Sample], floor: Point, target: Point, left: float, with_target: bool) -> Point | None:
+    """The target if there is time for it, else the largest unknown point that takes a quarter of the time that is left."""
+    if not samples or left <= 0 or target in samples:
+        return None
+    largest = max(samples.values(), key=lambda each: each.distinct)
+    rate = largest.distinct / max(largest.processor, LEAST)
+    known = {point: math.log(each.distinct) for point, each in samples.items()}
+    one, other = excluding(known, floor), fitted(known, floor)
+    guessed = {
+        point: (one(point) + other(point)) / 2 for point in _box(floor, target) if point not in samples and point != target
+    }
+    if with_target and math.exp(min(50.0, (one(target) + other(target)) / 2)) / rate < left / 3:
+        return target
+    affordable = [point for point, value in guessed.items() if math.exp(min(50.0, value)) / rate < left / 4]
+    return max(affordable, key=lambda point: (guessed[point], point), default=None)
+
+
+def _box(floor: Point, target: Point) -> list[Point]:
+    """Every point between floor and target; of many, those near the target."""
+    ranges = [range(low, high + 1) for low, high in zip(floor, target, strict=True)]
+    while math.prod(map(len, ranges)) > MOST_POINTS:
+        longest = max(range(len(ranges)), key=lambda number: len(ranges[number]))
+        ranges[longest] = ranges[longest][1:]
+    return list(product(*ranges))

@@ -1,0 +1,192 @@
+"""The level-synchronous loop, once; an engine is a team of workers that answers it."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cached_property
+
+import numpy as np
+
+from neverlost.checker.machine.resources import peak_memory, used_memory
+from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
+from neverlost.checker.search.options import Options, Progress, Reporter
+from neverlost.checker.search.partition import LevelReport, Partition, Violations
+from neverlost.checker.search.symmetry import Renaming
+from neverlost.checker.search.workers import Local, Team
+from neverlost.model.interpreters.columns import pack_rows
+from neverlost.model.system import System, Words
+from neverlost.specs.property import Property
+
+
+class LevelSearch:
+    """The level-synchronous loop, once; an engine is a team of workers that answers it."""
+
+    def __init__(self, system: System, properties: tuple[Property, ...], options: Options, reporter: Reporter | None) -> None:
+        self.system, self.properties, self.options, self.reporter = system, properties, options, reporter
+        self.started = time.monotonic()
+        self.workers = options.workers or os.cpu_count() or 1
+        self.team: Team = Local(Partition(system, properties, options.symmetry))
+        self.found: dict[tuple[int, int], tuple[int, Words]] = {}
+        self.levels = 0
+        self.orbits = 0
+        self.growth: list[tuple[int, int]] = []
+        self.by_cell = np.zeros(len(system.configurations), np.int64)
+        self.reason: str | None = None
+        self._parents: dict[tuple[Words, int], tuple[Words, int]] = {}
+        self.peak = 0
+
+    def run(self) -> Outcome:
+        try:
+            self._seed()
+            while self._level():
+                pass
+            return self._outcome()
+        except KeyboardInterrupt:
+            self.reason = "interrupted"
+            return self._outcome()
+        finally:
+            self.team.close()
+
+    def _seed(self) -> None:
+        states = sorted({state for _, state in self.system.initial_states()})
+        packed = pack_rows(self.system, states)
+        partition = self.team.partition if isinstance(self.team, Local) else None
+        if partition is None:
+            raise EngineError("a search starts in one process")
+        partition.absorb(partition.symmetry.canonical(packed) if partition.symmetry else packed)
+        partition.generated = len(states)
+        self._close()
+
+    def _close(self) -> LevelReport:
+        report = self.team.close_level()
+        self._add(report)
+        self._tell()
+        return report
+
+    def _add(self, report: LevelReport) -> None:
+        if report.new:
+            self.levels += 1
+            generated, distinct, _, _ = self.team.counts()
+            self.growth.append((generated, distinct))
+        self.orbits += report.orbits
+        if report.by_cell is not None:
+            self.by_cell += report.by_cell
+        self._note(report.violations)
+
+    def _note(self, violations: Violations) -> None:
+        for key, words in violations.items():
+            self.found.setdefault(key, (self.levels - 1, words))
+        if violations and self.options.every_configuration and not self.options.keep_going:
+            counts = np.bincount([cell for _, cell in self.found], minlength=len(self.system.configurations))
+            self.team.forget(counts == len(self.properties))
+
+    def _level(self) -> bool:
+        """Expand the frontier; whether there is another one."""
+        if self._is_decided():
+            return False
+        if not self._waiting():
+            return False
+        self._share()
+        while True:
+            self.reason = self._limit()
+            if self.reason:
+                return False
+            if not self.team.round():
+                return self._close().new > 0
+            self._tell()
+
+    def _waiting(self) -> int:
+        return self.team.counts()[2]
+
+    def _is_decided(self) -> bool:
+        if not self.found or self.options.keep_going:
+            return False
+        wanted = len(self.properties) * len(self.system.configurations)
+        return not self.options.every_configuration or len(self.found) == wanted
+
+    def _share(self) -> None:
+        """Called before a level is expanded."""
+
+    def _limit(self) -> str | None:
+        limits = self.options.limits
+        if limits.seconds is not None and time.monotonic() - self.started > limits.seconds:
+            return f"the time limit of {limits.seconds:g} s was reached"
+        if limits.depth is not None and self.levels > limits.depth:
+            return f"the depth limit of {limits.depth} levels was reached"
+        if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
+            return f"the memory limit of {limits.memory_bytes} bytes was reached"
+        return None
+
+    def _tell(self) -> None:
+        used = used_memory()
+        self.peak = max(self.peak, used)
+        if self.reporter is None:
+            return
+        generated, distinct, waiting, _ = self.team.counts()
+        seconds = time.monotonic() - self.started
+        self.reporter(Progress(self.levels, waiting, generated, distinct, seconds, used))
+
+    def _outcome(self) -> Outcome:
+        generated, distinct, waiting, fired = self.team.counts()
+        seconds = time.monotonic() - self.started
+        memory = max(self.peak, peak_memory())
+        left = 0 if self.reason is None and not self._is_decided() else waiting
+        return Outcome(
+            system=self.system,
+            findings=tuple(
+                self._finding(number, cell)
+                for cell in range(len(self.system.configurations))
+                for number in range(len(self.properties))
+            ),
+            counts=Counts(generated, distinct, self.levels, left),
+            seconds=seconds,
+            reason=self.reason,
+            peak_memory_bytes=memory,
+            symmetry=self.options.symmetry,
+            fired=dict(sorted(fired.items())),
+            orbit_states=self.orbits if self.options.symmetry else None,
+            distinct_by_configuration=tuple(int(each) for each in self.by_cell),
+            growth=tuple(self.growth),
+        )
+
+    def _finding(self, number: int, cell: int) -> Finding:
+        broken = self.properties[number]
+        where = self.found.get((number, cell))
+        if where is None:
+            stopped = self.reason is not None or self._is_decided()
+            return Finding(broken, cell, Verdict.INCONCLUSIVE if stopped else Verdict.HOLDS)
+        return Finding(broken, cell, Verdict.VIOLATED, replayed(self.system, self._trace(*where), broken))
+
+    def _trace(self, depth: int, target: Words) -> Trace:
+        """A shortest way to the target, from the levels, backwards."""
+        words = [target]
+        steps: list[int] = []
+        for level in range(depth - 1, -1, -1):
+            before, step = self._step_to(words[0], level)
+            words.insert(0, before)
+            steps.insert(0, step)
+        states = tuple(self.system.unpack(each) for each in words)
+        trace = Trace(states, tuple(steps))
+        return self._renaming(trace) if self.options.symmetry else trace
+
+    def _step_to(self, target: Words, depth: int) -> tuple[Words, int]:
+        """One pass over a level serves every counterexample that goes through it."""
+        if (target, depth) not in self._parents:
+            self._look_back()
+        return self._parents[target, depth]
+
+    def _look_back(self) -> None:
+        ends: dict[int, set[Words]] = {}
+        for depth, words in self.found.values():
+            ends.setdefault(depth, set()).add(words)
+        targets: set[Words] = set()
+        for depth in range(max(ends), 0, -1):
+            targets |= ends.get(depth, set())
+            before = self.team.parents(sorted(targets), depth - 1)
+            self._parents |= {(target, depth - 1): found for target, found in before.items()}
+            targets = {words for words, _ in before.values()}
+
+    @cached_property
+    def _renaming(self) -> Renaming:
+        return Renaming(self.system)

@@ -1,0 +1,130 @@
+"""The memory engine: level-synchronous exploration in this process, or over all cores once it pays.
+
+A level's set of states does not depend on the number of workers, and everything reported is a function of
+those sets: counts, depth, the counterexample (the smallest violating state of the first level that has one,
+and the smallest predecessor at every step back).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from neverlost.checker.disk.levels import Level, Store, Violation, meta_of
+from neverlost.checker.machine.resources import used_memory
+from neverlost.checker.outcome import Outcome
+from neverlost.checker.search.level_search import LevelSearch
+from neverlost.checker.search.options import Options, Reporter
+from neverlost.checker.search.partition import LevelReport, Partition
+from neverlost.checker.search.workers import Local, Processes
+from neverlost.model.catalogue import models
+from neverlost.model.system import System
+from neverlost.specs.property import Property
+
+WORTH_SHARING = 120_000
+"""States waiting from which several processes beat one."""
+
+
+def explore(
+    system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
+) -> Outcome:
+    """Every reachable state of the system; see `neverlost.checker.search.explore.explore`."""
+    asked = options or Options()
+    with ExitStack() as stack:
+        place = asked.state_dir
+        if place is None and asked.limits.memory_bytes is not None:
+            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="neverlost-levels-"))
+        return MemorySearch(system, tuple(properties), asked, reporter, place).run()
+
+
+class MemorySearch(LevelSearch):
+    """The search over partitions in memory; with a store, every level is kept there and old ones may live there only."""
+
+    def __init__(
+        self,
+        system: System,
+        properties: tuple[Property, ...],
+        options: Options,
+        reporter: Reporter | None,
+        place: Path | str | None,
+    ) -> None:
+        super().__init__(system, properties, options, reporter)
+        self.local = Partition(system, properties, options.symmetry)
+        self.team: Local | Processes = Local(self.local)
+        self.store = self._opened(place) if place is not None else None
+        self._kept = (0, Counter[str]())
+
+    def _opened(self, place: Path | str) -> Store:
+        asked = tuple(each.name for each in self.properties)
+        forgets = self.options.every_configuration and not self.options.keep_going
+        meta = meta_of(self.system, asked, self.options.symmetry) | {"forgets_decided": forgets}
+        return Store.open(place, meta) if self.options.resume else Store.create(place, meta)
+
+    def _seed(self) -> None:
+        levels = self.store.levels() if self.store is not None and self.options.resume else []
+        if self.store is None or not levels:
+            super()._seed()
+            return
+        self.store.discard_uncommitted(levels)
+        numbers = {each.name: number for number, each in enumerate(self.properties)}
+        for level in levels:
+            for file in level.files:
+                self.local.adopt(self.store.packed(file))
+            self.store.forget()
+            self.local.restore_level(level.generated, level.fired)
+            found = {(numbers[each.property], each.configuration): each.state for each in level.violations}
+            by_cell = np.array(level.facts["by_cell"], np.int64) if level.facts.get("by_cell") else None
+            self._add(LevelReport(level.rows, found, by_cell, level.facts.get("orbits", 0)))
+            self._relieve()
+        self._kept = (self.local.generated, Counter(self.local.fired))
+        self._tell()
+
+    def _close(self) -> LevelReport:
+        report = super()._close()
+        if self.store is not None:
+            self._commit(self.store, report)
+            self._relieve()
+        return report
+
+    def _commit(self, store: Store, report: LevelReport) -> None:
+        """Make the level durable."""
+        generated, _, _, fired = self.team.counts()
+        depth = self.levels - 1 if report.new else self.levels
+        files = self.team.keep(store.files.location, depth) if report.new else []
+        store.commit(
+            Level(
+                depth=depth,
+                files=tuple(each for each in files if each.rows),
+                generated=generated - self._kept[0],
+                fired=dict(sorted((fired - self._kept[1]).items())),
+                violations=tuple(
+                    Violation(self.properties[number].name, cell, words)
+                    for (number, cell), words in sorted(report.violations.items())
+                ),
+                facts={"by_cell": [] if report.by_cell is None else report.by_cell.tolist(), "orbits": report.orbits},
+            )
+        )
+        self._kept = (generated, Counter(fired))
+
+    def _relieve(self) -> None:
+        """Move visited states to the store when they fill half of the memory that is allowed."""
+        limit = self.options.limits.memory_bytes
+        if self.store is not None and limit is not None and used_memory() * 2 > limit:
+            self.team.offload(self.store.files.location)
+
+    def _share(self) -> None:
+        """Move to several processes when the frontier is worth it and the model can be named to them."""
+        if not isinstance(self.team, Local) or self.workers == 1 or self._waiting() < WORTH_SHARING or self.local.runs:
+            return
+        if models().get(self.system.model.name) is not self.system.model:
+            return
+        decided = self.local.decided
+        self.team = Processes(self.local, self.workers)
+        self.local = Partition(self.system, (), False)
+        if decided is not None:
+            self.team.forget(decided)

@@ -1,0 +1,68 @@
+"""What every engine is asked and how: limits, options, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from neverlost.checker.outcome import Outcome
+from neverlost.model.system import System
+from neverlost.specs.property import Property
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a batch.  Units: seconds since the start, bytes.  `note` tells an event in a sentence."""
+
+    level: int
+    frontier: int
+    generated: int
+    distinct: int
+    seconds: float
+    memory_bytes: int
+    expanded: int = 0
+    note: str = ""
+
+
+class Reporter(Protocol):
+    """Told how far a search is; called from the driving process only."""
+
+    def __call__(self, progress: Progress) -> None: ...
+
+
+class Search(Protocol):
+    """An engine's search for states that break properties."""
+
+    def __call__(
+        self, system: System, properties: Sequence[Property], options: Options, reporter: Reporter | None
+    ) -> Outcome: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What cuts a search short.  Units: seconds, bytes, levels; None is no limit."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+    depth: int | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search.
+
+    A search stops after the level of the first violation.  `every_configuration` goes on until each
+    configuration has a verdict on each property, and no longer expands those that have; `keep_going` explores everything.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    workers: int | None = None
+    symmetry: bool = False
+    keep_going: bool = False
+    every_configuration: bool = False
+    state_dir: Path | str | None = None
+    resume: bool = False
+    spark_master: str | None = None
+    spark_conf: tuple[tuple[str, str], ...] = ()

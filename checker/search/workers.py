@@ -1,0 +1,322 @@
+"""The workers of a search: one partition in this process, or several in processes that exchange states.
+
+Every round each worker expands one batch of its frontier and hands the successors that others own to them
+through shared memory; what arrived in the last round is inserted first.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from multiprocessing.connection import Connection
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.disk.levels import StateFile
+from neverlost.checker.machine.resources import free_shared_memory
+from neverlost.checker.outcome import EngineError
+from neverlost.checker.search.partition import LevelReport, Partition
+from neverlost.model.catalogue import models
+from neverlost.model.interpreters.columns import Packed
+from neverlost.model.kernel import Configuration
+from neverlost.model.system import System, Words, bind
+from neverlost.specs.property import Property, properties
+
+MAILBOX = 1 << 20
+"""States that one worker can hand to another in a round at most; the rest waits for the next one."""
+
+
+def _mailbox(total: int, words: int) -> int:
+    """States that fit into one mailbox: shared memory may be small (64 MB in a container)."""
+    boxes = total * total * 2
+    return max(1 << 12, min(MAILBOX, (1 << 22) // total, free_shared_memory() // 2 // (boxes * words * 8)))
+
+
+class Team(Protocol):
+    """What a search asks of its workers."""
+
+    def round(self) -> bool: ...
+    def close_level(self) -> LevelReport: ...
+    def forget(self, decided: NDArray[np.bool_]) -> None: ...
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]: ...
+    def counts(self) -> tuple[int, int, int, Counter[str]]: ...
+    def close(self) -> None: ...
+
+
+class Local:
+    """One partition, in this process."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+
+    def round(self) -> bool:
+        """Expand a batch; whether there is more of this level."""
+        self.partition.expand()
+        return self.partition.waiting > 0
+
+    def close_level(self) -> LevelReport:
+        """Finish the level; what it brought."""
+        return self.partition.close_level()
+
+    def forget(self, decided: NDArray[np.bool_]) -> None:
+        """Stop expanding these configurations."""
+        self.partition.forget(decided)
+
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """The smallest predecessor of each state in the level before it, and the step."""
+        return _best(targets, [self.partition.parents(targets, depth)])
+
+    def counts(self) -> tuple[int, int, int, Counter[str]]:
+        """Generated, distinct, waiting, and how often each action fired."""
+        part = self.partition
+        return part.generated, part.known, part.waiting, part.fired
+
+    def keep(self, location: str, depth: int) -> list[StateFile]:
+        """Write the frontier to a store."""
+        return [self.partition.keep(location, depth)]
+
+    def offload(self, location: str) -> None:
+        """Move visited states to a store."""
+        self.partition.offload(location)
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def _best(targets: Sequence[Words], answers: Sequence[dict[Words, tuple[Words, int]]]) -> dict[Words, tuple[Words, int]]:
+    """The smallest predecessor of each target among the answers.
+
+    Errors: `EngineError` for a target without one.
+    """
+    found = {each: min([known[each] for known in answers if each in known], default=None) for each in targets}
+    best = {each: known for each, known in found.items() if known is not None}
+    if len(best) != len(found):
+        raise EngineError("a state of a trace has no predecessor in the level before it")
+    return best
+
+
+class Processes:
+    """Several partitions, one process each, taking over what one partition has found so far."""
+
+    def __init__(self, local: Partition, total: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        shape = (total, total, 2, local.system.words, _mailbox(total, local.system.words))
+        self._mail = SharedMemory(create=True, size=int(np.prod(shape)) * 8)
+        count = len(local.states)
+        self._handover = SharedMemory(create=True, size=max(count * local.system.words * 8, 8))
+        block = np.ndarray((local.system.words, count), np.uint64, self._handover.buf)
+        block[:] = local.states.slice(0, count)
+        system = local.system
+        task = {
+            "model": system.model.name,
+            "configurations": system.configurations,
+            "disabled": system.disabled,
+            "properties": tuple(each.name for each in local.properties),
+            "symmetry": local.symmetry is not None,
+            "total": total,
+            "mail": self._mail.name,
+            "shape": shape,
+            "handover": self._handover.name,
+            "bounds": local.bounds,
+        }
+        self._calls = 0
+        self._pipes: list[Connection] = []
+        self._children: list[Any] = []
+        try:
+            for number in range(total):
+                ours, theirs = context.Pipe()
+                child = context.Process(target=_serve, args=(task | {"number": number}, theirs), daemon=True)
+                with _interrupts_ignored():
+                    child.start()
+                theirs.close()
+                self._pipes.append(ours)
+                self._children.append(child)
+            for pipe in self._pipes:
+                _received(pipe, 0)
+        except BaseException:
+            self.close()
+            raise
+        self._base = (local.generated, local.fired)
+        self._last: list[dict[str, Any]] = self._ask("counts")
+
+    def _ask(self, method: str, *arguments: Any) -> list[Any]:
+        return self._ask_each(method, [arguments] * len(self._pipes))
+
+    def _ask_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """One call on every worker; answers to a call that was interrupted are passed over."""
+        self._calls += 1
+        for pipe, each in zip(self._pipes, arguments, strict=True):
+            pipe.send((self._calls, method, each))
+        return [_received(pipe, self._calls) for pipe in self._pipes]
+
+    def round(self) -> bool:
+        """Expand a batch on every worker; whether there is more of this level."""
+        arriving = [([each["sent"][number] for each in self._last],) for number in range(len(self._pipes))]
+        self._last = self._ask_each("round", arriving)
+        return any(each["busy"] or any(each["sent"]) for each in self._last)
+
+    def close_level(self) -> LevelReport:
+        """Finish the level on every worker; what it brought."""
+        first, *others = self._ask("close_level")
+        report: LevelReport = first
+        for each in others:
+            report = report.merge(each)
+        self._last = self._ask("counts")
+        return report
+
+    def forget(self, decided: NDArray[np.bool_]) -> None:
+        """Stop expanding these configurations."""
+        self._ask("forget", decided)
+
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """The smallest predecessor of each state over all workers."""
+        return _best(targets, self._ask("parents", targets, depth))
+
+    def counts(self) -> tuple[int, int, int, Counter[str]]:
+        """Generated, distinct, waiting, and how often each action fired, over all workers."""
+        fired = Counter(self._base[1])
+        for each in self._last:
+            fired.update(each["fired"])
+        return (
+            self._base[0] + sum(each["generated"] for each in self._last),
+            sum(each["distinct"] for each in self._last),
+            sum(each["waiting"] for each in self._last),
+            fired,
+        )
+
+    def keep(self, location: str, depth: int) -> list[StateFile]:
+        """Write the frontier to a store, a file per worker."""
+        return self._ask("keep", location, depth)
+
+    def offload(self, location: str) -> None:
+        """Move visited states to a store."""
+        self._ask("offload", location)
+
+    def close(self) -> None:
+        """End the processes and release the shared memory."""
+        for pipe in self._pipes:
+            pipe.close()
+        for child in self._children:
+            child.join(timeout=1)
+            if child.is_alive():
+                child.kill()
+                child.join()
+        for memory in (self._mail, self._handover):
+            memory.close()
+            memory.unlink()
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Children inherit that Ctrl-C is not for them: the driver ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _received(pipe: Connection, call: int) -> Any:
+    number = -1
+    while number != call:
+        try:
+            number, kind, value = pipe.recv()
+        except (EOFError, ConnectionResetError):
+            raise EngineError("a worker process died; it may have run out of memory (try --memory-limit)") from None
+    if kind == "error":
+        raise EngineError(value)
+    return value
+
+
+class _Worker:
+    """The other end: a partition, its mailboxes, and what it could not deliver yet."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        configurations: Sequence[Configuration] = task["configurations"]
+        system: System = bind(models()[task["model"]], *configurations, disabled=task["disabled"])
+        asked: list[Property] = [properties()[name] for name in task["properties"]]
+        self.number, self.total = task["number"], task["total"]
+        self.partition = Partition(system, asked, task["symmetry"], self.number, self.total)
+        self._memory = SharedMemory(name=task["mail"])
+        self._mail = np.ndarray(task["shape"], np.uint64, self._memory.buf)
+        self._room = task["shape"][-1]
+        self._turn = 0
+        self._arriving = [0] * self.total
+        self._unsent: list[list[Packed]] = [[] for _ in range(self.total)]
+        self._take_over(SharedMemory(name=task["handover"]), task["bounds"])
+
+    def _take_over(self, memory: SharedMemory, bounds: list[int]) -> None:
+        block = np.ndarray((self.partition.system.words, bounds[-1]), np.uint64, memory.buf)
+        for start, end in pairwise(bounds):
+            self.partition.adopt(block[:, start:end])
+            self.partition.bounds.append(len(self.partition.states))
+        self.partition.distinct = len(self.partition.states)
+        self.partition.start_level()
+        del block
+        memory.close()
+
+    def round(self, arriving: list[int]) -> dict[str, Any]:
+        """Insert what the others sent last round, expand, and hand over; says how much went to whom."""
+        for sender, count in enumerate(arriving):
+            if count:
+                self.partition.absorb(self._mail[sender, self.number, 1 - self._turn, :, :count])
+        if self.partition.waiting and not any(self._unsent):
+            for owner, states in enumerate(self.partition.expand()):
+                if owner != self.number and states.shape[1]:
+                    self._unsent[owner].append(states)
+        sent = [self._send(owner) for owner in range(self.total)]
+        self._turn = 1 - self._turn
+        return self.counts() | {"sent": sent}
+
+    def _send(self, owner: int) -> int:
+        box = self._mail[self.number, owner, self._turn]
+        used = 0
+        while self._unsent[owner] and used < self._room:
+            states = self._unsent[owner].pop(0)
+            fits = min(states.shape[1], self._room - used)
+            box[:, used : used + fits] = states[:, :fits]
+            used += fits
+            if fits < states.shape[1]:
+                self._unsent[owner].insert(0, states[:, fits:])
+        return used
+
+    def counts(self) -> dict[str, Any]:
+        """This worker's part of the counts."""
+        part = self.partition
+        busy = part.waiting > 0 or any(self._unsent)
+        return {
+            "generated": part.generated,
+            "distinct": part.known,
+            "waiting": part.waiting,
+            "fired": part.fired,
+            "busy": busy,
+            "sent": [0] * self.total,
+        }
+
+
+def _serve(task: dict[str, Any], pipe: Connection) -> None:
+    """A worker process: answer calls until the pipe closes.  Interrupts are the driver's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    call = 0
+    try:
+        worker = _Worker(task)
+        pipe.send((0, "done", None))
+        while True:
+            call, method, arguments = pipe.recv()
+            target = worker if hasattr(worker, method) else worker.partition
+            pipe.send((call, "done", getattr(target, method)(*arguments)))
+    except (EOFError, BrokenPipeError, KeyboardInterrupt):
+        return
+    except Exception as problem:
+        pipe.send((call, "error", f"{type(problem).__name__}: {problem}"))

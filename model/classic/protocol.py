@@ -1,0 +1,294 @@
+"""The classic protocol base: an atomic controller, followers that read their leader's state directly.
+
+Action for action the abstraction of the public TLA+ module `KafkaReplication`, so that counts of distinct
+states equal TLC's.  `leaderAndIsrRequests` holds at most one request per epoch (every request takes a new
+epoch), so it is a pair of arrays by epoch; the epoch of the quorum state is the newest request's.
+
+Source: hachikuji/kafka-specification, KafkaReplication.tla and FiniteReplicatedLog.tla.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from neverlost.model.classic.log import append, copy_next, log_fields, truncate
+from neverlost.model.kernel import (
+    NOBODY,
+    Clauses,
+    Configuration,
+    Field,
+    Model,
+    Unbounded,
+    Value,
+    action,
+    different,
+    flag,
+    number,
+    put,
+    replica_id,
+    smaller,
+)
+from neverlost.model.scene import Lane, Scene, log_of, members, named
+
+KEYS = ("replication.factor", "bounds.records", "bounds.log_size", "bounds.max_leader_epoch")
+
+
+def sizes(configuration: Configuration) -> dict[str, int]:
+    """Axes: replicas, log offsets, leader epochs."""
+    return {
+        "replica": configuration["replication.factor"],
+        "offset": configuration["bounds.log_size"],
+        "epoch": configuration["bounds.max_leader_epoch"] + 1,
+        "record": configuration["bounds.records"],
+    }
+
+
+def fields(configuration: Configuration) -> tuple[Field, ...]:
+    """The variables of the TLA+ module."""
+    replicas, records = configuration["replication.factor"], configuration["bounds.records"]
+    log_size, max_epoch = configuration["bounds.log_size"], configuration["bounds.max_leader_epoch"]
+    return (
+        *log_fields(log_size, records, max_epoch),
+        number("high_watermark", 0, log_size, "replica"),
+        number("leader_epoch", -1, max_epoch, "replica"),
+        replica_id("leader", replicas, "replica"),
+        flag("isr", "replica", "replica"),
+        number("next_record", 0, records),
+        number("next_leader_epoch", 0, max_epoch + 1),
+        replica_id("request_leader", replicas, "epoch"),
+        flag("request_isr", "epoch", "replica"),
+        replica_id("quorum_leader", replicas),
+        flag("quorum_isr", "replica"),
+    )
+
+
+def initial(configuration: Configuration) -> list[dict[str, Any]]:
+    """Nobody leads, every replica is in the quorum's ISR, no broker knows anything."""
+    return [{"quorum_isr": [1] * configuration["replication.factor"], "leader_epoch": -1}]
+
+
+def replicas(s: Any) -> range:
+    """All replicas."""
+    return range(s.sizes["replica"])
+
+
+def presumes_leadership(s: Any, replica: int) -> Value:
+    """Whether a broker believes itself to be the leader."""
+    return s.leader[replica] == replica
+
+
+def is_following(s: Any, follower: int, leader: int) -> Value:
+    """Whether a broker believes another to be the leader."""
+    return s.leader[follower] == leader
+
+
+def has_offset(s: Any, replica: int, offset: Value) -> Value:
+    """Whether the replica's log reaches beyond an offset."""
+    return offset < s.log_end_offset[replica]
+
+
+def is_caught_up_to(k: Any, s: Any, leader: int, follower: int, end_offset: Value) -> Value:
+    """Whether a follower acknowledges the leader and has its records up to an end offset; no epoch is compared."""
+    return k.all_of(
+        is_following(s, follower, leader),
+        k.any_of(
+            end_offset == 0,
+            k.all_of(s.log_end_offset[leader] >= end_offset, s.log_end_offset[follower] >= end_offset),
+        ),
+    )
+
+
+def true_leader(k: Any, s: Any, leader: int) -> Clauses:
+    """Clauses: the quorum knows this leader, and the leader knows the newest epoch."""
+    yield "quorum names the leader", s.quorum_leader == leader
+    yield "presumes leadership", presumes_leadership(s, leader)
+    yield "has the quorum's epoch", s.leader_epoch[leader] == s.next_leader_epoch - 1
+
+
+def set_isr_member(s: Any, leader: int, replica: int, member: bool) -> None:
+    """Effect: the leader writes its ISR, with one member changed, to the quorum and to itself."""
+    s.isr[leader][replica] = member
+    for each in replicas(s):
+        s.quorum_isr[each] = s.isr[leader][each]
+
+
+def send_leader_and_isr(k: Any, s: Any, leader: Value, isr: list[Value]) -> None:
+    """Effect: a new epoch, with its LeaderAndIsr request, becomes the quorum's state."""
+    epoch = s.next_leader_epoch
+    put(k, s.request_leader, epoch, leader)
+    put(k, s.request_isr, epoch, isr)
+    s.quorum_leader = leader
+    for replica in replicas(s):
+        s.quorum_isr[replica] = isr[replica]
+    s.next_leader_epoch = epoch + 1
+
+
+def epoch_left(s: Any) -> Value:
+    """Whether the bound allows another leader epoch."""
+    return s.next_leader_epoch < s.sizes["epoch"]
+
+
+def follow(k: Any, s: Any, replica: int, leader: int, epoch: int) -> None:
+    """Effect: the replica adopts the request of an epoch."""
+    s.leader_epoch[replica] = epoch
+    s.leader[replica] = leader
+    for each in replicas(s):
+        s.isr[replica][each] = s.request_isr[epoch][each]
+
+
+def request_to_follow(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+    """Clauses: a request with a newer epoch names another replica as the leader."""
+    yield "request was sent", s.next_leader_epoch > epoch
+    yield "request names the leader", s.request_leader[epoch] == leader
+    yield "request is newer", s.leader_epoch[replica] < epoch
+
+
+def truncate_and_follow(k: Any, s: Any, replica: int, leader: int, epoch: int, end: Value) -> None:
+    """Effect: truncate to `end`, lower the high watermark with it, and adopt the request."""
+    watermark = smaller(k, end, s.high_watermark[replica])
+    truncate(k, s, replica, end)
+    s.high_watermark[replica] = watermark
+    follow(k, s, replica, leader, epoch)
+
+
+def replicate(k: Any, s: Any, follower: int, leader: int) -> None:
+    """Effect: one more record, and the high watermark that comes with it."""
+    copy_next(k, s, leader, follower)
+    s.high_watermark[follower] = smaller(k, s.high_watermark[leader], s.log_end_offset[follower])
+
+
+@action(replica="replica", says="controller takes broker {replica} out of the ISR and bumps the leader epoch")
+def controller_shrink_isr(k: Any, s: Any, replica: int) -> Clauses:
+    leads = s.quorum_leader == replica
+    is_last = k.all_of(*[s.quorum_isr[each] if each == replica else k.not_(s.quorum_isr[each]) for each in replicas(s)])
+    yield "in the ISR or leading", k.any_of(leads, s.quorum_isr[replica])
+    yield "bound: epoch left", epoch_left(s)
+    stays = k.all_of(leads, is_last)
+    isr = [stays if each == replica else s.quorum_isr[each] for each in replicas(s)]
+    send_leader_and_isr(k, s, k.ite(leads, NOBODY, s.quorum_leader), isr)
+
+
+@action(replica="replica", says="controller elects broker {replica}")
+def controller_elect_leader(k: Any, s: Any, replica: int) -> Clauses:
+    yield "in the ISR", s.quorum_isr[replica]
+    yield "not the leader already", s.quorum_leader != replica
+    yield "bound: epoch left", epoch_left(s)
+    send_leader_and_isr(k, s, replica, list(s.quorum_isr))
+
+
+@action(replica="replica", epoch="epoch", says="broker {replica} becomes leader in epoch {epoch}")
+def become_leader(k: Any, s: Any, replica: int, epoch: int) -> Clauses:
+    yield from request_to_follow(k, s, replica, replica, epoch)
+    follow(k, s, replica, replica, epoch)
+
+
+@action(replica="replica", says="producer writes a record to broker {replica}")
+def leader_write(k: Any, s: Any, replica: int) -> Clauses:
+    yield "presumes leadership", presumes_leadership(s, replica)
+    yield "bound: record left", s.next_record < s.sizes["record"]
+    yield "bound: room in the log", s.log_end_offset[replica] < s.sizes["offset"]
+    s.next_record = s.next_record + 1
+    append(k, s, replica, s.next_record, s.leader_epoch[replica])
+
+
+@action(leader="replica", replica="replica", where=different, says="leader {leader} drops broker {replica} from the ISR")
+def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+    yield from true_leader(k, s, leader)
+    yield "in the leader's ISR", s.isr[leader][replica]
+    yield "not caught up", k.not_(is_caught_up_to(k, s, leader, replica, s.log_end_offset[leader]))
+    set_isr_member(s, leader, replica, False)
+
+
+@action(leader="replica", replica="replica", where=different, says="leader {leader} admits broker {replica} to the ISR")
+def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+    yield from true_leader(k, s, leader)
+    yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
+    yield "reached the high watermark", is_caught_up_to(k, s, leader, replica, s.high_watermark[leader])
+    set_isr_member(s, leader, replica, True)
+
+
+@action(leader="replica", says="leader {leader} advances its high watermark")
+def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
+    watermark = s.high_watermark[leader]
+    yield "presumes leadership", presumes_leadership(s, leader)
+    yield "bound: offset in the log", watermark < s.sizes["offset"]
+    for replica in replicas(s):
+        reached = k.all_of(is_following(s, replica, leader), has_offset(s, replica, watermark))
+        yield "ISR has the record", k.any_of(k.not_(s.isr[leader][replica]), reached)
+    s.high_watermark[leader] = watermark + 1
+
+
+@action(
+    replica="replica",
+    leader="replica",
+    epoch="epoch",
+    where=lambda replica, leader, epoch: replica != leader,
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch} and truncates to its high watermark",
+)
+def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+    yield from request_to_follow(k, s, replica, leader, epoch)
+    yield "truncation point in the log", s.high_watermark[replica] <= s.log_end_offset[replica]
+    truncate_and_follow(k, s, replica, leader, epoch, s.high_watermark[replica])
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
+def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    yield "presumes leadership", presumes_leadership(s, leader)
+    yield "follows the leader", is_following(s, follower, leader)
+    yield "leader has more", has_offset(s, leader, s.log_end_offset[follower])
+    replicate(k, s, follower, leader)
+
+
+def portrait(values: Mapping[str, Any]) -> Scene:
+    """Brokers with what they believe, and the quorum's state."""
+    lanes = []
+    for replica, leader in enumerate(values["leader"]):
+        leads = leader == replica
+        role = "leader" if leads else ("idle" if leader < 0 else f"follower of {leader + 1}")
+        lanes.append(
+            Lane(
+                broker=replica,
+                role=role,
+                log=log_of(values, replica),
+                high_watermark=values["high_watermark"][replica],
+                epoch=named(values["leader_epoch"][replica]),
+                isr=members(values["isr"][replica]) if leads else None,
+                is_leader=leads,
+            )
+        )
+    shown = frozenset(record for lane in lanes if lane.is_leader for record, _ in lane.log[: lane.high_watermark])
+    epoch = named(values["next_leader_epoch"] - 1)
+    return Scene(named(values["quorum_leader"]), epoch, members(values["quorum_isr"]), tuple(lanes), shown)
+
+
+BASE = Model(
+    name="classic",
+    summary="what the classic models share",
+    keys=KEYS,
+    sizes=sizes,
+    fields=fields,
+    initial=initial,
+    actions=(
+        controller_elect_leader,
+        controller_shrink_isr,
+        become_leader,
+        leader_expand_isr,
+        leader_shrink_isr,
+        leader_write,
+        leader_advance_high_watermark,
+        become_follower,
+        follower_fetch,
+    ),
+    guarantees=("weak-isr", "strong-isr"),
+    unbounded=(
+        Unbounded(
+            "epoch",
+            "bound: epoch left",
+            ("log_epoch", "leader_epoch", "next_leader_epoch"),
+            ("leader_epoch", "next_leader_epoch"),
+        ),
+        Unbounded("record", "bound: record left", ("log_record", "next_record")),
+    ),
+    portrait=portrait,
+)

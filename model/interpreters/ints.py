@@ -1,0 +1,84 @@
+"""The defining interpreter: a value is a Python int or bool, a state is a tuple of ints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neverlost.model.kernel import Value
+from neverlost.model.system import Predicate, State, Step, System, View
+
+
+class Ints:
+    """Primitives over Python ints and bools."""
+
+    @staticmethod
+    def all_of(*conditions: Value) -> Value:
+        return all(conditions)
+
+    @staticmethod
+    def any_of(*conditions: Value) -> Value:
+        return any(conditions)
+
+    @staticmethod
+    def not_(condition: Value) -> Value:
+        return not condition
+
+    @staticmethod
+    def ite(condition: Value, then: Value, otherwise: Value) -> Value:
+        return then if condition else otherwise
+
+
+class IntsView(View):
+    """A view of one state; assignments go to a copy."""
+
+    __slots__ = ("values",)
+    values: list[int]
+
+    def __init__(self, system: System, state: State) -> None:
+        super().__init__(system)
+        object.__setattr__(self, "values", list(state))
+
+    def _read(self, slot: int) -> Value:
+        value = self.values[slot]
+        return bool(value) if self._system.slots[slot].field.kind == "flag" else value
+
+    def _write(self, slot: int, value: Value) -> None:
+        self.values[slot] = int(value)
+
+
+def take(system: System, state: State, step: Step) -> State | None:
+    """The successor by one step, or None where a guard clause is false.
+
+    Errors: `ModelError` when the effect leaves the declared bounds.
+    """
+    view = IntsView(system, state)
+    for clause, condition in step.run(Ints, view):
+        if not condition and (step.action.name, clause) not in system.disabled:
+            return None
+    if system.model.normalise is not None:
+        system.model.normalise(Ints, view)
+    return system.checked(tuple(view.values))
+
+
+def refusals(system: System, state: State, step: Step) -> list[str]:
+    """Names of the guard clauses that are false, in order; a step is enabled when there are none."""
+    view = IntsView(system, state)
+    found: list[str] = []
+    for clause, condition in step.run(Ints, view):
+        if not condition and (step.action.name, clause) not in system.disabled:
+            found.append(clause)
+            break
+    return found
+
+
+def successors(system: System, state: State) -> Iterator[tuple[Step, State]]:
+    """Every enabled step and the state it leads to, stuttering steps included."""
+    for step in system.steps:
+        after = take(system, state, step)
+        if after is not None:
+            yield step, after
+
+
+def evaluate(system: System, state: State, predicate: Predicate) -> bool:
+    """A property's condition in one state."""
+    return bool(predicate(Ints, IntsView(system, state)))

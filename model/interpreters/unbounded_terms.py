@@ -1,0 +1,240 @@
+"""The proving interpreter without bounds: numbers are integers, and an array over an unbounded axis is a function.
+
+Quantifiers over such an axis are made finite here, in the way that keeps a proof sound: an assumption is used at chosen
+elements only, a conclusion is shown for a fresh element; what an assumption says to exist gets a fresh name, and what a
+conclusion says to exist must be one of the chosen elements.  So every obligation is free of quantifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from neverlost.model.interpreters.terms import Symbols, Terms, TermsView
+from neverlost.model.kernel import ModelError, Value
+from neverlost.model.system import State, Step, System
+
+Function = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Concluding(Terms):
+    """Primitives for a conclusion: `chosen` are the elements that may witness a `for_some`, `made` the fresh ones."""
+
+    chosen: Sequence[Any] = ()
+    made: list[Any] = field(default_factory=list)
+
+    def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on a fresh element."""
+        self.made.append(z3.Int(f"any_{axis}!{len(self.made)}"))
+        fresh = self.made[-1]
+        return self.any_of(self.not_(fresh >= 0), body(fresh))
+
+    def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on one of the chosen elements."""
+        return self.any_of(*[self.all_of(each >= 0, body(each)) for each in self.chosen])
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A formula that may be used at any elements."""
+
+    variables: tuple[Any, ...]
+    formula: Any
+
+    def at(self, elements: Sequence[Any]) -> Any:
+        """The formula at as many elements as it has variables."""
+        return z3.substitute(self.formula, *zip(self.variables, elements, strict=True))
+
+
+@dataclass(frozen=True)
+class Assuming(Terms):
+    """Primitives for assumptions: each `for_every` becomes a name, with a schema of what that name implies."""
+
+    schemas: list[Schema] = field(default_factory=list)
+    made: list[Any] = field(default_factory=list)
+    scope: list[Any] = field(default_factory=list)
+
+    def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """The name of a condition on every element."""
+        number = len(self.schemas)
+        variable = z3.Int(f"{axis}?{number}")
+        self.schemas.append(Schema((), None))
+        holds = self._named(f"every_{axis}!{number}", z3.BoolSort())
+        self.scope.append(variable)
+        formula = z3.Implies(z3.And(holds, *(each >= 0 for each in self.scope)), self.lift(body(variable)))
+        self.schemas[number] = Schema(tuple(self.scope), formula)
+        self.scope.pop()
+        return holds
+
+    def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on an element that is given a name."""
+        fresh = self._named(f"some_{axis}!{len(self.made)}", z3.IntSort())
+        self.made.append(fresh)
+        return self.all_of(fresh >= 0, body(fresh))
+
+    def _named(self, name: str, sort: Any) -> Any:
+        """A constant, or a function of the elements in whose scope it is."""
+        if not self.scope:
+            return z3.Const(name, sort)
+        return z3.Function(name, *[z3.IntSort()] * len(self.scope), sort)(*self.scope)
+
+    def names(self) -> list[Any]:
+        """Names of elements that depend on no other."""
+        return [each for each in self.made if each.num_args() == 0]
+
+
+@dataclass(frozen=True)
+class OpenState:
+    """Values of the slots, and for each field over an unbounded axis a function per inner element."""
+
+    values: Symbols
+    functions: dict[str, list[Function]]
+
+
+class OpenView(TermsView):
+    """A view of an open state."""
+
+    __slots__ = ("functions",)
+    functions: dict[str, list[Function]]
+
+    def __init__(self, system: System, state: OpenState) -> None:
+        super().__init__(system, state.values)
+        object.__setattr__(self, "functions", dict(state.functions))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.functions:
+            return OpenArray(self, name)
+        return super().__getattr__(name)
+
+    def state(self) -> OpenState:
+        """What the view has become."""
+        return OpenState(self.values, self.functions)
+
+
+class OpenArray:
+    """A field over an unbounded axis, seen through a view."""
+
+    def __init__(self, view: OpenView, name: str) -> None:
+        self._view, self._name = view, name
+        self._is_row = len(view._system.places[name][1]) > 1
+
+    def select(self, index: Any) -> Any:
+        """The element, or the row, at an index."""
+        found = [each(index) for each in self._view.functions[self._name]]
+        return found if self._is_row else found[0]
+
+    __getitem__ = select
+
+    def store(self, index: Any, value: Any) -> None:
+        """Effect: write an element or a row."""
+        values = value if self._is_row else [value]
+        old = self._view.functions[self._name]
+        self._view.functions[self._name] = [_updated(*each, index) for each in zip(old, values, strict=True)]
+
+
+def _updated(function: Function, value: Any, index: Any) -> Function:
+    def read(at: Any) -> Any:
+        before = function(at)
+        return z3.If(at == index, _lifted(value), before)
+
+    return read
+
+
+def _lifted(value: Any) -> Any:
+    if isinstance(value, bool):
+        return z3.BoolVal(value)
+    return z3.IntVal(value) if isinstance(value, int) else value
+
+
+def open_axes(system: System) -> dict[str, str]:
+    """Unbounded axes and the clause that bounds each; empty where the model has none.
+
+    Errors: `ModelError` for a field with such an axis anywhere but first.
+    """
+    axes = {each.axis: each.clause for each in system.model.unbounded}
+    for declared in system.fields:
+        if set(declared.axes[1:]) & set(axes) or (len(declared.axes) > 2 and declared.axes[0] in axes):
+            raise ModelError(f"{declared.name} cannot be read without bounds")
+    return axes
+
+
+def is_open(system: System, slot: int) -> bool:
+    """Whether a slot is an element of an array over an unbounded axis."""
+    declared = system.slots[slot].field
+    return bool(declared.axes) and declared.axes[0] in open_axes(system)
+
+
+def open_variables(system: System, suffix: str) -> OpenState:
+    """A symbolic state without bounds."""
+    values: Symbols = []
+    functions: dict[str, list[Function]] = {}
+    terms = Terms(None)
+    for number, slot in enumerate(system.slots):
+        name = f"{slot.name}@{suffix}"
+        if not is_open(system, number):
+            values.append(terms.variable(name, slot))
+            continue
+        values.append(None)
+        if slot.index[0] == 0:
+            result = z3.BoolSort() if slot.field.kind == "flag" else z3.IntSort()
+            inner = "".join(f"[{each}]" for each in slot.index[1:])
+            functions.setdefault(slot.field.name, []).append(
+                z3.Function(f"{slot.field.name}{inner}@{suffix}", z3.IntSort(), result)
+            )
+    return OpenState(values, functions)
+
+
+def open_initial(system: System, state: State) -> OpenState:
+    """A concrete initial state without bounds: its arrays say the same at every element.
+
+    Errors: `ModelError` where the elements within the bounds differ.
+    """
+    values: Symbols = []
+    functions: dict[str, list[Function]] = {}
+    for number, (slot, value) in enumerate(zip(system.slots, state, strict=True)):
+        known = bool(value) if slot.field.kind == "flag" else value
+        if not is_open(system, number):
+            values.append(known)
+            continue
+        values.append(None)
+        first = next(i for i, each in enumerate(system.slots) if each.field is slot.field and each.index[1:] == slot.index[1:])
+        if state[first] != value:
+            raise ModelError(f"{slot.field.name} does not begin alike everywhere")
+        if slot.index[0] == 0:
+            functions.setdefault(slot.field.name, []).append(_constant(known))
+    return OpenState(values, functions)
+
+
+def _constant(value: Any) -> Function:
+    return lambda at: _lifted(value)
+
+
+def open_transition(system: System, step: Step, before: OpenState) -> tuple[list[Any], OpenState]:
+    """The guard of a step without the clauses that only bound, and the state after it."""
+    terms = Terms(None)
+    clauses = set(open_axes(system).values())
+    view = OpenView(system, before)
+    guard = [
+        terms.lift(condition)
+        for name, condition in step.run(terms, view)
+        if name not in clauses and (step.action.name, name) not in system.disabled
+    ]
+    if system.model.normalise is not None:
+        raise ModelError(f"{system.model.name} cannot be read without bounds: its states are normalised")
+    return guard, view.state()
+
+
+def open_steps(system: System) -> list[tuple[Step, list[Any]]]:
+    """Steps with a variable for each argument over an unbounded axis, and those variables."""
+    axes = open_axes(system)
+    found: dict[tuple[Any, ...], tuple[Step, list[Any]]] = {}
+    for step in system.steps:
+        arguments: dict[str, Any] = dict(step.arguments)
+        variables = {name: z3.Int(name) for name, axis in step.action.parameters.items() if axis in axes}
+        kept = tuple(sorted((name, value) for name, value in arguments.items() if name not in variables))
+        found.setdefault((step.action.name, kept), (Step(step.action, arguments | variables), list(variables.values())))
+    return list(found.values())

@@ -1,0 +1,26 @@
+"""When the partition accepts acknowledged writes, and when the cluster has finished reacting to what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neverlost.model.kernel import Value
+from neverlost.model.kraft.leader import accepts_writes
+from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone
+
+
+def is_writable(k: Any, s: Any) -> Value:
+    """Whether the newest leader has taken over and knows of enough in-sync replicas for the producer's acks."""
+    return k.any_of(
+        *[
+            k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.is_running[leader], accepts_writes(k, s, leader))
+            for leader in everyone(s)
+        ]
+    )
+
+
+def is_settled(k: Any, s: Any) -> Value:
+    """Whether nothing is left to detect or to learn: the dead are fenced, the living are not, the leader is up to date."""
+    seen = [s.is_fenced[broker] != s.is_running[broker] for broker in everyone(s)]
+    led = k.any_of(*[s.leader == broker for broker in everyone(s)])
+    return k.all_of(*seen, k.any_of(k.not_(led), s.leader_knows == UP_TO_DATE))

@@ -1,0 +1,94 @@
+"""What a follower does with a fetch response: append, learn the high watermark, truncate.
+
+A fetch is two steps, because its request and its response do different things at different times: the leader notes the
+fetch offset (`leader_note_fetch`, `leader_ask_to_expand_isr`), and the follower takes records together with the high
+watermark that the leader had.  So a follower learns a high watermark one fetch after it helped to raise it.
+
+Source: Partition.fetchRecords (the response is read before the follower's state is updated), ReplicaFetcherThread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neverlost.model.kernel import Clauses, Value, action, different, implies, larger, smaller
+from neverlost.model.kraft.leader import is_answered, is_waited_for, logs_agree
+from neverlost.model.kraft.log import (
+    copy_next,
+    end_for_last_epoch,
+    has_beyond,
+    has_unknown_epoch,
+    log_end,
+    truncate_to,
+    truncate_to_common,
+)
+from neverlost.model.kraft.state import BY_EPOCH, TO_HIGH_WATERMARK
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} takes a fetch response of {leader}")
+def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
+    end = log_end(k, s, follower)
+    known = larger(k, end, s.high_watermark[leader])
+    asked = implies(k, is_waited_for(k, s, leader, follower), s.fetch_offset[leader][follower] == known)
+    yield "bound: the request was handled", asked
+    behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
+    yield "bound: brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
+    if s.sizes["reassignment"]:
+        yield "a replica", s.is_replica[follower]
+    yield "logs agree", logs_agree(k, s, follower, leader)
+    copy_next(k, s, leader, follower)
+    reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
+    s.high_watermark[follower] = larger(k, reached, s.high_watermark[follower])
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} truncates to what {leader} has")
+def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    """The response says that the logs diverge, or that the offset is out of range; it tells the leader nothing."""
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
+    yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
+    if s.sizes["compares_logs"]:
+        truncate_to_common(k, s, follower, leader)
+    else:
+        truncate_to(k, s, follower, log_end(k, s, leader))
+    lower_high_watermark(k, s, follower)
+
+
+@action(
+    follower="diverging_reader",
+    leader="replica",
+    where=different,
+    says="broker {follower} takes the high watermark of {leader} from a diverging response, before it truncates",
+)
+def follower_note_high_watermark(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    """Until KAFKA-14704 was fixed; who reads from followers may then see what is about to be truncated."""
+    yield "high watermark comes first", k.not_(s.truncates_before_high_watermark)
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
+    yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
+    reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
+    yield "bound: it is higher", reached > s.high_watermark[follower]
+    s.high_watermark[follower] = reached
+
+
+def lower_high_watermark(k: Any, s: Any, replica: int) -> None:
+    """Effect: the high watermark does not exceed the log."""
+    s.high_watermark[replica] = smaller(k, s.high_watermark[replica], log_end(k, s, replica))
+
+
+def truncate_before_fetching(k: Any, s: Any, follower: int, leader: int) -> None:
+    """Effect: what a new follower drops before its first fetch, where logs are not compared at the fetch itself."""
+    if s.sizes["compares_logs"]:
+        return
+    if s.sizes["truncation"] == TO_HIGH_WATERMARK:
+        truncate_to(k, s, follower, s.high_watermark[follower])
+    elif s.sizes["truncation"] == BY_EPOCH:
+        truncate_to(k, s, follower, _end_by_epoch(k, s, follower, leader))
+    else:
+        truncate_to_common(k, s, follower, leader)
+    lower_high_watermark(k, s, follower)
+
+
+def _end_by_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
+    """One look-up: the leader's end of the follower's last epoch; the high watermark if the leader does not know it."""
+    unknown = has_unknown_epoch(k, s, follower, leader)
+    return k.ite(unknown, s.high_watermark[follower], end_for_last_epoch(k, s, follower, leader))

@@ -1,0 +1,210 @@
+"""A majority-quorum log in Kafka's manner: what a partition would be if it were replicated as Raft, or KRaft's own log, is.
+
+Followers pull, as in KRaft (KIP-595).  A leader of a term commits what a majority of all replicas has, the term's own
+records first.  Terms and votes are on disk before they count; the log is flushed as Kafka's topics are, unless
+`flush.messages` says otherwise, which is what makes it comparable.
+
+Source: Raft (Ongaro and Ousterhout 2014), KIP-595.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neverlost.model.kernel import NOBODY, Clauses, Value, action, at, count, different, larger, smaller
+from neverlost.model.kraft.leader import acknowledge, leads
+from neverlost.model.kraft.log import (
+    EMPTY,
+    append,
+    copy_next,
+    crash,
+    crash_unflushed,
+    epoch_of,
+    has_beyond,
+    has_room,
+    is_longer_log,
+    is_prefix,
+    log_end,
+    lose_disk,
+    offsets,
+    truncate_to_common,
+)
+from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
+
+
+def majority(s: Any) -> int:
+    """How many replicas are a majority."""
+    return int(s.sizes["replica"]) // 2 + 1
+
+
+def voters(s: Any, ballot: int) -> list[int]:
+    """The replicas that a step's parameter stands for: bit `r` says whether replica `r` votes."""
+    return [each for each in everyone(s) if ballot >> each & 1]
+
+
+def raise_high_watermark(k: Any, s: Any, leader: int) -> None:
+    """Effect: commit up to the last offset that a majority has and whose record is of the leader's own term."""
+    old = s.high_watermark[leader]
+    new = old
+    for offset in offsets(s):
+        here = s.log_record[leader][offset]
+        held = [s.fetch_offset[leader][each] > offset for each in others(s, leader)]
+        own = k.all_of(here != EMPTY, epoch_of(k, s, here) == s.term[leader])
+        new = k.ite(k.all_of(own, count(k, [True, *held]) >= majority(s), new <= offset), offset + 1, new)
+    s.high_watermark[leader] = new
+    for offset in offsets(s):
+        passed = new > offset
+        here = s.log_record[leader][offset]
+        s.ghost_committed[offset] = k.ite(k.all_of(passed, s.ghost_committed[offset] == EMPTY), here, s.ghost_committed[offset])
+        acknowledge(k, s, here, k.all_of(s.acks == ACKS["all"], passed))
+
+
+def forget_leadership(k: Any, s: Any, broker: int, when: Value = True) -> None:
+    """Effect: drop what a leader keeps in memory, and leave its followers without a leader that would answer."""
+    for each in others(s, broker):
+        s.fetch_offset[broker][each] = k.ite(when, 0, s.fetch_offset[broker][each])
+        s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NOBODY, s.follows[each])
+
+
+@action(leader="replica", says="the producer's next record reaches leader {leader}, which appends it")
+def leader_append(k: Any, s: Any, leader: int) -> Clauses:
+    yield "takes itself for the leader", leads(s, leader)
+    yield "bound: a record is left", s.next_record < s.sizes["record"]
+    yield "bound: a slot is left", has_room(k, s, leader)
+    record = s.next_record + 1
+    s.next_record = record
+    append(k, s, leader, record)
+    for each in range(s.sizes["record"]):
+        s.record_epoch[each] = k.ite(record == each + 1, s.term[leader], s.record_epoch[each])
+    acknowledge(k, s, record, s.acks <= ACKS["1"])
+    raise_high_watermark(k, s, leader)
+
+
+@action(leader="replica", follower="replica", where=different, says="leader {leader} handles a fetch of {follower}")
+def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
+    yield "follower is in the leader's term", s.follows[follower] == leader
+    known = log_end(k, s, follower)
+    yield "bound: tells something new", known != s.fetch_offset[leader][follower]
+    yield "logs agree", is_prefix(k, s, follower, leader)
+    s.fetch_offset[leader][follower] = known
+    raise_high_watermark(k, s, leader)
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} takes a fetch response of {leader}")
+def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    yield "in the leader's term", s.follows[follower] == leader
+    end = log_end(k, s, follower)
+    yield "bound: the request was handled", s.fetch_offset[leader][follower] == end
+    behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
+    yield "bound: brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
+    yield "logs agree", is_prefix(k, s, follower, leader)
+    copy_next(k, s, leader, follower)
+    reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
+    s.high_watermark[follower] = larger(k, reached, s.high_watermark[follower])
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} truncates to what {leader} has")
+def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    yield "in the leader's term", s.follows[follower] == leader
+    yield "bound: logs diverge", k.not_(is_prefix(k, s, follower, leader))
+    truncate_to_common(k, s, follower, leader)
+    s.high_watermark[follower] = smaller(k, s.high_watermark[follower], log_end(k, s, follower))
+
+
+def elect(k: Any, s: Any, candidate: int, ballot: int) -> Clauses:
+    """A majority of running brokers, none with a better log, votes for the candidate in a new term and follows it."""
+    chosen = voters(s, ballot)
+    yield "a majority runs", k.all_of(*[s.is_running[each] for each in chosen])
+    better = [is_longer_log(k, s, each, candidate) for each in chosen if each != candidate]
+    yield "no voter has a better log", k.not_(k.any_of(False, *better))
+    s.newest_term = s.newest_term + 1
+    s.leader, s.leader_knows = candidate, UP_TO_DATE
+    for each in chosen:
+        forget_leadership(k, s, each, leads(s, each))
+        s.term[each] = s.newest_term
+    for each in chosen:
+        s.follows[each] = candidate
+
+
+def is_ballot(candidate: int, ballot: int) -> bool:
+    """Whether the candidate votes for itself; larger majorities than needed only do more of what others do later."""
+    return bool(ballot >> candidate & 1)
+
+
+@action(
+    candidate="replica",
+    ballot="ballot",
+    where=is_ballot,
+    says="the leader is dead; broker {candidate} wins an election with the votes of set number {ballot}",
+)
+def voters_replace_dead_leader(k: Any, s: Any, candidate: int, ballot: int) -> Clauses:
+    yield "a majority votes", ballot.bit_count() == majority(s)
+    yield "the leader is dead", s.leader_knows == ELECTED
+    yield "bound: a term is left", s.newest_term < s.sizes["term"] - 1
+    yield from elect(k, s, candidate, ballot)
+
+
+@action(
+    candidate="replica",
+    ballot="ballot",
+    where=is_ballot,
+    says="broker {candidate} hears nothing of the leader and wins an election with the votes of set number {ballot}",
+    fault="leader_move",
+)
+def voters_replace_live_leader(k: Any, s: Any, candidate: int, ballot: int) -> Clauses:
+    yield "a majority votes", ballot.bit_count() == majority(s)
+    yield "bound: a move is left", s.leader_move_left > 0
+    yield "the leader is alive", s.leader_knows == UP_TO_DATE
+    yield "another broker", s.leader != candidate
+    yield "bound: a term is left", s.newest_term < s.sizes["term"] - 1
+    yield from elect(k, s, candidate, ballot)
+    s.leader_move_left = s.leader_move_left - 1
+
+
+@action(broker="replica", leader="replica", where=different, says="broker {broker} learns of leader {leader} and follows it")
+def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
+    yield "newest leader", s.leader == leader
+    yield "leads", leads(s, leader)
+    yield "broker is running", s.is_running[broker]
+    yield "bound: not yet following", s.follows[broker] != leader
+    forget_leadership(k, s, broker, leads(s, broker))
+    s.follows[broker] = leader
+    s.term[broker] = at(k, list(s.term), leader)
+
+
+def stop(k: Any, s: Any, broker: int) -> None:
+    """Effect: the process ends; log, term and vote stay."""
+    s.is_running[broker] = False
+    forget_leadership(k, s, broker)
+    s.follows[broker] = NOBODY
+    s.high_watermark[broker] = 0
+    s.leader_knows = k.ite(s.leader == broker, ELECTED, s.leader_knows)
+
+
+@action(broker="replica", says="broker {broker} crashes; its log stays intact", fault="crash")
+def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
+    yield from crash(k, s, broker)
+    stop(k, s, broker)
+
+
+@action(
+    broker="replica",
+    kept="offset",
+    says="broker {broker} crashes and loses its unflushed log from offset {kept} on",
+    fault="lossy_crash",
+)
+def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
+    yield from crash_unflushed(k, s, broker, kept)
+    stop(k, s, broker)
+
+
+@action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
+def broker_lose_disk(k: Any, s: Any, broker: int) -> Clauses:
+    yield from lose_disk(k, s, broker)
+    stop(k, s, broker)
+
+
+@action(broker="replica", says="broker {broker} starts again")
+def broker_restart(k: Any, s: Any, broker: int) -> Clauses:
+    yield "broker is down", k.not_(s.is_running[broker])
+    s.is_running[broker] = True

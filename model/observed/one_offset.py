@@ -1,0 +1,350 @@
+"""The modern protocol as a run of a real cluster can be held against it: one offset, any number of faults, named records.
+
+A behaviour of the modern model, looked at through one offset of the partition, is a behaviour of this one.  The log has a
+single slot, the tracked offset: a log end offset is 1 where it is beyond that offset and 0 where it is not, and so is every
+other offset.  A record is not the next one but one of the names that were seen there, or `somebody else's`, the last name.
+Budgets are refilled after every step, so faults are not limited.  Starting is split into registering and unfencing, because
+the controller's log shows both; what a follower learns of the high watermark need not come with the tracked record.
+
+What people see is an action too: `producer_hears`, `consumer_reads`, `leader_shows_high_watermark`, `disk_shows`.
+Its guard is what must be true then.
+
+Source: ReplicationControlManager (handleBrokerUncleanShutdown, handleBrokerUnfenced, handleBrokerInControlledShutdown),
+Partition.maybeShrinkIsr, KafkaApis.handleListOffsetRequest (KIP-207).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from neverlost.model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, action, different, flag, number
+from neverlost.model.kraft.broker import start, stop
+from neverlost.model.kraft.leader import (
+    accepts_writes,
+    is_answered,
+    is_newest_leader,
+    is_waited_for,
+    leads,
+    logs_agree,
+    put_in_log,
+)
+from neverlost.model.kraft.log import EMPTY, log_end, truncate_to
+from neverlost.model.kraft.partition_change import change_partition, move_leader_epoch
+from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone, fields, sizes
+from neverlost.model.versions.kraft import MODEL as KRAFT
+
+UNLIMITED = ("crash", "lossy_crash", "disk_loss", "fence", "leader_move")
+"""Budgets that the observable model spends and refills."""
+
+ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH = range(3)
+"""Which leader epoch an observed high watermark belongs to."""
+
+SPLIT = ("broker_restart", "broker_restart_clean", "broker_stop_cleanly", "broker_bounce", "rack_lose_power")
+"""Steps that a run shows in parts."""
+
+REPLACED = ("leader_append", "leader_append_retry", "producer_send_into_the_void", "leader_ask_to_shrink_isr")
+"""Steps that are written again below."""
+
+
+def somebody(s: Any) -> int:
+    """The number (from 0) of the name that stands for every record nobody asks about."""
+    return int(s.sizes["record"]) - 1
+
+
+@action(leader="replica", record="record", says="leader {leader} appends record {record} at the tracked offset")
+def leader_append_named(k: Any, s: Any, leader: int, record: int) -> Clauses:
+    """Sent once, appended at most once; where clients may send again, and for somebody else's, as often as it takes."""
+    yield "takes itself for the leader", leads(s, leader)
+    yield "sent", s.is_sent[record]
+    repeats = record == somebody(s) or s.sizes["retried"] > 0
+    yield "not appended before", k.any_of(repeats, k.not_(s.is_written[record]))
+    yield "offset is the next one", s.log_record[leader][0] == EMPTY
+    yield "enough in-sync replicas", accepts_writes(k, s, leader)
+    s.is_written[record] = True
+    put_in_log(k, s, leader, record + 1)
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} takes other records of {leader}")
+def follower_take_others(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    """A response whose records end before the tracked offset, or are all after it."""
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
+    yield (
+        "request was handled",
+        k.any_of(
+            k.not_(is_waited_for(k, s, leader, follower)),
+            s.fetch_offset[leader][follower] >= log_end(k, s, follower),
+        ),
+    )
+    yield "logs agree", logs_agree(k, s, follower, leader)
+    end = log_end(k, s, follower)
+    yield (
+        "brings a high watermark",
+        k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader]),
+    )
+    s.high_watermark[follower] = k.ite(s.high_watermark[leader] < end, s.high_watermark[leader], end)
+
+
+@action(follower="replica", leader="replica", where=different, says="broker {follower} truncates another record of that name")
+def follower_truncate_namesake(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+    """One name for many appends: where both logs have it, they may still diverge."""
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
+    here, there = s.log_record[follower][0], s.log_record[leader][0]
+    is_shared = here != EMPTY if s.sizes["retried"] else here == somebody(s) + 1
+    yield "a name for many", k.all_of(is_shared, here == there)
+    truncate_to(k, s, follower, 0)
+    s.high_watermark[follower] = 0
+
+
+@action(
+    leader="replica",
+    dropped="subset",
+    elected="choice",
+    where=lambda leader, dropped, elected: dropped > 0 and not dropped >> leader & 1,
+    says="the controller commits that leader {leader} drops the slow brokers of set {dropped} from the ISR",
+)
+def leader_drop(k: Any, s: Any, leader: int, dropped: int, elected: int) -> Clauses:
+    """Request and commit at once: until the commit the maximal ISR is the old one, so nothing else can tell them apart.
+
+    One request names every replica that is out of sync, running or not.
+    """
+    going = [each for each in everyone(s) if dropped >> each & 1]
+    yield "newest leader", is_newest_leader(k, s, leader)
+    yield "no request in flight", s.pending[leader] == NOBODY
+    yield "in the ISR", k.all_of(*[s.leader_isr[leader][each] for each in going])
+    isr = [False if each in going else s.leader_isr[leader][each] for each in everyone(s)]
+    if s.sizes["reassignment"]:
+        yield from change_partition(k, s, isr, [k.not_(s.is_fenced[each]) for each in everyone(s)], elected, nobody=0)
+    else:
+        yield from change_partition(k, s, isr, [each == leader for each in everyone(s)], leader, nobody=leader)
+    s.leader_knows = k.ite(s.leader_knows == UP_TO_DATE, BEHIND, s.leader_knows)
+
+
+def register(k: Any, s: Any, broker: int, elected: int, unclean: bool) -> Clauses:
+    """The controller takes a new incarnation in, fenced; with ELR an unclean one leaves ISR and ELR."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    active = [k.all_of(k.not_(s.is_fenced[each]), each != broker) for each in everyone(s)]
+    isr, touched = list(s.isr), False
+    if s.sizes["elr"] and unclean:
+        isr = [k.all_of(s.isr[each], k.any_of(each != broker, k.not_(s.unclean_restart_leaves_elr))) for each in everyone(s)]
+        touched = k.any_of(s.isr[broker], s.elr[broker])
+    gone = broker if unclean else None
+    yield from change_partition(k, s, isr, active, elected, nobody=broker, unclean_restart=gone, touched=touched)
+    s.is_fenced[broker] = True
+    start(k, s, broker)
+
+
+@action(broker="replica", elected="replica", says="broker {broker} registers after an unclean stop; leader {elected} if it led")
+def broker_register(k: Any, s: Any, broker: int, elected: int) -> Clauses:
+    if s.sizes["elr"]:
+        yield "stopped uncleanly", k.not_(s.stopped_cleanly[broker])
+    yield from register(k, s, broker, elected, True)
+
+
+@action(broker="clean_stop", elected="replica", says="broker {broker} registers after a clean stop; leader {elected} if it led")
+def broker_register_clean(k: Any, s: Any, broker: int, elected: int) -> Clauses:
+    yield "stopped cleanly", s.stopped_cleanly[broker]
+    yield from register(k, s, broker, elected, False)
+    s.stopped_cleanly[broker] = False
+
+
+@action(broker="replica", says="broker {broker} stops cleanly")
+def broker_stop(k: Any, s: Any, broker: int) -> Clauses:
+    """What the controller did for its shutdown, if it did anything, was a step of its own."""
+    yield "broker is running", s.is_running[broker]
+    if s.sizes["elr"]:
+        s.stopped_cleanly[broker] = True
+    stop(k, s, broker)
+
+
+@action(broker="replica", says="the disk of broker {broker}, which is down, loses the tracked offset")
+def broker_lose_down(k: Any, s: Any, broker: int) -> Clauses:
+    yield "broker is down", k.not_(s.is_running[broker])
+    truncate_to(k, s, broker, 0)
+
+
+@action(change="one", says="the controller writes a change that the model leaves out (directories, leader recovery)")
+def controller_touch(k: Any, s: Any, change: int) -> Clauses:
+    """The partition epoch moves, and the leader has to learn it."""
+    yield "a partition", True
+    s.leader_knows = k.ite(s.leader_knows == UP_TO_DATE, BEHIND, s.leader_knows)
+
+
+@action(change="one", says="the controller moves the leader epoch and keeps the leader")
+def controller_renew_leader(k: Any, s: Any, change: int) -> Clauses:
+    """As it does when a replica is removed, and before 3.6 whenever the ISR shrinks (KAFKA-15021)."""
+    yield "partition has a leader", s.leader != NOBODY
+    move_leader_epoch(k, s, True)
+
+
+@action(change="one", says="the controller shows its metadata")
+def metadata_shows(k: Any, s: Any, change: int) -> Clauses:
+    """A look; what was seen is for the observer to compare."""
+    yield "metadata", True
+
+
+@action(record="record", says="the producer sends record {record}")
+def producer_sends(k: Any, s: Any, record: int) -> Clauses:
+    yield "a record", True
+    s.is_sent[record] = True
+
+
+@action(record="record", says="the producer is told that record {record} is written at the tracked offset")
+def producer_hears(k: Any, s: Any, record: int) -> Clauses:
+    yield "acknowledged", s.ghost_acked[record]
+
+
+@action(record="record", says="a consumer reads record {record} at the tracked offset")
+def consumer_reads(k: Any, s: Any, record: int) -> Clauses:
+    yield "was below a leader's high watermark", s.is_visible[record]
+
+
+@action(record="record", says="record {record} is seen at another offset")
+def record_stands_elsewhere(k: Any, s: Any, record: int) -> Clauses:
+    """Appended once, so never at the tracked offset; where clients may send again, a second copy."""
+    repeats = s.sizes["retried"] > 0
+    yield "not at the tracked offset", k.any_of(repeats, k.not_(s.is_written[record]))
+    s.is_sent[record] = k.all_of(repeats, s.is_sent[record])
+
+
+@action(broker="replica", value="two", epoch="epoch", says="leader {broker} shows a high watermark")
+def leader_shows_high_watermark(k: Any, s: Any, broker: int, value: int, epoch: int) -> Clauses:
+    """The real one may lag behind the model's, which is eager, but within a leader epoch it does not go back."""
+    yield "takes itself for the leader", leads(s, broker)
+    is_newest = k.all_of(s.leader == broker, s.leader_knows != ELECTED)
+    yield "leader epoch", k.any_of(epoch == ANY_EPOCH, k.ite(is_newest, epoch == NEWEST_EPOCH, epoch == OLDER_EPOCH))
+    yield "not below what it showed before", s.shown[broker] <= value
+    yield "not above what its in-sync replicas have", s.high_watermark[broker] >= value
+    s.shown[broker] = value
+
+
+@action(broker="replica", content="content", says="the log of broker {broker} shows {content} at the tracked offset")
+def disk_shows(k: Any, s: Any, broker: int, content: int) -> Clauses:
+    """0: its log ends before; else the record's number."""
+    yield "content", s.log_record[broker][0] == content
+
+
+def take_over_anew(body: Any) -> Any:
+    """A new leader epoch begins: what was shown in the old one binds nobody."""
+
+    def taken(k: Any, s: Any, broker: int) -> Clauses:
+        yield from body(k, s, broker)
+        s.shown[broker] = 0
+
+    taken.__name__ = "broker_take_over"
+    return taken
+
+
+def settle(k: Any, s: Any) -> None:
+    """Effect: refill the budgets, note what is visible, forget what nobody asks about."""
+    for budget in UNLIMITED:
+        setattr(s, f"{budget}_left", 1)
+    if s.sizes["reassignment"]:
+        s.reassign_left = 1
+    s.ghost_committed[0] = 0
+    for each in everyone(s):
+        s.shown[each] = k.ite(leads(s, each), s.shown[each], 0)
+    name = somebody(s)
+    s.ghost_acked[name] = False
+    s.is_written[name] = False
+    for record in range(s.sizes["retried"]):
+        s.is_written[record] = False
+    for record in range(name):
+        showing = [
+            k.all_of(leads(s, each), s.high_watermark[each] > 0, s.log_record[each][0] == record + 1) for each in everyone(s)
+        ]
+        s.is_visible[record] = k.any_of(s.is_visible[record], *showing)
+
+
+def observable_sizes(configuration: Configuration) -> dict[str, int]:
+    """One offset; the sets of brokers that a request may drop."""
+    found = sizes(configuration)
+    more = {"subset": 2 ** found["replica"], "one": 1, "two": 2, "epoch": 3, "content": found["record"] + 1}
+    return found | more | {"offset": 1}
+
+
+def observable_fields(configuration: Configuration) -> tuple[Field, ...]:
+    """The model's, and ghosts of what was seen."""
+    seen = (
+        flag("is_sent", "record"),
+        flag("is_written", "record"),
+        flag("is_visible", "record"),
+        number("shown", 0, 1, "replica"),
+    )
+    return tuple(_one_slot(each) for each in fields(configuration)) + seen
+
+
+def _one_slot(declared: Field) -> Field:
+    is_offset = declared.name in ("high_watermark", "fetch_offset", "leader_epoch_start")
+    return replace(declared, high=1) if is_offset else declared
+
+
+def _actions() -> tuple[Action, ...]:
+    kept = [each for each in KRAFT.actions if each.name not in SPLIT + REPLACED and not each.name.startswith("consumer")]
+    changed = [replace(each, body=take_over_anew(each.body)) if each.name == "broker_take_over" else each for each in kept]
+    return (
+        *changed,
+        leader_append_named,
+        follower_take_others,
+        follower_truncate_namesake,
+        leader_drop,
+        broker_register,
+        broker_register_clean,
+        broker_stop,
+        broker_lose_down,
+        controller_touch,
+        controller_renew_leader,
+        metadata_shows,
+        producer_sends,
+        producer_hears,
+        consumer_reads,
+        record_stands_elsewhere,
+        leader_shows_high_watermark,
+        disk_shows,
+    )
+
+
+SEEN = frozenset(
+    (
+        "metadata_shows",
+        "producer_sends",
+        "producer_hears",
+        "consumer_reads",
+        "record_stands_elsewhere",
+        "leader_shows_high_watermark",
+        "disk_shows",
+    )
+)
+"""Actions that are an observation and nothing else."""
+
+METADATA = frozenset(
+    (
+        "leader_drop",
+        "controller_alter_isr",
+        "controller_fence_dead",
+        "controller_fence_live",
+        "controller_unfence",
+        "controller_move_leader",
+        "controller_reassign",
+        "controller_cancel_reassignment",
+        "broker_register",
+        "broker_register_clean",
+        "controller_touch",
+        "controller_renew_leader",
+    )
+)
+"""Actions of which the controller's log has a record."""
+
+PROCESS = frozenset(("broker_crash", "broker_crash_lossy", "broker_lose_disk", "broker_stop", "broker_lose_down"))
+"""Actions that end a broker's process."""
+
+MODEL: Model = replace(
+    KRAFT,
+    name="kraft-observable",
+    summary="today's Kafka as one offset of one partition shows it",
+    sizes=observable_sizes,
+    fields=observable_fields,
+    actions=_actions(),
+    normalise=settle,
+    guarantees=(),
+)

@@ -1,0 +1,112 @@
+"""The observable model, widened where the protocol's model leaves out what hides no loss but is seen of a cluster.
+
+A broker that starts has a high watermark of 0 in the protocol's model (decision 014).  A cluster shows the one that was written
+down in `replication-offset-checkpoint`, also while too few replicas are in sync for it to be raised again.
+
+A replica that was removed does not fetch any more there.  A cluster's does until it hears of that, and its old leader, who has
+not heard either, raises the high watermark by it.
+
+A broker that is back and not registered yet is down there.  A cluster's reads the metadata and follows whoever leads, and if
+the controller has not missed it, it is in the ISR and counts; it serves nobody before it is unfenced.
+
+Source: Partition.createLog (`offsetCheckpoints.fetch`), UnifiedLog.updateHighWatermark (never above the log end);
+ReplicaManager.applyDelta (a removed replica's fetcher stops when the metadata arrive); BrokerServer.startup (publishers are
+installed before the controller has acknowledged the broker, requests are processed after it is unfenced).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from neverlost.model.kernel import NOBODY, Clauses, Configuration, Field, action, different, flag
+from neverlost.model.kraft.broker import stop
+from neverlost.model.kraft.follower import truncate_before_fetching
+from neverlost.model.kraft.log import truncate_to
+from neverlost.model.kraft.state import ELECTED, everyone
+from neverlost.model.observed import one_offset as observable
+from neverlost.model.observed.one_offset import MODEL, somebody
+from neverlost.model.system import System, bind
+
+
+@action(broker="replica", says="broker {broker} starts with the high watermark that it had written down")
+def broker_remember_high_watermark(k: Any, s: Any, broker: int) -> Clauses:
+    """Its checkpoint may be that old, or as new as the commits that anybody saw."""
+    yield "broker is running", s.is_running[broker]
+    yield "has not heard of a leader", s.follows[broker] == NOBODY
+    yield "bound: nothing known yet", s.high_watermark[broker] == 0
+    here = s.log_record[broker][0]
+    seen = [k.all_of(here == record + 1, s.is_visible[record]) for record in range(somebody(s))]
+    yield "was below a leader's high watermark", k.any_of(here == somebody(s) + 1, *seen)
+    s.high_watermark[broker] = 1
+
+
+@action(broker="replica", says="the process of broker {broker} starts")
+def process_start(k: Any, s: Any, broker: int) -> Clauses:
+    """It is down for the controller, or was never missed, until it registers."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    s.is_back[broker] = True
+
+
+@action(broker="replica", lost="two", says="the process of broker {broker}, which has not registered, ends")
+def process_end(k: Any, s: Any, broker: int, lost: int) -> Clauses:
+    """It may have been down all the time; with `lost` its disk does not reach to the tracked offset any more."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    s.is_back[broker] = False
+    stop(k, s, broker)
+    if lost:
+        truncate_to(k, s, broker, 0)
+
+
+@action(broker="replica", leader="replica", where=different, says="broker {broker}, back but not registered, follows {leader}")
+def broker_follow_unregistered(k: Any, s: Any, broker: int, leader: int) -> Clauses:
+    yield "back and not registered", k.all_of(s.is_back[broker], k.not_(s.is_running[broker]))
+    yield "elected", s.leader == leader
+    yield "has taken over", s.leader_knows != ELECTED
+    yield "bound: not yet following", s.follows[broker] != leader
+    if s.sizes["reassignment"]:
+        yield "a replica", s.is_replica[broker]
+    s.follows[broker] = leader
+    truncate_before_fetching(k, s, broker, leader)
+
+
+IS_BACK = flag("is_back", "replica")
+"""Processes that have started and are down for the controller, or were never missed."""
+
+
+def forget_registered(k: Any, s: Any) -> None:
+    """Effect: whoever has registered is a broker like any other."""
+    for each in everyone(s):
+        s.is_back[each] = k.all_of(s.is_back[each], k.not_(s.is_running[each]))
+
+
+def settle(k: Any, s: Any) -> None:
+    """Effect: as in the observable model, and for processes that are back."""
+    observable.settle(k, s)
+    forget_registered(k, s)
+
+
+def widened_fields(configuration: Configuration) -> tuple[Field, ...]:
+    """The observable model's, and which processes are back."""
+    return (*observable.observable_fields(configuration), IS_BACK)
+
+
+PROCESS = observable.PROCESS | {"process_start", "process_end"}
+"""Actions that start or end a broker's process."""
+
+OBSERVED = replace(
+    MODEL,
+    name="kraft-observed",
+    fields=widened_fields,
+    normalise=settle,
+    actions=(*MODEL.actions, broker_remember_high_watermark, process_start, process_end, broker_follow_unregistered),
+)
+"""What histories are held against."""
+
+UNAWARE = ("follower_take_response", "a replica")
+"""The clause that a replica without the newest metadata does not know of."""
+
+
+def observed_system(configuration: Configuration) -> System:
+    """The widened model with its sizes."""
+    return bind(OBSERVED, configuration, disabled=[UNAWARE] if configuration["faults.reassign"] else [])

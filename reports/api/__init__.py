@@ -1,0 +1,1 @@
+"""neverlost: can this Kafka configuration lose an acknowledged message, and how?"""

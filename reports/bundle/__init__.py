@@ -1,0 +1,1 @@
+"""Evidence bundles: sealed, and verified again offline."""

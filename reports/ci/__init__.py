@@ -1,0 +1,1 @@
+"""What continuous integration reads: JUnit, SARIF, job summaries."""

@@ -1,0 +1,1 @@
+"""A counterexample as text, table, picture and trace file."""

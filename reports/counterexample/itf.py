@@ -1,0 +1,167 @@
+"""Counterexamples in the Informal Trace Format (ITF JSON), written and read back.
+
+Source: the format of Apalache and Quint; our metadata stand under `#meta`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.outcome import Finding, Trace, breaks
+from neverlost.model.catalogue import models
+from neverlost.model.interpreters import ints
+from neverlost.model.kernel import ModelError
+from neverlost.model.sentences import INITIAL, describe
+from neverlost.model.system import State, System, bind
+from neverlost.specs.configuration.choose import choose
+from neverlost.specs.configuration.input import read_json
+from neverlost.specs.configuration.keys import shown
+from neverlost.specs.errors import InputError, misread
+from neverlost.specs.property import Property, properties
+
+FORMAT = "neverlost.trace/1"
+
+
+def to_itf(system: System, finding: Finding) -> dict[str, Any]:
+    """The ITF document of a counterexample."""
+    trace = finding.trace
+    if trace is None:
+        raise ValueError("only a violated property has a trace")
+    names = [each.name for each in system.fields]
+    labels = [INITIAL, *(system.steps[number].label for number in trace.steps)]
+    configuration = system.configurations[finding.configuration]
+    document: dict[str, Any] = {
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "neverlost": {
+                "schema": FORMAT,
+                "model": system.model.name,
+                "config": {name: shown(value) for name, value in configuration.items()},
+                "disabled": sorted(list(each) for each in system.disabled),
+                "property": finding.property.name,
+                "says": [describe(system, None), *(describe(system, system.steps[n]) for n in trace.steps)],
+            },
+        },
+        "params": [],
+        "vars": [*names, "action"],
+        "states": [
+            {"#meta": {"index": index}, "action": label} | system.nested(state)
+            for index, (label, state) in enumerate(zip(labels, trace.states, strict=True))
+        ],
+    }
+    document["#meta"]["neverlost"]["checksum"] = checksum(document)
+    return document
+
+
+def checksum(document: dict[str, Any]) -> str:
+    """A digest of everything in a trace document but the digest itself."""
+    about = {name: value for name, value in document["#meta"]["neverlost"].items() if name != "checksum"}
+    whole = document | {"#meta": document["#meta"] | {"neverlost": about}}
+    return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
+    """A saved counterexample, re-executed on the ints interpreter.
+
+    Configuration that the model has gained since the trace was written has its default, as everywhere.
+
+    Errors: `InputError` with the state and what is wrong with it: another value than the step leads to, a step
+    that is not enabled, a first state that is not initial, a last state that does not break the property.
+    """
+    document = read_json(path)
+    try:
+        about = document["#meta"]["neverlost"]
+        system = _system(about, str(path))
+        broken = properties()[about["property"]]
+        entries = document["states"]
+        configured = _configured(system)
+        states = [_state(system, configured | entry, number, str(path)) for number, entry in enumerate(entries)]
+        labels = [entry["action"] for entry in entries[1:]]
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ModelError) as problem:
+        raise InputError(f"{str(path)!r} is not a trace of ours: {misread(problem)}") from None
+    if not states:
+        raise InputError(f"{str(path)!r} has no states")
+    steps = _replayed(system, states, labels, str(path))
+    if not breaks(system, states[-1], broken):
+        raise InputError(f"{str(path)!r} ends in a state that does not break {broken.name}")
+    if about.get("checksum") != checksum(document):
+        raise InputError(f"{str(path)!r} was changed since it was written: its checksum does not match")
+    return system, broken, Trace(tuple(states), steps)
+
+
+def _system(about: dict[str, Any], where: str) -> System:
+    if about.get("schema") != FORMAT:
+        raise InputError(f"{where!r} has schema {about.get('schema')!r}; this version reads {FORMAT!r}")
+    given = {str(name): (value, where) for name, value in about["config"].items()}
+    chosen = choose(given, str(about["model"]))
+    disabled = [(str(action), str(clause)) for action, clause in about["disabled"]]
+    return bind(models()[chosen.model.name], chosen.configuration, disabled=disabled)
+
+
+def _configured(system: System) -> dict[str, Any]:
+    """The values of the fields that are configuration."""
+    _, start = system.initial_states()[0]
+    nested = system.nested(start)
+    return {each.name: nested[each.name] for each in system.fields if each.frozen}
+
+
+def _state(system: System, entry: dict[str, Any], number: int, where: str) -> State:
+    flat: list[int] = []
+    for declared in system.fields:
+        shape = system.places[declared.name][1]
+        place = f"{declared.name} in state {number} of {where!r}"
+        if declared.name not in entry:
+            raise InputError(f"{place} is missing")
+        _flatten(entry[declared.name], shape, declared.kind == "flag", flat, place)
+    try:
+        return system.checked(tuple(flat))
+    except ModelError as problem:
+        raise InputError(f"state {number} of {where!r}: {problem}") from None
+
+
+def _flatten(value: Any, shape: tuple[int, ...], is_flag: bool, flat: list[int], where: str) -> None:
+    if not shape:
+        if isinstance(value, bool) != is_flag or not isinstance(value, int):
+            raise InputError(f"{where} is {value!r}, not a {'flag' if is_flag else 'number'}")
+        flat.append(int(value))
+        return
+    if not isinstance(value, list) or len(value) != shape[0]:
+        raise InputError(f"{where} should be a list of {shape[0]}")
+    for each in value:
+        _flatten(each, shape[1:], is_flag, flat, where)
+
+
+def _replayed(system: System, states: list[State], labels: list[Any], where: str) -> tuple[int, ...]:
+    if states[0] not in {state for _, state in system.initial_states()}:
+        raise InputError(f"state 0 of {where!r} is not an initial state: {_nearest(system, states[0])}")
+    numbers = {step.label: number for number, step in enumerate(system.steps)}
+    steps: list[int] = []
+    for index, label in enumerate(labels, start=1):
+        if label not in numbers:
+            raise InputError(f"state {index} of {where!r} has unknown action {label!r}")
+        step = system.steps[numbers[label]]
+        after = ints.take(system, states[index - 1], step)
+        if after is None:
+            refused = ints.refusals(system, states[index - 1], step)
+            raise InputError(f"state {index} of {where!r}: {label} is refused by its guard ({', '.join(refused)})")
+        if after != states[index]:
+            raise InputError(f"state {index} of {where!r}: {_difference(system, states[index], after, label)}")
+        steps.append(numbers[label])
+    return tuple(steps)
+
+
+def _difference(system: System, found: State, expected: State, label: str) -> str:
+    for slot, value, right in zip(system.slots, found, expected, strict=True):
+        if value != right:
+            return f"{slot.name} is {value}, but {label} leads to {right}"
+    return "no difference"
+
+
+def _nearest(system: System, state: State) -> str:
+    starts = [start for _, start in system.initial_states()]
+    nearest = min(starts, key=lambda start: sum(a != b for a, b in zip(start, state, strict=True)))
+    return _difference(system, state, nearest, "the initial state")

@@ -1,0 +1,168 @@
+"""Where safe ends in a matrix: the cells at the edge, the rule, exceptions to what is expected, and the nearest safe cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from neverlost.checker.campaign.boundary_rule import Place, Rule, smallest_rule
+from neverlost.checker.campaign.sweep import Sweep
+from neverlost.checker.outcome import Trace, Verdict
+from neverlost.model.kraft.mechanisms import parsed
+from neverlost.reports.counterexample.siblings import follow
+from neverlost.reports.documents.merged_rows import merged, plain, values_of
+from neverlost.specs.configuration.keys import is_setting, shown
+from neverlost.specs.configuration.matrix import Matrix
+
+SAFER: dict[str, Sequence[Any]] = {
+    "acks": ("0", "1", "min.insync.replicas", "all"),
+    "unclean.leader.election.enable": (True, False),
+    "eligible.leader.replicas": (False, True),
+    "model": ("truncate-to-hw", "kip-101", "kip-279", "kip-320-first-try", "kip-320", "kraft", "kraft-elr"),
+    "flush.messages": ("default", "1"),
+    "enable.idempotence": (False, True),
+}
+"""Values from the riskier to the safer, as people expect; where a matrix says otherwise, it is an exception worth a line."""
+
+UPWARD = ("replication.factor", "min.insync.replicas")
+
+
+def rank(key: str, value: Any) -> Any:
+    """A number that grows with the safety that people expect of a value; None where there is no such order."""
+    if key == "kafka.version":
+        return parsed(str(value))
+    if key in UPWARD:
+        return value
+    if not is_setting(key):
+        return -value if isinstance(value, int) else None
+    return SAFER[key].index(value) if key in SAFER and value in SAFER[key] else None
+
+
+class Boundary:
+    """One property's verdicts over a matrix, looked at together."""
+
+    def __init__(self, matrix: Matrix, sweep: Sweep, place: int) -> None:
+        self.matrix, self.sweep, self.place = matrix, sweep, place
+        self.rows = [{key: each.coordinates.get(key) for key in matrix.varying} for each in matrix.cells]
+        self.every = values_of(self.rows)
+        self.verdicts = [decisions[place].verdict for decisions in sweep.decisions]
+        self.numbers = {tuple(row.values()): number for number, row in enumerate(self.rows)}
+        self.orders = {key: self._order(key) for key in matrix.varying}
+
+    def _order(self, key: str) -> list[Any]:
+        """The values of a key from riskier to safer; empty where nothing is expected."""
+        values = list(dict.fromkeys(row[key] for row in self.rows if row[key] is not None))
+        if any(rank(key, value) is None for value in values):
+            return []
+        return sorted(values, key=lambda value: rank(key, value))
+
+    def neighbours(self, number: int, direction: int) -> dict[str, int]:
+        """The cells one step safer (+1) or riskier (-1), by the key that differs."""
+        found = {}
+        for key, order in self.orders.items():
+            if self.rows[number][key] not in order:
+                continue
+            place = order.index(self.rows[number][key]) + direction
+            while 0 <= place < len(order):
+                other = self.numbers.get(tuple((self.rows[number] | {key: order[place]}).values()))
+                if other is not None:
+                    found[key] = other
+                    break
+                place += direction
+        return found
+
+    def edge(self, verdict: Verdict, direction: int, opposite: Verdict) -> list[int]:
+        """Cells with a verdict whose neighbours in a direction all have the opposite one."""
+        found = []
+        for number, each in enumerate(self.verdicts):
+            if each is verdict:
+                around = {key: other for key, other in self.neighbours(number, direction).items() if is_setting(key)}
+                if around and all(self.verdicts[other] is opposite for other in around.values()):
+                    found.append(number)
+        return found
+
+    def exceptions(self) -> list[dict[str, str]]:
+        """Settings that are expected to be safer and are not: a violated cell beside a riskier one that holds."""
+        found = []
+        for number, verdict in enumerate(self.verdicts):
+            if verdict is not Verdict.VIOLATED:
+                continue
+            for key, other in self.neighbours(number, -1).items():
+                if self.verdicts[other] is Verdict.HOLDS:
+                    rest = {name: value for name, value in self.rows[number].items() if name != key and value is not None}
+                    found.append((rest, (key, plain(self.rows[number][key]), plain(self.rows[other][key]))))
+        return [
+            {
+                "key": key,
+                "expected_safer": safer,
+                "than": riskier,
+                "where": where,
+                "says": f"{key}={safer} is violated where {key}={riskier} holds: {where}",
+            }
+            for where, (key, safer, riskier) in merged(found, self.every)
+        ]
+
+    def rule(self) -> tuple[Rule, int]:
+        """The smallest rule for `violated`, over the decided cells; how many cells those are."""
+        decided = [number for number, each in enumerate(self.verdicts) if each is not Verdict.INCONCLUSIVE]
+        rows = [{key: self._placed(key, value) for key, value in self.rows[number].items()} for number in decided]
+        if not rows or not rows[0]:
+            rows = [{"cell": number} for number in decided]
+        return smallest_rule(rows, [self.verdicts[number] is Verdict.VIOLATED for number in decided]), len(decided)
+
+    def _placed(self, key: str, value: Any) -> Any:
+        """Versions have an order."""
+        return Place(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
+
+    def sibling(self, number: int) -> dict[str, Any] | None:
+        """The nearest cell that holds under the same faults and bounds, and where the two runs part."""
+        row = self.rows[number]
+        fixed = [key for key in row if not is_setting(key)]
+        nearest: tuple[int, float, int] | None = None
+        for other, each in enumerate(self.verdicts):
+            if each is not Verdict.HOLDS or any(self.rows[other][key] != row[key] for key in fixed):
+                continue
+            changed = [key for key in row if self.rows[other][key] != row[key]]
+            far = sum(self._distance(key, row[key], self.rows[other][key]) for key in changed)
+            nearest = min(nearest or (len(changed), far, other), (len(changed), far, other))
+        if nearest is None:
+            return None
+        other = nearest[2]
+        changed = [key for key in row if self.rows[other][key] != row[key]]
+        trace = self.sweep.decisions[number][self.place].trace
+        return {
+            "cell": other,
+            "changed": {key: [shown(row[key]), shown(self.rows[other][key])] for key in changed},
+            "parts": None if trace is None else self._parting(number, other, trace),
+        }
+
+    def _distance(self, key: str, one: Any, other: Any) -> float:
+        order = self.orders[key]
+        return abs(order.index(one) - order.index(other)) if one in order and other in order else 0.5
+
+    def _parting(self, number: int, other: int, trace: Trace) -> dict[str, Any]:
+        system = self.sweep.systems[number]
+        return follow(system, trace, self.sweep.systems[other]).document(system, trace)
+
+    def _listed(self, cells: list[int]) -> list[str]:
+        """Cells in as few lines as say the same."""
+        return [line for line, _ in merged([(self.rows[number], True) for number in cells], self.every)]
+
+    def document(self) -> dict[str, Any]:
+        """Everything above, for the result document."""
+        rule, decided = self.rule()
+        name = self.sweep.decisions[0][self.place].property.name
+        return {
+            "property": name,
+            "rule": {
+                "violated_iff": str(rule),
+                "terms": [" and ".join(map(str, term)) for term in rule.terms],
+                "atoms": rule.size,
+                "cells": decided,
+                "smallest": rule.smallest,
+                "proved": rule.proved,
+            },
+            "minimal_unsafe": self._listed(self.edge(Verdict.VIOLATED, 1, Verdict.HOLDS)),
+            "maximal_safe": self._listed(self.edge(Verdict.HOLDS, -1, Verdict.VIOLATED)),
+            "exceptions": self.exceptions(),
+        }

@@ -1,0 +1,137 @@
+"""The result document of the command line contract, and the identifier that stands for a question."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from neverlost.checker.digest import model_digest
+from neverlost.checker.outcome import Finding, Outcome, Verdict
+from neverlost.model.kernel import Configuration, Model
+from neverlost.specs.configuration.keys import shown
+from neverlost.specs.property import RECOVERY, SAFETY
+
+SCHEMA = "neverlost.result/1"
+
+EXIT_HOLDS = 0
+EXIT_VIOLATED = 12
+EXIT_UNAVAILABLE = 13
+EXIT_INCONCLUSIVE = 20
+EXIT_UNEXPECTED = 21
+EXIT_ENGINES_DISAGREE = 22
+EXIT_USAGE = 64
+EXIT_INTERNAL = 70
+
+
+@cache
+def version() -> str:
+    """The installed version."""
+    try:
+        return metadata.version("neverlost")
+    except metadata.PackageNotFoundError:
+        return "0+source"
+
+
+def question_id(model: Model, configuration: Configuration, properties: list[str]) -> str:
+    """A stable name of what was asked: model with its digest, configuration with its bounds, properties."""
+    asked = {
+        "model": model.name,
+        "digest": model_digest(model),
+        "config": {name: shown(value) for name, value in sorted(configuration.items())},
+        "properties": sorted(properties),
+    }
+    return "nl-" + hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def question(model: Model, configuration: Configuration) -> dict[str, Any]:
+    """A model and a configuration with its bounds, as documents show them."""
+    return {
+        "model": model.name,
+        "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
+        "bounds": {name: value for name, value in configuration.items() if name.startswith("bounds.")},
+    }
+
+
+def cell(outcome: Outcome, number: int) -> dict[str, Any]:
+    """What is particular to one configuration: keys, verdict, properties."""
+    configuration = outcome.system.configurations[number]
+    findings = [each for each in outcome.findings if each.configuration == number]
+    names = [each.property.name for each in findings]
+    about = question(outcome.system.model, configuration)
+    return {
+        "id": question_id(outcome.system.model, configuration, names),
+        "config": about["config"],
+        "bounds": about["bounds"],
+        "verdict": str(verdict_of(findings, outcome.reason)) if findings or outcome.reason else None,
+        "properties": [_property(outcome, each) for each in findings],
+    }
+
+
+def verdict_of(findings: list[Finding], reason: str | None) -> Verdict:
+    """The verdict on one configuration."""
+    found = {each.verdict for each in findings}
+    if Verdict.VIOLATED in found:
+        return Verdict.VIOLATED
+    return Verdict.INCONCLUSIVE if reason or Verdict.INCONCLUSIVE in found else Verdict.HOLDS
+
+
+def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": finding.property.name, "verdict": str(finding.verdict)}
+    if finding.trace is not None:
+        found |= {"steps": len(finding.trace.steps), "faults": finding.trace.faults(outcome.system), "trace": None}
+        if finding.property.kind == RECOVERY:
+            from neverlost.checker.search.recovery import trap
+
+            left = trap(outcome.system, finding.trace.states[-1])
+            found["trap"] = {"states": left.states, "ends": list(left.ends)}
+    return found
+
+
+def shared(outcome: Outcome) -> dict[str, Any]:
+    """What all configurations of one search have in common."""
+    counts = outcome.counts
+    states: dict[str, Any] = {
+        "generated": counts.generated,
+        "distinct": counts.distinct,
+        "depth": counts.depth,
+        "left": counts.left,
+    }
+    if outcome.orbit_states is not None:
+        states["orbit_states"] = outcome.orbit_states
+    return {
+        "schema": SCHEMA,
+        "model": outcome.system.model.name,
+        "engine": outcome.engine,
+        "identity": "exact",
+        "symmetry": outcome.symmetry,
+        "reason": outcome.reason,
+        "states": states,
+        "levels": levels(outcome.growth),
+        "fired": dict(outcome.fired),
+        "seconds": round(outcome.seconds, 3),
+        "peak_memory_bytes": outcome.peak_memory_bytes,
+        "version": version(),
+        "model_digest": model_digest(outcome.system.model),
+    }
+
+
+def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
+    """Per level, the initial one first: what was generated and what was distinct when the level was complete."""
+    return {"generated": [each for each, _ in growth], "distinct": [each for _, each in growth]}
+
+
+def document(outcome: Outcome) -> dict[str, Any]:
+    """The result document of a search of one configuration."""
+    return shared(outcome) | cell(outcome, 0)
+
+
+def exit_status(outcomes: list[Outcome]) -> int:
+    """The exit status of several outcomes: the worst news first, and a loss is worse than an outage."""
+    broken = {each.property.kind for outcome in outcomes for each in outcome.findings if each.verdict is Verdict.VIOLATED}
+    if broken:
+        return EXIT_VIOLATED if SAFETY in broken else EXIT_UNAVAILABLE
+    return EXIT_INCONCLUSIVE if any(each.verdict is Verdict.INCONCLUSIVE for each in outcomes) else EXIT_HOLDS

@@ -1,0 +1,113 @@
+"""What each setting survives, in an operator's words: "survives any 1 lossy restart; loses acknowledged records at 2"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from neverlost.checker.campaign.sweep import Sweep
+from neverlost.checker.outcome import Verdict
+from neverlost.reports.documents.merged_rows import words
+from neverlost.specs.configuration.keys import shown
+from neverlost.specs.configuration.matrix import Matrix
+from neverlost.specs.property import Property
+
+FAULTS = {
+    "crash": ("broker down", "brokers down"),
+    "lossy_crash": ("lossy restart", "lossy restarts"),
+    "disk_loss": ("lost disk", "lost disks"),
+    "isr_shrink": ("slow follower", "slow followers"),
+    "fence": ("fenced broker", "fenced brokers"),
+    "leader_move": ("leader move", "leader moves"),
+    "reassign": ("reassignment", "reassignments"),
+    "producer_retry": ("producer retry", "producer retries"),
+    "consumer_crash": ("consumer crash", "consumer crashes"),
+    "rack_loss": ("lost rack", "lost racks"),
+    "min_isr_change": ("raised min.insync.replicas", "raises of min.insync.replicas"),
+}
+ORDER = {name: place for place, name in enumerate(FAULTS)}
+PREFIX = "faults."
+
+Budget = tuple[tuple[str, int], ...]
+"""Faults with how often each may happen; those that may not are left out."""
+
+
+def budget(counts: Mapping[str, int]) -> Budget:
+    """The faults of a configuration, or of a counterexample, in one order."""
+    found = {name.removeprefix(PREFIX): count for name, count in counts.items() if count}
+    return tuple(sorted(found.items(), key=lambda each: (ORDER.get(each[0], len(ORDER)), each)))
+
+
+def fault_words(faults: Budget) -> str:
+    """Faults as people count them."""
+    parts = [f"{count} {FAULTS.get(name, (name, name))[count > 1]}" for name, count in faults]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def tolerance(matrix: Matrix, sweep: Sweep) -> list[dict[str, Any]]:
+    """For each setting: the largest budgets under which every property holds, the fewest faults that break each, and a
+    sentence."""
+    settings: dict[str, list[int]] = {}
+    rows = []
+    for number, cell in enumerate(matrix.cells):
+        row = {key: cell.coordinates.get(key) for key in matrix.varying if not key.startswith(PREFIX)}
+        if words(row) not in settings:
+            rows.append(row)
+        settings.setdefault(words(row), []).append(number)
+    return [_survived(sweep, row, settings[words(row)]) for row in rows]
+
+
+def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dict[str, Any]:
+    budgets = {n: budget({k: v for k, v in sweep.cells[n][1].items() if k.startswith(PREFIX)}) for n in cells}
+    held = _edge([budgets[n] for n in cells if sweep.verdict(n) is Verdict.HOLDS], largest=True)
+    asked = [each.property for each in sweep.decisions[cells[0]]]
+    broken: dict[str, list[Budget]] = {}
+    open_ones: list[Budget] = []
+    for place, each in enumerate(asked):
+        decided = [(n, sweep.decisions[n][place]) for n in cells]
+        fewest = [budget(one.trace.faults(sweep.systems[n])) for n, one in decided if one.trace is not None]
+        broken[each.name] = _edge(fewest, largest=False)
+        open_ones += [budgets[n] for n, one in decided if one.verdict is Verdict.INCONCLUSIVE]
+    return {
+        "setting": {key: shown(value) for key, value in setting.items()},
+        "survives": [dict(each) for each in held],
+        "violated_at": {name: [dict(each) for each in found] for name, found in broken.items() if found},
+        "says": _sentence(held, {each: broken[each.name] for each in asked}, _edge(open_ones, largest=False)),
+    }
+
+
+def _edge(found: Iterable[Budget], largest: bool) -> list[Budget]:
+    """The largest or the smallest of some budgets, of those that can be compared."""
+    distinct = list(dict.fromkeys(found))
+
+    def within(one: Budget, other: Budget) -> bool:
+        return all(dict(other).get(name, 0) >= count for name, count in one)
+
+    return [
+        each
+        for each in distinct
+        if not any(one != each and (within(each, one) if largest else within(one, each)) for one in distinct)
+    ]
+
+
+def _sentence(held: list[Budget], broken: Mapping[Property, list[Budget]], undecided: list[Budget]) -> str:
+    parts = []
+    worth_telling = [fault_words(each) for each in held if each]
+    failures: dict[tuple[Budget, ...], list[str]] = {}
+    for each, fewest in broken.items():
+        if fewest:
+            failures.setdefault(tuple(fewest), []).append(each.failure or f"breaks {each.name}")
+    if worth_telling:
+        most = "" if failures or undecided else ", the most that was tried"
+        parts.append("survives any " + ", or any ".join(worth_telling) + most)
+    elif held and not failures and not undecided:
+        parts.append("holds without faults, the only case that was tried")
+    for fewest, phrases in failures.items():
+        parts.append(f"{' and '.join(phrases)} {_at(fewest)}")
+    if undecided:
+        parts.append(f"undecided {_at(undecided)}")
+    return "; ".join(parts)
+
+
+def _at(fewest: Iterable[Budget]) -> str:
+    return " or ".join("at " + fault_words(each) if each else "without any fault" for each in fewest)

@@ -1,0 +1,227 @@
+"""Reports from a bundle's result: Markdown for a pull request, and one self-contained HTML page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from neverlost.checker.evidence import ledger
+from neverlost.checker.machine.whole_files import write_text
+from neverlost.model.catalogue import models
+from neverlost.model.system import System, bind
+from neverlost.reports.counterexample import tables as runs
+from neverlost.reports.counterexample.frames import Stories
+from neverlost.reports.counterexample.itf import read_itf
+from neverlost.reports.documents.forecast import afterwards
+from neverlost.reports.documents.merged_rows import many, words
+from neverlost.reports.documents.survived import budget, fault_words
+from neverlost.reports.documents.sweep import tolerated
+from neverlost.reports.page.drawing import STYLE, alone, inside
+from neverlost.reports.page.growth import growth_of
+from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
+from neverlost.specs.configuration.choose import chosen_of
+from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
+from neverlost.specs.property import properties
+
+MOST_IN_MARKDOWN, MOST_RUNS = 60, 6
+
+
+def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None = None) -> None:
+    """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere."""
+    place = target or folder
+    data = report_data(folder, document)
+    environment = Environment(
+        loader=PackageLoader("neverlost.reports.page", "templates"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    growth, graph = growth_of(document), _graph(document)
+    extra = {
+        "chart_style": STYLE,
+        "growth": None if growth is None else inside(growth),
+        "graph": None if graph is None else {"says": graph.says, "picture": inside(graph.drawn)},
+    }
+    packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    write_text(place / "report.html", environment.get_template("report.html").render(data=data, packed=packed, **extra))
+    told = {"pairs": runs.pairs(data), "alone": runs.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
+    write_text(place / "report.md", environment.get_template("report.md").render(data=data, **told))
+    for name, drawn in (("growth", growth), ("graph", graph and graph.drawn)):
+        if drawn is not None:
+            write_text(place / f"{name}.svg", alone(drawn))
+
+
+def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    """What both reports show."""
+    cells = document.get("cells") or [document]
+    matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
+    cells = [{"model": document.get("model"), **each} for each in cells]
+    systems = Systems(cells)
+    stories = Stories()
+    shown = []
+    for cell in cells:
+        entries = [_entry(folder, cell, each, document, stories, systems) for each in cell["properties"]]
+        shown.append(
+            {
+                "id": cell.get("id"),
+                "cell": cell.get("cell", {}),
+                "verdict": cell.get("verdict"),
+                "scope": scope(cell),
+                "name": ", ".join(cell.get("topics", ())) or cell["model"],
+                "properties": entries,
+            }
+        )
+    lines = _ledger(folder, cells, shown)
+    verdicts = [each["verdict"] for each in shown]
+    names = list(dict.fromkeys(each["name"] for cell in cells for each in cell["properties"]))
+    return {
+        "title": matrix["name"],
+        "says": matrix["says"],
+        "varying": matrix["varying"],
+        "id": document.get("id") or "",
+        "version": document.get("version") or cells[0].get("version") or "",
+        "counts": {name: verdicts.count(name) for name in ("holds", "violated", "inconclusive")},
+        "properties": [{"name": name, "says": properties()[name].says} for name in names],
+        "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
+        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerated(document)],
+        "searches": document.get("searches", []),
+        "symmetry": bool(document.get("symmetry")),
+        "seconds": document.get("seconds", 0),
+        "forecast": _forecast(document),
+        "cells": shown,
+        "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
+        "frames": stories.frames,
+        "stories": stories.stories,
+        "runs": stories.runs,
+    }
+
+
+def scope(cell: Mapping[str, Any]) -> str:
+    """A configuration with its bounds in a few words: what is usual, empty or nought goes without saying, and what a
+    Kafka version implies."""
+    parts = []
+    defaults = models()[cell["model"]].defaults
+    release = cell.get("kafka.version") or cell.get("cell", {}).get("kafka.version")
+    for name, value in {**cell["config"], **cell["bounds"]}.items():
+        is_usual = name.startswith(MECHANISM) and (release is not None or value == defaults.get(name))
+        is_quiet = is_usual or (name.startswith(("faults.", "start.")) and not value) or value == ""
+        if not is_quiet:
+            parts.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
+    if is_without_faults(cell["config"]):
+        parts.append("no faults")
+    named = cell["model"] if release is None else f"Kafka {release} ({cell['model']})"
+    topics = f" (topics {', '.join(cell['topics'])})" if cell.get("topics") else ""
+    return f"{named} with " + ", ".join(parts) + topics
+
+
+def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    """A verdict that survives being pasted: property, verdict, configuration, bounds, counts, identity, id."""
+    about = {**document, **cell}
+    where = scope(cell)
+    distinct = (cell.get("states") or {}).get("distinct")
+    kind = "orbits of states under renaming of replicas" if about.get("symmetry") else "states"
+    counts = f"{distinct:,} distinct {kind}, exact identity" if distinct else ""
+    stamp = f"neverlost {about.get('version', '')}, {cell.get('id')}"
+    if entry["verdict"] == "violated":
+        faults = fault_words(budget(entry["faults"])) or "no fault"
+        found = f"found among {counts}; " if counts else ""
+        left = entry.get("trap")
+        stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
+        again = f" ({found}re-executed step by step{stuck})"
+        return f"{entry['name']} is violated in {many(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
+    if entry["verdict"] == "holds" and about.get("method") == "induction":
+        free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
+        beyond = f", whatever the number of {' and '.join(free)}" if free else ""
+        return f"{entry['name']} is proved by induction{beyond}: {where}. [{stamp}]"
+    if entry["verdict"] == "holds":
+        return f"{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"
+    reason = about.get("reason") or "the search was cut short"
+    return f"{entry['name']} is undecided ({reason}): {where}. [{stamp}]"
+
+
+def _forecast(document: Mapping[str, Any]) -> str | None:
+    """What was predicted, beside what was found."""
+    if "forecast" not in document:
+        return None
+    searches = document.get("searches", [document])
+    was_cut = any(each.get("reason") or each["states"]["left"] for each in searches)
+    text = afterwards(document["forecast"], sum(each["states"]["distinct"] for each in searches), was_cut)
+    return text[0].upper() + text[1:]
+
+
+def counted(names: Sequence[str]) -> dict[str, int]:
+    """How often each name occurs."""
+    return dict(Counter(names).most_common())
+
+
+def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+    """What the directory's ledger knows, in the order of the cells; lines on other configurations come last."""
+    known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in ledger.read(folder)}
+    found = []
+    for cell, seen in zip(cells, shown, strict=True):
+        configuration = json.dumps({**cell["config"], **cell["bounds"]}, sort_keys=True)
+        for entry in seen["properties"]:
+            line = known.pop((cell["model"], configuration, entry["name"]), None)
+            if line is not None:
+                entry["ledger"] = {"status": line.known, "how": line.how}
+                found.append(_line(words(seen["cell"]) or seen["scope"], line))
+    rest = [(scope({"model": each.model, "config": each.config, "bounds": {}}), each) for each in known.values()]
+    return found + [_line(*each) for each in rest]
+
+
+def _line(configuration: str, line: ledger.Line) -> dict[str, str]:
+    return {"configuration": configuration, "property": line.goal, "status": line.status, "known": line.known, "how": line.how}
+
+
+def _graph(document: Mapping[str, Any]) -> Picture | None:
+    """The state graph of a result on one small configuration."""
+    distinct = (document.get("states") or {}).get("distinct") or 0
+    if document.get("cells") or not 0 < distinct <= DRAWN:
+        return None
+    chosen = chosen_of(document)
+    asked = [properties()[each["name"]] for each in document["properties"]]
+    return pictured(bind(chosen.model, chosen.configuration), asked, DRAWN)
+
+
+class Systems:
+    """The systems of a result's cells, bound when they are needed."""
+
+    def __init__(self, cells: Sequence[Mapping[str, Any]]) -> None:
+        self._cells = {each.get("id"): each for each in cells}
+        self._known: dict[str, System] = {}
+
+    def of(self, cell_id: str) -> System:
+        """The system of a cell."""
+        if cell_id not in self._known:
+            chosen = chosen_of(self._cells[cell_id])
+            self._known[cell_id] = bind(chosen.model, chosen.configuration)
+        return self._known[cell_id]
+
+
+def _entry(
+    folder: Path,
+    cell: Mapping[str, Any],
+    each: Mapping[str, Any],
+    document: Mapping[str, Any],
+    stories: Stories,
+    systems: Systems,
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": each["name"], "verdict": each["verdict"], "says": sentence(cell, each, document)}
+    found["how"] = each.get("how", "explored")
+    if each["verdict"] == "violated":
+        found |= {"steps": each["steps"], "faults": each["faults"], "trace": each.get("trace")}
+        sibling = each.get("sibling")
+        if each.get("trace"):
+            system, broken, trace = read_itf(folder / str(each["trace"]))
+            found["story"] = stories.add(system, broken, trace)
+            run = None if sibling is None else stories.beside(system, broken, trace, systems.of(sibling["id"]))
+            found["run"] = run
+        if sibling is not None:
+            found["sibling"] = {"id": sibling["id"], "changed": sibling["changed"]}
+    return found

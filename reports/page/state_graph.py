@@ -1,0 +1,264 @@
+"""The state graph as files for other tools (GraphML, DOT) and, when it is small, as a picture."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+import networkx as nx
+
+from neverlost.checker.machine.whole_files import write_text
+from neverlost.checker.search.explore import explored
+from neverlost.checker.search.options import Options
+from neverlost.checker.search.state_graph import Component, StateGraph, of_levels
+from neverlost.model.interpreters import ints
+from neverlost.model.interpreters.columns import holds, pack_rows
+from neverlost.model.sentences import describe
+from neverlost.model.system import State, System
+from neverlost.reports.counterexample.timeline import isr_text
+from neverlost.reports.page.drawing import alone, canvas, text
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import RECOVERY, Property
+
+DRAWN, LISTED = 400, 200_000
+"""States of a graph that is still drawn, and of one that is still written to files."""
+
+GAP, ROW, MARGIN, RADIUS, TOP, LEGEND = 30, 62, 36, 8, 72, 800
+NAMED = 60
+"""Edges up to which their names are written into the picture; beyond that they appear where someone points."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A state graph with what its states are called for."""
+
+    graph: StateGraph
+    asked: tuple[Property, ...]
+
+    @cached_property
+    def violated(self) -> dict[int, list[str]]:
+        """The properties that a state breaks."""
+        found: dict[int, list[str]] = defaultdict(list)
+        for each in self.asked:
+            for number in (~holds(self.graph.system, self.graph.states, each.condition)).nonzero()[0].tolist():
+                found[number].append(each.name)
+        return found
+
+    @cached_property
+    def deadlocks(self) -> set[int]:
+        """States in which no step is enabled."""
+        return set(range(len(self.graph))) - set(self.graph.sources.tolist())
+
+    @cached_property
+    def components(self) -> list[Component]:
+        return self.graph.components()
+
+    @cached_property
+    def cyclic(self) -> set[int]:
+        """States on a cycle through another state."""
+        return {number for each in self.components if len(each.members) > 1 for number in each.members}
+
+    @property
+    def says(self) -> str:
+        """The graph in a sentence."""
+        several = [len(each.members) for each in self.components if len(each.members) > 1]
+        ends = sum(each.is_terminal for each in self.components)
+        loops = f", {len(several)} of more than one state (the largest of {max(several)})" if several else ", each of one state"
+        kind = "orbits" if self.graph.symmetry else "states"
+        return (
+            f"{len(self.graph):,} {kind} and {len(self.graph.sources):,} steps in {len(self.graph.bounds)} levels; "
+            f"{self.graph.bounds[1] if len(self.graph.bounds) > 1 else len(self.graph)} initial, "
+            f"{len(self.violated):,} violating, {len(self.deadlocks):,} without an enabled step; "
+            f"strongly connected components: {len(self.components):,}{loops}; nothing leaves {ends:,} of them."
+        )
+
+    def named(self) -> Any:
+        """A NetworkX graph with every mark as an attribute."""
+        found = self.graph.as_networkx()
+        home = {number: place for place, each in enumerate(self.components) for number in each.members}
+        for number, attributes in found.nodes(data=True):
+            attributes["label"] = state_words(self.graph.system, self.graph.state(number))
+            attributes["initial"] = attributes["depth"] == 0
+            attributes["deadlock"] = number in self.deadlocks
+            attributes["violates"] = ",".join(self.violated.get(number, ()))
+            attributes["component"] = home[number]
+        says = [describe(self.graph.system, step) for step in self.graph.system.steps]
+        for _, _, attributes in found.edges(data=True):
+            step = self.graph.system.steps[attributes["step"]]
+            attributes["says"] = says[attributes["step"]]
+            attributes["fault"] = step.action.fault or ""
+        return found
+
+    @cached_property
+    def drawn(self) -> Element:
+        """The graph level by level, downwards, with as few crossings as a few sweeps over the levels find."""
+        places = _places(self.graph)
+        width = max(x for x, _ in places.values()) + MARGIN
+        height = max(y for _, y in places.values()) + MARGIN
+        root = canvas(max(width, LEGEND), height, self.says)
+        _legend(root)
+        names: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for one, other, step in zip(self.graph.sources, self.graph.targets, self.graph.steps, strict=True):
+            if one != other:
+                names[int(one), int(other)].append(int(step))
+        for (one, other), steps in names.items():
+            self._edge(root, places[one], places[other], steps, len(names) <= NAMED)
+        for number, (x, y) in places.items():
+            self._node(root, number, x, y)
+        return root
+
+    def _edge(self, root: Element, start: tuple[float, float], end: tuple[float, float], steps: list[int], named: bool) -> None:
+        system = self.graph.system
+        (x, y), (u, v) = start, end
+        bend = 0.0 if v > y else 0.35 * (abs(u - x) + abs(v - y)) + GAP / 2
+        middle = ((x + u) / 2 + bend, (y + v) / 2 - bend / 3)
+        far = math.hypot(u - middle[0], v - middle[1]) / (RADIUS + 1)
+        end = (u + (middle[0] - u) / far, v + (middle[1] - v) / far)
+        path = f"M{x:.0f} {y:.0f}Q{middle[0]:.0f} {middle[1]:.0f} {end[0]:.1f} {end[1]:.1f}"
+        is_fault = all(system.steps[step].action.fault for step in steps)
+        edge = SubElement(root, "path", {"class": "edge fault" if is_fault else "edge", "d": path, "marker-end": "url(#head)"})
+        SubElement(edge, "title").text = "\n".join(describe(system, system.steps[step]) for step in steps)
+        if named:
+            label = ", ".join(dict.fromkeys(system.steps[step].action.name.replace("_", " ") for step in steps))
+            text(root, (x + u) / 2 + bend / 2 + 4, (y + v) / 2 + 4, label, "faint")
+
+    def _node(self, root: Element, number: int, x: float, y: float) -> None:
+        marks = {
+            "initial": self.graph.depth(number) == 0,
+            "cyclic": number in self.cyclic,
+            "deadlock": number in self.deadlocks,
+            "violating": number in self.violated,
+        }
+        kind = " ".join(["node", *(name for name, is_so in marks.items() if is_so)])
+        node = SubElement(root, "circle", {"class": kind, "cx": f"{x:.0f}", "cy": f"{y:.0f}", "r": str(RADIUS)})
+        told = [f"state {number}", *(name for name, is_so in marks.items() if is_so and name != "violating")]
+        told += [f"violates {', '.join(self.violated[number])}"] if number in self.violated else []
+        SubElement(node, "title").text = f"{', '.join(told)}\n{state_words(self.graph.system, self.graph.state(number))}"
+
+
+def _legend(root: Element) -> None:
+    """What the marks mean."""
+    head = {"id": "head", "viewBox": "0 0 8 8", "refX": "7", "refY": "4", "markerWidth": "7", "markerHeight": "7"}
+    marker = SubElement(SubElement(root, "defs"), "marker", head | {"orient": "auto", "markerUnits": "userSpaceOnUse"})
+    SubElement(marker, "path", {"class": "head", "d": "M0 0L8 4L0 8Z"})
+    marks = {"initial": "initial", "violating": "breaks a property", "deadlock": "no step is enabled", "cyclic": "on a cycle"}
+    for place, (kind, says) in enumerate(marks.items()):
+        x = MARGIN + place * 160
+        SubElement(root, "circle", {"class": f"node {kind}", "cx": str(x), "cy": "24", "r": str(RADIUS)})
+        text(root, x + 14, 28, says)
+    x = MARGIN + len(marks) * 160
+    SubElement(root, "path", {"class": "edge fault", "d": f"M{x - 10} 24L{x + 14} 24"})
+    text(root, x + 20, 28, "fault")
+
+
+def state_words(system: System, state: State) -> str:
+    """A state in one line."""
+    if system.model.portrait is None:
+        return json.dumps(system.nested(state))
+    scene = system.model.portrait(system.nested(state))
+    leader = "no leader" if scene.leader is None else f"leader {scene.leader + 1}"
+    parts = [", ".join([leader, f"ISR {isr_text(scene.isr)}", *scene.notes])]
+    for lane in scene.lanes:
+        log = " ".join(f"m{record}" for record, _ in lane.log)
+        watermark = "" if lane.high_watermark is None else f" HW {lane.high_watermark}"
+        parts.append(f"{lane.broker + 1}: {lane.role} [{log}]{watermark}" + "".join(f", {each}" for each in lane.notes))
+    return " | ".join(parts)
+
+
+def _places(graph: StateGraph) -> dict[int, tuple[float, float]]:
+    """Where each state stands: its level tells how far down, the mean place of its neighbours how far to the right."""
+    levels = [list(range(*ends)) for ends in zip(graph.bounds, [*graph.bounds[1:], len(graph)], strict=True)]
+    around: dict[int, set[int]] = defaultdict(set)
+    for one, other in zip(graph.sources.tolist(), graph.targets.tolist(), strict=True):
+        if one != other:
+            around[one].add(other)
+            around[other].add(one)
+    widest = max(map(len, levels))
+    place: dict[int, float] = {}
+
+    def spread(level: Sequence[int]) -> None:
+        for order, number in enumerate(level):
+            place[number] = (order + 0.5) * widest / len(level)
+
+    for level in levels:
+        spread(level)
+    for sweep in range(8):
+        for level in levels if sweep % 2 == 0 else reversed(levels):
+            mean = {n: sum(place[other] for other in around[n]) / len(around[n]) if around[n] else place[n] for n in level}
+            spread(sorted(level, key=lambda number, mean=mean: (mean[number], number)))
+    depths = {number: depth for depth, level in enumerate(levels) for number in level}
+    return {number: (MARGIN + place[number] * GAP, TOP + depths[number] * ROW) for number in place}
+
+
+def pictured(system: System, asked: Sequence[Property], most: int) -> Picture | None:
+    """The whole state graph of a system with at most so many states; None if there are more."""
+    levels = [sorted({state for _, state in system.initial_states()})]
+    seen = set(levels[0])
+    while levels[-1] and len(seen) <= most:
+        after = {found for state in levels[-1] for _, found in ints.successors(system, state)} - seen
+        seen |= after
+        levels.append(sorted(after))
+    if len(seen) > most:
+        return None
+    graph = of_levels(system, [pack_rows(system, level) for level in levels if level])
+    return Picture(graph, _markable(system, asked))
+
+
+def _markable(system: System, asked: Sequence[Property]) -> tuple[Property, ...]:
+    """Those of the properties that one state alone can break."""
+    return tuple(each for each in asked if set(each.needs) <= set(system.places) and each.kind != RECOVERY)
+
+
+def write_graph(
+    system: System, asked: Sequence[Property], states: int, symmetry: bool, directory: str, tell: Callable[[str], None]
+) -> list[str]:
+    """`graph.graphml`, `graph.dot` and, if it is small, `graph.svg`; a sentence for each, and one for the graph.
+
+    Errors: `InputError` for more states than such files are good for.
+    """
+    if states > LISTED:
+        raise InputError(
+            f"{states:,} states are too many for --graph ({LISTED:,} is the most): "
+            "lower the bounds, or use --export DIR for Parquet"
+        )
+    tell(f"building the graph of {states:,} states")
+    picture = Picture(explored(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
+    tell("naming its states and steps")
+    named = picture.named()
+    folder = Path(directory)
+    written = [write_text(folder / "graph.graphml", graphml(named)), write_text(folder / "graph.dot", dot(named))]
+    if len(picture.graph) <= DRAWN:
+        written.append(write_text(folder / "graph.svg", alone(picture.drawn)))
+    return [picture.says, *(f"wrote {path}" for path in written)]
+
+
+def graphml(named: Any) -> str:
+    """The graph for Gephi, yEd, Cytoscape and igraph."""
+    stream = io.BytesIO()
+    nx.write_graphml_xml(named, stream)
+    return stream.getvalue().decode()
+
+
+def dot(named: Any) -> str:
+    """The graph for Graphviz."""
+    lines = ["digraph states {", '  node [shape=circle, label="", width=0.15];']
+    for number, each in named.nodes(data=True):
+        fill = "red" if each["violates"] else ("blue" if each["initial"] else "white")
+        shape = "doublecircle" if each["deadlock"] else "circle"
+        lines.append(f"  {number} [tooltip={_quoted(each['label'])}, style=filled, fillcolor={fill}, shape={shape}];")
+    for one, other, each in named.edges(data=True):
+        style = ", style=dashed" if each["fault"] else ""
+        lines.append(f"  {one} -> {other} [label={_quoted(each['action'])}, tooltip={_quoted(each['says'])}{style}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(content: str) -> str:
+    return '"' + content.replace("\\", "\\\\").replace('"', '\\"') + '"'

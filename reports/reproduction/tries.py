@@ -1,0 +1,144 @@
+"""From a saved counterexample to tries of it on clusters, and to an exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.kafka.cluster.clients import library
+from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
+from neverlost.checker.kafka.cluster.jars import KafkaHome, kafka_home, require_one
+from neverlost.checker.kafka.cluster.process import ClusterError
+from neverlost.checker.kafka.reproduce.follow import Run, Tell
+from neverlost.checker.kafka.reproduce.order import as_sessions_expire
+from neverlost.checker.kafka.reproduce.plan import Plan, plan
+from neverlost.checker.machine.whole_files import as_json, write_text
+from neverlost.reports.counterexample.itf import read_itf
+from neverlost.reports.counterexample.timeline import Timeline, timeline
+from neverlost.reports.documents.result import EXIT_HOLDS, EXIT_INCONCLUSIVE, EXIT_UNEXPECTED
+from neverlost.reports.reproduction.evidence import Told, save, trimmed_logs
+from neverlost.reports.request import Request
+from neverlost.specs.configuration import keys
+from neverlost.specs.configuration.choose import read_settings
+from neverlost.specs.configuration.input import read_text
+from neverlost.specs.errors import InputError
+
+TOPIC = "neverlost"
+ELR = "eligible.leader.replicas"
+OTHER = ("acks", "min.insync.replicas", "unclean.leader.election.enable", ELR, "flush.messages")
+"""What may be set otherwise than in the trace, to try a sibling of its configuration."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A counterexample, what it looks like, and how to bring it about."""
+
+    plan: Plan
+    expected: Timeline
+    text: str
+    changed: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Which Kafka."""
+
+    home: str | None
+    version: str | None
+    controllers: int = 1
+
+
+def asked(trace: str, settings: Sequence[str]) -> Question:
+    """Replay a saved counterexample and plan it.
+
+    Errors: `InputError` for a trace that is none, a step that cannot be brought about, a key that cannot be changed.
+    """
+    system, broken, found = read_itf(trace)
+    found = as_sessions_expire(system, found)
+    planned = plan(system, broken, found)
+    given = read_settings(settings)
+    for name in given:
+        if name not in OTHER:
+            raise InputError(f"--set {name} cannot differ from the trace: only {', '.join(OTHER)} can")
+    whole = {name: (keys.shown(value), trace) for name, value in planned.configuration.items() if keys.shown(value) != ""}
+    configuration = keys.configuration(system.model, whole | given)
+    changed = {name: configuration[name] for name in given}
+    return Question(replace(planned, configuration=configuration), timeline(system, broken, found), read_text(trace), changed)
+
+
+def tried(question: Question, where: Where, times: int, request: Request, say: Tell) -> int:
+    """Try it so often on one cluster, with a topic for each try; the exit status is that of the worst.
+
+    Errors: `InputError` where there is no Kafka to be had.
+    """
+    require_one(where.home, where.version)
+    library()
+    home, planned = kafka_home(where.home, where.version), question.plan
+    tell(f"starting Kafka {home.shown}: {planned.brokers} brokers, {where.controllers} controller(s)")
+    documents: list[dict[str, Any]] = []
+    try:
+        started = cluster(home, planned.brokers, where.controllers, planned.server_settings, features(planned, home))
+        with started as kafka:
+            for number in range(1, times + 1):
+                told = _once(question, kafka, number, _folder(request.out, number, times))
+                documents.append(told.document())
+                if request.json != "-":
+                    for line in told.verdict():
+                        say(line)
+    except ClusterError as problem:
+        print(f"neverlost: the cluster could not be run: {' '.join(str(problem).split())}", file=sys.stderr)
+        return EXIT_INCONCLUSIVE
+    _deliver(documents, request)
+    return EXIT_HOLDS if all(each["reproduced"] for each in documents) else EXIT_UNEXPECTED
+
+
+def tell(line: str) -> None:
+    """Progress goes to stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def _folder(out: str | None, number: int, times: int) -> Path | None:
+    """Where a try's evidence goes; each has a folder of its own where there are several."""
+    if out is None:
+        return None
+    return Path(out) if times == 1 else Path(out, str(number))
+
+
+def _once(question: Question, kafka: Cluster, number: int, folder: Path | None) -> Told:
+    """One try.  The topic of the one before goes: a broker that leads any partition does not shut down before all others have
+    read that it does not (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them from reading."""
+    if number > 1:
+        kafka.admin.delete_topic(_topic(number - 1))
+    topic = _topic(number)
+    outcome = Run(kafka, question.plan, topic, tell).run()
+    told = Told(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
+    if folder is not None:
+        save(told, question.text, trimmed_logs(kafka, topic), folder)
+    return told
+
+
+def _topic(number: int) -> str:
+    return TOPIC if number == 1 else f"{TOPIC}-{number}"
+
+
+def features(planned: Plan, home: KafkaHome) -> dict[str, int]:
+    """Features to format with: eligible leader replicas exist from 4.0 on, and are on by default from 4.1 on.
+
+    Errors: `InputError` for a Kafka that has none.
+    """
+    if home.minor >= (4, 0):
+        return {f"{ELR}.version": int(planned.has_elr)}
+    if planned.has_elr:
+        raise InputError(f"Kafka {home.shown} has no eligible leader replicas: use 4.0 or newer, or --set {ELR}=false")
+    return {}
+
+
+def _deliver(documents: list[dict[str, Any]], request: Request) -> None:
+    whole = documents[0] if len(documents) == 1 else {"schema": documents[0]["schema"], "tries": documents}
+    if request.json == "-":
+        sys.stdout.write(as_json(whole))
+    elif request.json is not None:
+        write_text(request.json, as_json(whole))

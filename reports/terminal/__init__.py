@@ -1,0 +1,1 @@
+"""Results, progress and judgements for people at a terminal."""

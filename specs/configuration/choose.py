@@ -1,0 +1,154 @@
+"""From the user's TOML file and `--set` options to a model and its complete configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neverlost.model.catalogue import models
+from neverlost.model.kernel import Configuration, Model
+from neverlost.specs.configuration import keys
+from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
+from neverlost.specs.errors import InputError, unknown
+
+Given = dict[str, tuple[Any, str]]
+"""Raw values by key, each with the place that it came from, for messages."""
+
+TABLES = ("topic", "producer", "consumer", "cluster", "faults", "start", "bounds", "mechanism")
+PREFIXED = ("faults", "start", "bounds", "mechanism")
+
+DEFAULT_VERSION = "4.1"
+"""The Kafka version that is meant where neither a model nor a version is named."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A model with one complete configuration, and for whom it speaks (topics, for Kafka's own files).
+
+    `release` is the Kafka version that was asked for, where no key departs from its mechanisms.
+    """
+
+    model: Model
+    configuration: Configuration
+    subjects: tuple[str, ...] = ()
+    release: str | None = None
+
+
+def read_toml(path: Path | str) -> Given:
+    """The keys of a configuration file.
+
+    Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
+    """
+    document = parsed_toml(read_text(path), str(path))
+    found: Given = {}
+    for name, value in document.items():
+        if not isinstance(value, dict):
+            found[name] = (value, str(path))
+            continue
+        if name == "kafka":
+            found |= {f"kafka.{key}": (each, str(path)) for key, each in flattened(value)}
+            continue
+        if name not in TABLES:
+            raise unknown("table", name, TABLES, str(path))
+        for key, each in flattened(value):
+            full = f"{name}.{key}" if name in PREFIXED else key
+            found[full] = (each, f"[{name}] of {path}")
+            known = keys.KEYS.get(full)
+            if known is not None and known.table != name:
+                raise InputError(f"{full} in [{name}] of {str(path)!r} belongs in [{known.table}]")
+    return found
+
+
+def read_settings(settings: Iterable[str]) -> Given:
+    """The keys of `--set KEY=VALUE` options."""
+    found: Given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"bad --set {setting!r}: write KEY=VALUE")
+        found[name.strip()] = (value.strip(), "--set")
+    return found
+
+
+def read_given(config: str | None, settings: Iterable[str]) -> Given:
+    """The keys of a configuration file, if there is one, and of the `--set` options, which win."""
+    return (read_toml(config) if config else {}) | read_settings(settings)
+
+
+def choose(
+    given: Given,
+    model_name: str | None = None,
+    subjects: tuple[str, ...] = (),
+    offered: Mapping[str, tuple[Any, str]] | None = None,
+) -> Chosen:
+    """The model that the keys name, with everything else defaulted.
+
+    `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
+
+    Errors: `InputError` for an unknown model, key or value.
+    """
+    given = dict(given)
+    name, where = given.pop("model", (model_name, "the command line"))
+    version, version_where = given.pop("kafka.version", (None, ""))
+    if version is None and name is None and not offered:
+        version, version_where = DEFAULT_VERSION, "the defaults"
+    if version is not None:
+        return _of_version(str(version), version_where, name, given, subjects, offered or {})
+    name = _modern(dict(offered or {}) | given) if name is None else str(name)
+    if name not in models():
+        raise unknown("model", name, models(), where)
+    model = models()[name]
+    return Chosen(model, keys.configuration(model, _read_by(model, offered or {}) | given), subjects)
+
+
+def chosen_of(cell: Mapping[str, Any]) -> Chosen:
+    """The model and configuration of a cell of a result document."""
+    stated = cell["config"] | cell["bounds"]
+    return choose({str(key): (value, "result.json") for key, value in stated.items() if value != ""}, str(cell["model"]))
+
+
+def _read_by(model: Model, offered: Mapping[str, tuple[Any, str]]) -> Given:
+    """The offered keys that a model reads."""
+    return {key: each for key, each in offered.items() if key in model.keys}
+
+
+def _modern(given: Given) -> str:
+    """The modern model for a cluster's files where neither a model nor a version is named."""
+    has_elr = str(given.get("eligible.leader.replicas", ("false", ""))[0]).lower() == "true"
+    return "kraft-elr" if has_elr and "kraft-elr" in models() else "kraft"
+
+
+def _of_version(
+    version: str,
+    where: str,
+    name: Any,
+    given: Given,
+    subjects: tuple[str, ...],
+    offered: Mapping[str, tuple[Any, str]],
+) -> Chosen:
+    """The modern model with the mechanisms of a Kafka version; explicit keys win."""
+    from neverlost.model.kraft.mechanisms import mechanisms_of, model_of
+
+    if name is not None:
+        raise InputError(f"give model or kafka.version, not both ({name!r} and {version!r})")
+    try:
+        settings = mechanisms_of(version)
+    except ValueError as problem:
+        raise InputError(f"bad value {version!r} for kafka.version in {where}: {problem}") from None
+    model = models()[model_of(version, dict(offered) | given)]
+    defaults = {key: (value, f"Kafka {version}") for key, value in settings.items() if key in model.keys}
+    configuration = keys.configuration(model, defaults | _read_by(model, offered) | given)
+    release = ".".join(version.split(".")[:2])
+    return Chosen(model, configuration, subjects, release if is_release(release, model, configuration) else None)
+
+
+def is_release(version: str, model: Model, configuration: Configuration) -> bool:
+    """Whether a model and configuration have exactly the mechanisms of a Kafka version, written as X.Y."""
+    from neverlost.model.kraft.mechanisms import mechanisms_of, model_of, parsed
+
+    found, given = parsed(version), {key: (value, "") for key, value in configuration.items()}
+    if found is None or version != ".".join(map(str, found)) or model.name != model_of(version, given):
+        return False
+    return all(configuration.get(key, value) == value for key, value in mechanisms_of(version).items())

@@ -1,0 +1,204 @@
+"""The configuration keys of the command line contract: names, values, defaults, and what is wrong with a value.
+
+Kafka's own names where Kafka has one.  In TOML they sit in tables; with `--set` the key stands alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.model.kernel import Configuration, Model
+from neverlost.specs.errors import InputError, unknown
+
+MECHANISM = "mechanism."
+
+
+@dataclass(frozen=True)
+class Key:
+    """One configuration key.
+
+    `kind` is `number` (with inclusive bounds), `flag`, `choice` (the values are the keys of `spellings`,
+    which maps every accepted spelling to the canonical one) or `names` (a comma separated list).
+    """
+
+    name: str
+    table: str
+    kind: str
+    default: Any
+    says: str
+    low: int = 0
+    high: int = 1
+    spellings: Mapping[str, str] | None = None
+
+    def parse(self, raw: Any, where: str) -> Any:
+        """The value of a text (or of a TOML value).
+
+        Errors: `InputError` with the value, the place and what is allowed.
+        """
+        text = ",".join(map(str, raw)) if isinstance(raw, list) else str(raw).strip()
+        found = getattr(self, f"_parse_{self.kind}")(text)
+        if found is None:
+            raise InputError(f"bad value {text!r} for {self.name} in {where}: use {self.allowed}")
+        return found
+
+    def _parse_number(self, text: str) -> int | None:
+        if len(text) > 9 or not (text.isascii() and text.isdigit()):
+            return None
+        return int(text) if self.low <= int(text) <= self.high else None
+
+    def _parse_flag(self, text: str) -> bool | None:
+        return {"true": True, "on": True, "false": False, "off": False}.get(text.lower())
+
+    def _parse_choice(self, text: str) -> str | None:
+        return (self.spellings or {}).get(text.lower())
+
+    def _parse_names(self, text: str) -> tuple[str, ...] | None:
+        names = tuple(part.strip() for part in text.split(",")) if text else ()
+        return names if all(names) else None
+
+    @property
+    def allowed(self) -> str:
+        """What a value may be, for messages."""
+        if self.kind == "number":
+            return f"a whole number from {self.low} to {self.high}"
+        if self.kind == "flag":
+            return "true or false" if not self.name.startswith(MECHANISM) else "on or off"
+        if self.kind == "choice":
+            return " or ".join(sorted(set((self.spellings or {}).values())))
+        return "a comma separated list of names"
+
+
+def _number(name: str, table: str, default: int, low: int, high: int, says: str) -> Key:
+    return Key(name, table, "number", default, says, low, high)
+
+
+def _flag(name: str, table: str, default: bool, says: str) -> Key:
+    return Key(name, table, "flag", default, says)
+
+
+def _choice(name: str, table: str, default: str, says: str, *choices: str, **aliases: str) -> Key:
+    return Key(name, table, "choice", default, says, spellings={each: each for each in choices} | aliases)
+
+
+def _budget(name: str, says: str) -> Key:
+    return _number(f"faults.{name}", "faults", 0, 0, 9, f"how many times {says}")
+
+
+KEYS: dict[str, Key] = {
+    each.name: each
+    for each in (
+        _number("replication.factor", "topic", 3, 1, 7, "replicas of the partition"),
+        _number("min.insync.replicas", "topic", 1, 1, 7, "ISR size below which acks=all writes are refused"),
+        Key(
+            "acks",
+            "producer",
+            "choice",
+            "all",
+            "when the producer is answered",
+            spellings={
+                "0": "0",
+                "1": "1",
+                "all": "all",
+                "-1": "all",
+                "min.insync.replicas": "min.insync.replicas",
+                "-2": "min.insync.replicas",
+            },
+        ),
+        _flag("unclean.leader.election.enable", "topic", False, "a replica outside the ISR may be elected"),
+        _flag("eligible.leader.replicas", "cluster", False, "eligible leader replicas (KIP-966)"),
+        _choice(
+            "election.policy",
+            "cluster",
+            "any",
+            "which eligible replica the controller picks",
+            "any",
+            "preferred",
+            "longest-log",
+        ),
+        _choice("flush.messages", "topic", "default", "1: every record is on disk before it is acknowledged", "1", "default"),
+        _flag("enable.idempotence", "producer", True, "the broker removes duplicates of retries"),
+        _choice(
+            "consumer.commit",
+            "consumer",
+            "after-processing",
+            "when the consumer commits its offset",
+            "after-processing",
+            "before-processing",
+        ),
+        Key("broker.rack", "cluster", "names", (), "one rack per replica, such as a,a,b"),
+        _budget("crash", "a broker may stop and come back with its log intact"),
+        _budget("lossy_crash", "a broker may come back having lost an unflushed suffix of its log"),
+        _budget("disk_loss", "a broker may come back with an empty log directory"),
+        _budget("isr_shrink", "a leader may drop a slow, live follower"),
+        _budget("fence", "the controller may fence a live broker"),
+        _budget("leader_move", "the controller may move leadership without a failure"),
+        _budget("reassign", "the partition may be reassigned"),
+        _budget("producer_retry", "the producer may retry a record"),
+        _budget("consumer_crash", "the consumer may crash"),
+        _budget("rack_loss", "every broker of one rack crashes at once, losing its unflushed suffix"),
+        _budget("min_isr_change", "an operator may raise min.insync.replicas by one while the cluster runs"),
+        _number("start.outside_isr", "start", 0, 0, 6, "replicas outside the ISR when the search begins, which may come back"),
+        _number("bounds.records", "bounds", 2, 1, 9, "records that may be produced"),
+        _number("bounds.log_size", "bounds", 0, 1, 12, "slots of a log (default: bounds.records)"),
+        _number("bounds.max_leader_epoch", "bounds", 2, 0, 30, "highest leader epoch"),
+    )
+}
+"""Every key; `bounds.log_size` has no default of its own."""
+
+
+def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> Key:
+    """The key of a name.
+
+    Errors: `InputError` for a name that does not exist, or that the model does not read.
+    """
+    if name.startswith(MECHANISM) and (available is None or name in available):
+        return _flag(name, "mechanisms", True, "one mechanism of the modern model")
+    if available is not None and name not in available:
+        if name in KEYS:
+            raise InputError(f"{name} in {where} is not read by this model; it reads: {', '.join(available)}")
+        raise unknown("key", name, available, where)
+    if name not in KEYS:
+        raise unknown("key", name, KEYS, where)
+    return KEYS[name]
+
+
+def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configuration:
+    """A complete configuration of a model from raw values with the place of each.
+
+    Errors: `InputError` for unknown keys, values out of range, and values that contradict each other.
+    """
+    values: dict[str, Any] = {}
+    for name, (raw, where) in given.items():
+        values[name] = key_of(name, where, model.keys).parse(raw, where)
+    for name in model.keys:
+        if name not in values:
+            default = key_of(name, "defaults").default
+            values[name] = model.defaults.get(name, default) if name != "bounds.log_size" else values_log_size(model, values)
+    complete = {name: values[name] for name in model.keys}
+    wrong = model.contradiction(complete)
+    if wrong is not None:
+        raise InputError(wrong)
+    return complete
+
+
+def values_log_size(model: Model, values: Mapping[str, Any]) -> int:
+    """The default number of log slots: as many as there are records."""
+    return int(values.get("bounds.records", model.defaults.get("bounds.records", KEYS["bounds.records"].default)))
+
+
+def is_setting(key: str) -> bool:
+    """Whether an operator chooses it; faults, where a search begins and bounds come from outside."""
+    return not key.startswith(("faults.", "start.", "bounds."))
+
+
+def is_without_faults(configuration: Mapping[str, Any]) -> bool:
+    """Whether a configuration has budgets of faults, and all of them are nought."""
+    budgets = [value for name, value in configuration.items() if name.startswith("faults.")]
+    return bool(budgets) and not any(budgets)
+
+
+def shown(value: Any) -> Any:
+    """A configuration value as JSON and text show it."""
+    return ",".join(value) if isinstance(value, tuple) else value

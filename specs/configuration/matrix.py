@@ -1,0 +1,200 @@
+"""A configuration matrix: a TOML file in which a key may have many values, and the cells that it spans.
+
+A value may be a list, a range such as `"1..5"`, or both.  `[[pair]]` tables are alternatives whose keys go together,
+`[[exclude]]` tables drop the cells that they match.  `properties`, `symmetry` and `says` are about the whole matrix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from neverlost.model.kernel import Configuration, Model
+from neverlost.specs.configuration import keys
+from neverlost.specs.configuration.choose import PREFIXED, TABLES, Given, choose
+from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
+from neverlost.specs.errors import InputError, unknown
+
+MOST_CELLS = 20_000
+PLAIN = ("says", "properties", "symmetry")
+SPECIAL = ("model", "kafka.version")
+RANGE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """One configuration and the values of the matrix's own keys that name it."""
+
+    model: Model
+    configuration: Configuration
+    coordinates: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix with its cells; `varying` are the keys with more than one value."""
+
+    name: str
+    says: str
+    cells: tuple[MatrixCell, ...]
+    varying: tuple[str, ...]
+    properties: tuple[str, ...]
+    symmetry: bool | None
+
+
+def shipped() -> dict[str, str]:
+    """The text of every shipped matrix by name."""
+    folder = files("neverlost.specs") / "matrices"
+    found = {each.name.removesuffix(".toml"): each for each in folder.iterdir() if each.name.endswith(".toml")}
+    return {name: found[name].read_text(encoding="utf-8") for name in sorted(found)}
+
+
+def read_matrix(target: str, given: Given | None = None) -> Matrix:
+    """The matrix of a file, or a shipped one by name; `given` keys (`--set`) replace those of the matrix.
+
+    Errors: `InputError` for malformed TOML, unknown keys and values, and a matrix without cells or with too many.
+    """
+    path = Path(target)
+    if path.suffix == "" and not path.exists():
+        known = shipped()
+        if target not in known:
+            raise unknown("matrix", target, known, "the command line (a shipped name or a TOML file)")
+        return parse_matrix(target, known[target], f"shipped matrix {target}", given or {})
+    return parse_matrix(path.stem, read_text(path), str(path), given or {})
+
+
+def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
+    """The matrix of a text."""
+    document = parsed_toml(text, where)
+    plain = {key: document.pop(key) for key in PLAIN if key in document}
+    excluded = [_keys(each, where) for each in _tables(document, "exclude", where)]
+    paired = [_keys(each, where) for each in _tables(document, "pair", where)]
+    axes = {key: _values(key, raw, where) for key, raw in _keys(document, where).items()}
+    axes |= {key: [value] for key, (value, _) in given.items()}
+    for key in axes:
+        if any(key in each for each in paired):
+            raise InputError(f"{key} in {where} stands both by itself and in [[pair]]; give it once")
+    for alternative in paired:
+        for key, value in alternative.items():
+            if isinstance(value, list):
+                raise InputError(f"{key} in [[pair]] of {where} is a list; a pair has one value per key")
+    count = max(len(paired), 1)
+    for values in axes.values():
+        count *= len(values)
+    if count > MOST_CELLS:
+        raise InputError(f"{where} spans {count:,} cells; {MOST_CELLS:,} is the most: split it or drop values")
+    cells = _cells(axes, paired or [{}], excluded, where, {key: place for key, (_, place) in given.items()})
+    if not cells:
+        raise InputError(f"{where} has no cells: every combination is excluded")
+    return Matrix(
+        name, str(plain.get("says", name)), cells, _varying(cells), _names(plain, where), _flag(plain, "symmetry", where)
+    )
+
+
+def _names(plain: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    names = plain.get("properties", [])
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+        raise InputError(f"properties in {where} should be a list of names")
+    return tuple(names)
+
+
+def _flag(plain: Mapping[str, Any], name: str, where: str) -> bool | None:
+    if name in plain and not isinstance(plain[name], bool):
+        raise InputError(f"bad value {plain[name]!r} for {name} in {where}: use true or false")
+    return plain.get(name)
+
+
+def _tables(document: dict[str, Any], name: str, where: str) -> list[dict[str, Any]]:
+    found = document.pop(name, [])
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise InputError(f"{name} in {where} should be written as [[{name}]] tables")
+    return found
+
+
+def _keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Full key names to raw values, from tables or from dotted names."""
+    found: dict[str, Any] = {}
+    for name, value in document.items():
+        if name in TABLES and name not in PREFIXED and isinstance(value, dict):
+            found |= dict(flattened(value))
+        elif isinstance(value, dict):
+            found |= {f"{name}.{key}": each for key, each in flattened(value)}
+        else:
+            found[name] = value
+    for name in found:
+        if name not in SPECIAL:
+            keys.key_of(name, where) if not name.startswith(keys.MECHANISM) else None
+    return found
+
+
+def _values(name: str, raw: Any, where: str) -> list[Any]:
+    """Every value of a key, ranges expanded."""
+    found: list[Any] = []
+    for each in raw if isinstance(raw, list) else [raw]:
+        match = RANGE.fullmatch(each.strip()) if isinstance(each, str) else None
+        if match is None:
+            found.append(each)
+        elif int(match[1]) > int(match[2]):
+            raise InputError(f"bad range {each!r} for {name} in {where}: it is empty")
+        else:
+            found += range(int(match[1]), int(match[2]) + 1)
+    if not found:
+        raise InputError(f"{name} in {where} has no values")
+    return found
+
+
+def _parsed(name: str, raw: Any, where: str) -> Any:
+    if name in SPECIAL:
+        return str(raw)
+    return keys.key_of(name, where, (name,) if name.startswith(keys.MECHANISM) else None).parse(raw, where)
+
+
+def _cells(
+    axes: Mapping[str, list[Any]],
+    paired: list[dict[str, Any]],
+    excluded: list[dict[str, Any]],
+    where: str,
+    places: Mapping[str, str],
+) -> tuple[MatrixCell, ...]:
+    drops = [
+        {key: {_parsed(key, each, where) for each in _values(key, raw, where)} for key, raw in one.items()} for one in excluded
+    ]
+    found: list[MatrixCell] = []
+    seen = set()
+    for alternative in paired:
+        for values in product(*axes.values()):
+            raw = dict(zip(axes, values, strict=True)) | alternative
+            told = {key: _parsed(key, value, where) for key, value in raw.items()}
+            if any(all(key in told and told[key] in allowed for key, allowed in drop.items()) for drop in drops):
+                continue
+            given = {key: (value, places.get(key, where)) for key, value in raw.items()}
+            chosen = choose(given)
+            identity = (chosen.model.name, tuple(chosen.configuration.items()))
+            if identity in seen and "kafka.version" not in told:
+                continue
+            seen.add(identity)
+            every = {"model": chosen.model.name, **chosen.configuration, **told}
+            found.append(MatrixCell(chosen.model, chosen.configuration, every))
+    return tuple(found)
+
+
+def _varying(cells: Iterable[MatrixCell]) -> tuple[str, ...]:
+    """The keys with more than one value; what a version implies goes without saying."""
+    cells = list(cells)
+    names = list(dict.fromkeys(name for each in cells for name in each.coordinates))
+    varying = [name for name in names if len({str(each.coordinates[name]) for each in cells if name in each.coordinates}) > 1]
+    if "kafka.version" in varying:
+        varying = [
+            name
+            for name in varying
+            if name not in ("model", "eligible.leader.replicas") and not name.startswith(keys.MECHANISM)
+        ]
+    elif "model" in varying and "eligible.leader.replicas" in varying:
+        varying.remove("eligible.leader.replicas")
+    order = [name for name in (*SPECIAL, *keys.KEYS) if name in varying]
+    return tuple(order + [name for name in varying if name not in order])

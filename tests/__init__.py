@@ -1,0 +1,1 @@
+"""How we know: a room per room, and what they share in `support`."""

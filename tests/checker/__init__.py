@@ -1,0 +1,1 @@
+"""How we find out, tested."""

@@ -1,0 +1,277 @@
+"""Searches on stored levels: equal to searches in memory, resumable at every level, and never wrong about damage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.fs
+import pytest
+
+from neverlost.checker.disk import search as stored
+from neverlost.checker.disk import storage as storage_module
+from neverlost.checker.disk.level_tasks import (
+    Counted,
+    LevelTask,
+    Search,
+    Settled,
+    described,
+    expand,
+    results,
+    search_back,
+    settle,
+    settled,
+)
+from neverlost.checker.disk.levels import PACKED, Level, Store, meta_of
+from neverlost.checker.outcome import Outcome
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Limits, Options
+from neverlost.model.interpreters.columns import pack_rows, unpack_row
+from neverlost.model.system import System, Words
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import guarantees
+from tests.support.searches import classic, essence, kraft_matrix
+
+SYSTEMS = {
+    "holds": lambda: classic("kip-320", 2, 2, 2, 2),
+    "violated": lambda: classic("kip-101", 3, 1, 1, 1),
+    "matrix": kraft_matrix,
+}
+
+
+def in_memory(system: System, **options: Any) -> dict[str, Any]:
+    return essence(explore(system, guarantees(system.model), Options(workers=1, **options)))
+
+
+def on_storage(system: System, place: str | Path, **options: Any) -> Outcome:
+    return stored.explore(system, guarantees(system.model), Options(state_dir=place, **options))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("options", [{}, {"keep_going": True}, {"every_configuration": True}], ids=str)
+def test_stored_equals_memory(tmp_path: Path, name: str, options: dict[str, Any]) -> None:
+    system = SYSTEMS[name]()
+    assert essence(on_storage(system, tmp_path / "s", **options)) == in_memory(system, **options)
+
+
+def test_symmetry_on_storage_equals_memory(tmp_path: Path) -> None:
+    system = classic("kip-101", 3, 1, 1, 1)
+    options = {"symmetry": True, "keep_going": True}
+    assert essence(on_storage(system, tmp_path / "s", **options)) == in_memory(system, **options)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5, 8])
+@pytest.mark.parametrize("options", [{"keep_going": True}, {}], ids=["all", "first violation"])
+def test_a_search_resumes_from_any_level(tmp_path: Path, depth: int, options: dict[str, Any]) -> None:
+    system = classic("kip-101", 3, 1, 1, 1)
+    cut = on_storage(system, tmp_path / "s", limits=Limits(depth=depth), **options)
+    assert cut.reason is not None and cut.counts.left > 0
+    resumed = on_storage(system, tmp_path / "s", resume=True, **options)
+    assert essence(resumed) == in_memory(system, **options)
+
+
+def test_resuming_a_finished_search_only_tells_it_again(tmp_path: Path) -> None:
+    system = classic("kip-320", 2, 2, 2, 1)
+    first = essence(on_storage(system, tmp_path / "s"))
+    before = sorted(path.name for path in (tmp_path / "s").rglob("*"))
+    assert essence(on_storage(system, tmp_path / "s", resume=True)) == first
+    assert sorted(path.name for path in (tmp_path / "s").rglob("*")) == before
+
+
+def test_a_search_stopped_at_a_violation_can_go_on(tmp_path: Path) -> None:
+    system = classic("kip-101", 3, 1, 1, 1)
+    on_storage(system, tmp_path / "s")
+    assert essence(on_storage(system, tmp_path / "s", resume=True, keep_going=True)) == in_memory(system, keep_going=True)
+
+
+def test_forgotten_configurations_do_not_pass_as_explored(tmp_path: Path) -> None:
+    system = kraft_matrix()
+    on_storage(system, tmp_path / "s", every_configuration=True)
+    with pytest.raises(InputError, match="was made for another forgets_decided"):
+        on_storage(system, tmp_path / "s", keep_going=True, resume=True)
+
+
+def test_runs_are_merged_and_gone_at_the_end(tmp_path: Path) -> None:
+    system = classic("kip-320", 2, 2, 2, 2)
+    on_storage(system, tmp_path / "s", limits=Limits(depth=12))
+    runs = Store.attach(tmp_path / "s").levels()[-1].facts["generations"]
+    assert len(runs) <= 6
+    on_storage(system, tmp_path / "s", resume=True)
+    assert not list((tmp_path / "s" / "runs").iterdir())
+
+
+def test_levels_of_another_writer_are_taken_over(tmp_path: Path) -> None:
+    """Packed files in any order, without runs: what an engine that keeps its states elsewhere would commit."""
+    system = classic("kip-320", 2, 2, 2, 1)
+    first = on_storage(system, tmp_path / "a")
+    source = Store.attach(tmp_path / "a")
+    target = Store.create(tmp_path / "b", source.meta)
+    for level in source.levels()[:6]:
+        states = [unpack_row(system, words, row) for words in source.level(level.depth) for row in range(words.shape[1])]
+        file = target.write_level(level.depth, pack_rows(system, states[::-1]), PACKED)
+        target.commit(Level(level.depth, (file,), level.generated, level.fired))
+    resumed = on_storage(system, tmp_path / "b", resume=True)
+    assert essence(resumed) == essence(first)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("first", ["memory", "stored"])
+def test_engines_go_on_from_each_other_s_levels(tmp_path: Path, name: str, first: str) -> None:
+    system = SYSTEMS[name]()
+    engines = [explore, stored.explore] if first == "memory" else [stored.explore, explore]
+    options = Options(state_dir=tmp_path / "s", keep_going=True, workers=1)
+    cut = engines[0](system, guarantees(system.model), replace(options, limits=Limits(depth=7)))
+    assert cut.counts.left > 0
+    resumed = engines[1](system, guarantees(system.model), replace(options, resume=True))
+    assert essence(resumed) == in_memory(system, keep_going=True)
+
+
+class EveryTaskTwice:
+    """What a cluster with retries and speculation does: each task runs twice, and the first result is lost."""
+
+    parallelism = 3
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.levels: list[int] = []
+
+    def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
+        text = described(self.search, task)
+        blocks = [block for number in range(len(task.slices)) for block in self._second(expand, text, [number])]
+        rows = [
+            row
+            for owner in range(task.parts)
+            for row in self._second(settle, text, [(to, block) for to, block in blocks if to == owner])
+        ]
+        self.levels.append(task.parts)
+        found, counted = results(map(bytes, rows))
+        return [settled(body) for body in found], counted
+
+    def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
+        text = described(self.search, task, targets=targets)
+        found, _ = results(row for n in range(len(task.slices)) for row in self._second(search_back, text, [n]))
+        best: dict[Words, tuple[Words, int]] = {}
+        for target, words, step in (each for body in found for each in body):
+            before = (tuple(words), step)
+            best[tuple(target)] = min(before, best.get(tuple(target), before))
+        return best
+
+    def _second(self, task: Any, text: str, given: list[Any]) -> list[Any]:
+        list(task(text, given))
+        return list(task(text, given))
+
+    def news(self) -> list[str]:
+        return []
+
+    def prepare(self) -> None:
+        """Nothing to start."""
+
+    cancel = close = prepare
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_tasks_that_run_twice_count_once(tmp_path: Path, name: str) -> None:
+    system = SYSTEMS[name]()
+    hired: list[EveryTaskTwice] = []
+
+    def hire(search: Search) -> EveryTaskTwice:
+        hired.append(EveryTaskTwice(search))
+        return hired[-1]
+
+    conf = (("neverlost.driver.states", "20"), ("neverlost.task.least", "30"), ("neverlost.task.candidates", "2000"))
+    options = Options(state_dir=tmp_path / "s", keep_going=True, spark_conf=conf)
+    found = stored.explore(system, guarantees(system.model), options, None, hire)
+    assert essence(found) == in_memory(system, keep_going=True)
+    assert max(hired[0].levels) >= 4
+    store = Store.attach(tmp_path / "s")
+    named = {file.name for level in store.levels() for file in level.files}
+    assert {name for name in store.files.names() if name.endswith(".states")} == named
+
+
+def committed(place: Path, depth: int = 9) -> tuple[System, list[Level]]:
+    system = classic("kip-320", 2, 2, 2, 1)
+    on_storage(system, place, limits=Limits(depth=depth))
+    return system, Store.attach(place).levels()
+
+
+@pytest.mark.parametrize("kind", ["frontier", "run"])
+@pytest.mark.parametrize("damage", ["flip", "truncate", "swap", "remove"])
+def test_damage_stops_a_resumed_search(tmp_path: Path, kind: str, damage: str) -> None:
+    system, levels = committed(tmp_path / "s")
+    victim = (levels[-1].files if kind == "frontier" else levels[-1].runs)[0]
+    path = tmp_path / "s" / victim.name
+    content = path.read_bytes()
+    other = tmp_path / "s" / levels[3].files[0].name
+    if damage == "remove":
+        path.unlink()
+    else:
+        flipped = content[:70] + bytes([content[70] ^ 4]) + content[71:]
+        path.write_bytes({"flip": flipped, "truncate": content[:-16], "swap": other.read_bytes()}[damage])
+    with pytest.raises(InputError, match=f"(damaged|missing) state file .*{victim.name}"):
+        on_storage(system, tmp_path / "s", resume=True)
+
+
+def test_a_killed_search_leaves_nothing_that_counts(tmp_path: Path) -> None:
+    system, levels = committed(tmp_path / "s")
+    (tmp_path / "s" / f"level-{len(levels):04d}").mkdir()
+    (tmp_path / "s" / f"level-{len(levels):04d}" / "half.states").write_bytes(b"half a fi")
+    (tmp_path / "s" / f".level-{len(levels):04d}.json.1234").write_bytes(b"{")
+    assert essence(on_storage(system, tmp_path / "s", resume=True)) == in_memory(system)
+
+
+@pytest.fixture
+def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that is not local: Arrow's own in-memory one, behind a scheme of its own."""
+    filesystem = pyarrow.fs._MockFileSystem()
+    real = storage_module.storage
+
+    def found(location: str | Path) -> storage_module.Storage:
+        text = str(location)
+        if not text.startswith("memory://"):
+            return real(location)
+        return storage_module.ArrowStorage(filesystem, text.removeprefix("memory://"), text)
+
+    monkeypatch.setattr("neverlost.checker.disk.levels.storage", found)
+
+
+@pytest.mark.usefixtures("shared_memory_files")
+@pytest.mark.parametrize("small", [1 << 20, 64], ids=["held in memory", "copied to disk"])
+def test_storage_need_not_be_local(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(storage_module, "_SMALL", small)
+    system = classic("kip-101", 3, 1, 1, 1)
+    on_storage(system, "memory://bucket/search", limits=Limits(depth=6), keep_going=True)
+    store = Store.attach("memory://bucket/search")
+    assert len(store.levels()) == 7
+    resumed = on_storage(system, "memory://bucket/search", resume=True, keep_going=True)
+    assert essence(resumed) == in_memory(system, keep_going=True)
+    with pytest.raises(InputError, match="already holds a search"):
+        on_storage(system, "memory://bucket/search")
+    victim = store.levels()[4].files[0]
+    store.files.remove([victim.name])
+    with pytest.raises(InputError, match=f"missing state file memory://bucket/search/{victim.name}"):
+        Store.open("memory://bucket/search", meta_of(system, [each.name for each in guarantees(system.model)])).check()
+
+
+def test_an_unknown_scheme_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="cannot use 'floppy://a' as a state directory"):
+        on_storage(classic("kip-320", 2, 1, 1, 1), "floppy://a")
+
+
+def test_a_file_in_the_way_is_an_input_error(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("not a folder")
+    with pytest.raises(InputError, match=r"cannot write .*meta\.json: (File exists|Not a directory); choose another"):
+        on_storage(classic("kip-320", 2, 1, 1, 1), tmp_path / "s")
+
+
+def test_unnamed_models_are_searched_here(tmp_path: Path) -> None:
+    """A model that is not in the catalogue cannot be named to others."""
+    system = classic("kip-320", 2, 1, 1, 1)
+    mutant = System(system.model.differing("mutant", ""), system.configurations)
+
+    def nobody(search: object) -> stored.Jobs:
+        raise AssertionError("hired for a model that nobody else knows")
+
+    found = stored.explore(mutant, (), Options(state_dir=tmp_path / "s"), None, nobody)
+    assert found.counts == explore(system, (), Options(workers=1)).counts

@@ -1,0 +1,1 @@
+"""Real clusters and what they leave behind."""

@@ -1,0 +1,441 @@
+"""`observe`: what a cluster showed is explained by the model, or the first thing that is not is named."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neverlost.checker.kafka.cluster.batches import batches
+from neverlost.checker.kafka.history import metadata_log, printed_log
+from neverlost.checker.kafka.history.gather import gathered
+from neverlost.checker.kafka.history.history import as_lines, read_history
+from neverlost.checker.kafka.observe import starting_model as setting
+from neverlost.checker.kafka.observe.judgement import Judgement, judge
+from neverlost.checker.kafka.observe.losses import ranges, stretches
+from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL, switched_off
+from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.model.catalogue import models
+from neverlost.model.observed.starting_brokers import OBSERVED
+from neverlost.model.system import bind
+from neverlost.specs.configuration.keys import configuration
+from neverlost.specs.errors import InputError
+from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, produced
+
+ROOT = Path(__file__).resolve().parents[3]
+DATA = ROOT / "tests" / "data" / "observed"
+
+
+def judged(lines: list[Line], **config: Any) -> Judgement:
+    return judge(setting_of(history(lines, **config), {}))
+
+
+def only(lines: list[Line], **fields: Any) -> Line:
+    (found,) = [each for each in lines if fields.items() <= each.items()]
+    return found
+
+
+def test_a_possible_history_is_explained() -> None:
+    found = judged(plain())
+    assert found.verdict == "explained"
+    assert sum(len(each.offsets) for each in found.cohorts if each.names) == 14
+
+
+def leader_outside_the_isr(lines: list[Line]) -> None:
+    only(lines, partition_epoch=2)["leader"] = 3
+
+
+def isr_change_that_skips_a_partition_epoch(lines: list[Line]) -> None:
+    for each in lines:
+        if each.get("partition_epoch", 0) >= 2:
+            each["partition_epoch"] += 1
+
+
+def high_watermark_that_goes_backwards(lines: list[Line]) -> None:
+    lines.append(high_watermark(10.3, 0, 7))
+
+
+def acknowledged_record_at_another_offset(lines: list[Line]) -> None:
+    only(lines, saw="read", record="r3")["offset"] = 4
+    only(lines, saw="read", record="r4")["offset"] = 3
+
+
+def another_record_in_its_place(lines: list[Line]) -> None:
+    only(lines, saw="read", record="r3")["record"] = "r99"
+    lines.append({"at": 2, "saw": "sent", "record": "r99"})
+
+
+def isr_that_grows_by_a_fenced_broker(lines: list[Line]) -> None:
+    only(lines, partition_epoch=2)["isr"] = [2, 3]
+
+
+def acknowledged_while_under_min_isr(lines: list[Line]) -> None:
+    lines.append({"at": 18, "saw": "sent", "record": "r50"})
+    lines.append({"at": 18.1, "saw": "acked", "record": "r50", "acks": "all", "offset": 10})
+    for each in lines:
+        if each.get("offset", 0) >= 10 and each["record"] != "r50":
+            each["offset"] += 1
+
+
+FALSE: dict[Callable[[list[Line]], None], str] = {
+    leader_outside_the_isr: "partition epoch 2: leader 3",
+    isr_change_that_skips_a_partition_epoch: "partition epoch 3",
+    high_watermark_that_goes_backwards: "high watermark 7",
+    acknowledged_record_at_another_offset: "'r4' read at offset 3",
+    another_record_in_its_place: "'r99' read at offset 3",
+    isr_that_grows_by_a_fenced_broker: "ISR 2,3",
+    acknowledged_while_under_min_isr: "'r50' acknowledged at offset 10",
+}
+
+
+@pytest.mark.parametrize("spoil", FALSE, ids=lambda each: each.__name__)
+def test_a_false_observation_is_refused_and_named(spoil: Callable[[list[Line]], None]) -> None:
+    from neverlost.checker.kafka.observe.judgement import described
+
+    lines = plain()
+    spoil(lines)
+    found = judged(lines)
+    assert found.refusal is not None
+    assert any(FALSE[spoil] in described(each) for each in found.refusal.seen)
+
+
+def test_the_nearest_explained_change_comes_first() -> None:
+    lines = plain()
+    leader_outside_the_isr(lines)
+    refusal = judged(lines).refusal
+    assert refusal is not None
+    assert refusal.allowed[0].startswith("leader 2, ISR 2, fenced 1,3 at partition epoch 2")
+
+
+def moved() -> list[Line]:
+    """A replica moves from broker 1, which is down, to broker 4."""
+    joint = partition(31, 1, 4, 2, [2, 3]) | {"replicas": [4, 2, 3, 1], "adding": [4], "removing": [1]}
+    done = partition(33, 2, 5, 2, [2, 3, 4]) | {"replicas": [4, 2, 3]}
+    lines = [broker(0, 4, "unfenced"), *plain(), joint, done, *produced(34, 14, 2), high_watermark(35, 2, 16)]
+    return [*lines, {"at": 36, "saw": "read", "record": "r15", "offset": 15}]
+
+
+def test_a_reassignment_is_explained_and_safe() -> None:
+    found = judged(moved())
+    assert found.verdict == "explained"
+    last = stretches(found)[-1]
+    assert [(each.fewest, each.most, each.lost_by) for each in last.exposures] == [(3, 3, ())]
+
+
+def test_a_reassignment_that_ends_before_its_replica_is_in_sync_is_refused() -> None:
+    lines = moved()
+    only(lines, partition_epoch=5)["isr"] = [2, 3]
+    found = judged(lines)
+    assert found.refusal is not None
+    assert found.refusal.seen[-1]["partition_epoch"] == 5
+
+
+def test_a_removed_replica_is_waited_for_until_it_hears_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old epoch commits a record after the controller has begun the next one, by a replica that is none any more."""
+    joint = partition(31, 1, 5, 2, [1, 2, 3]) | {"replicas": [1, 2, 4, 3], "adding": [4], "removing": [3]}
+    done = partition(33, 2, 6, 2, [1, 2, 4]) | {"replicas": [1, 2, 4]}
+    lines = [broker(0, 4, "unfenced"), *plain(), broker(27, 1, "registered"), broker(28, 1, "unfenced")]
+    lines += [partition(29, 1, 4, 2, [1, 2, 3]), joint, done]
+    lines += [{"at": 33.1, "saw": "sent", "record": "r14"}, high_watermark(33.2, 1, 15)]
+    lines += [{"at": 34, "saw": "acked", "record": "r14", "acks": "all", "offset": 14}]
+    assert judged(lines).verdict == "explained"
+    monkeypatch.setattr(setting, "observed_system", lambda configuration: bind(OBSERVED, configuration))
+    refusal = judged(lines).refusal
+    assert refusal is not None
+    assert refusal.cohort.names == ("r14",)
+
+
+def test_a_broker_that_is_back_counts_before_it_registers() -> None:
+    """In the ISR as the controller has not missed it: commits wait for it, and go on when its new process fetches."""
+    lines = plain()
+    only(lines, partition_epoch=1).update(at=9, batch=3)
+    only(lines, broker=3, state="fenced").update(batch=3)
+    for each in lines:
+        if each.get("record") == "r6":
+            each["at"] -= 1
+    refusal = judged(sorted(lines, key=at)).refusal
+    assert refusal is not None
+    assert refusal.seen[-1]["record"] == "r6"
+    lines.append({"at": 3.5, "saw": "process", "broker": 3, "state": "started"})
+    assert judged(sorted(lines, key=at)).verdict == "explained"
+    only(lines, state="started")["at"] = 8.6
+    assert judged(sorted(lines, key=at)).verdict == "refused", "its process was not there when r6 was acknowledged"
+
+
+def at(line: Line) -> float:
+    """When a line was seen; the header comes first."""
+    return float(line.get("at", 0))
+
+
+def test_a_reassignment_that_replaces_another_keeps_the_list_that_it_does_not_fill() -> None:
+    """Given back to where it was: broker 4 is then to be added and to be removed, and nobody's leader epoch ends."""
+    lines = moved()
+    given_back = {"isr": [2, 3], "replicas": [1, 2, 3, 4], "adding": [4], "removing": [4], "leader_epoch": 1}
+    only(lines, partition_epoch=5).update(given_back)
+    only(lines, high_watermark=16)["leader_epoch"] = 1
+    assert judged(lines).verdict == "explained"
+    only(lines, partition_epoch=5).update(adding=[])
+    refusal = judged(lines).refusal
+    assert refusal is not None
+    assert refusal.seen[-1]["partition_epoch"] == 5
+
+
+def sent_again(lines: list[Line]) -> Judgement:
+    """The same history of a client that may send a record twice."""
+    found = history(lines)
+    return judge(setting_of(replace(found, complete=found.complete - {"sent"}), {}))
+
+
+def test_a_client_that_may_send_again_leaves_copies() -> None:
+    lines = [*plain(), {"at": 30, "saw": "read", "record": "r9", "offset": 14}]
+    assert judged(lines).verdict == "refused"
+    again = sent_again(lines)
+    assert again.verdict == "explained"
+    twice = [offset for cohort in again.cohorts for offset in cohort.offsets if cohort.repeats]
+    assert sorted(twice) == [9, 14]
+
+
+def test_what_was_sent_once_is_as_safe_as_if_nobody_could_send_again() -> None:
+    assert stretches(sent_again(plain())) == stretches(judged(plain()))
+
+
+def test_what_could_have_been_lost() -> None:
+    found = stretches(judged(plain()))
+    alone = next(each for each in found if each.isr == (2,))
+    (exposed,) = alone.exposures
+    assert ranges(exposed.offsets) == "0-9"
+    assert (exposed.fewest, exposed.most) == (1, 1)
+    assert exposed.lost_by == ("lossy crash of 2", "disk loss of 2")
+    assert found[0].exposures[0].lost_by == ()
+    assert (found[0].exposures[0].fewest, found[0].exposures[0].most) == (3, 3)
+
+
+def test_a_loss_is_called_a_loss() -> None:
+    lines = [each for each in plain() if each["at"] < 20]
+    lines.append({"at": 18, "until": 18.1, "saw": "process", "broker": 2, "state": "lost", "log_end": 8})
+    found = stretches(judged(lines))
+    lost = [each for each in found[-1].exposures if each.may_be_lost]
+    assert [ranges(each.offsets) for each in lost] == ["8-9"]
+
+
+@pytest.mark.parametrize("name", ["kraft", "kraft-elr"])
+@pytest.mark.parametrize("seed", range(6))
+def test_every_behaviour_of_the_model_is_explained(name: str, seed: int) -> None:
+    """The observable model leaves nothing out: whatever a walk of the model shows is a projection of one of its behaviours."""
+    given = {"min.insync.replicas": 2, "bounds.records": 3, "faults.crash": 2, "faults.lossy_crash": 1, "faults.fence": 1}
+    given |= {"faults.isr_shrink": 2, "faults.leader_move": 1, "faults.disk_loss": 1}
+    chosen = configuration(models()[name], {key: (value, "test") for key, value in given.items()})
+    walk = Walk(bind(models()[name], chosen), seed, 60)
+    keys = {"kafka.version": "4.1", "eligible.leader.replicas": name == "kraft-elr", "election.policy": "any"}
+    found = judged(walk.lines, **keys)
+    assert found.verdict == "explained", found.refusal
+    assert sum(each["saw"] == "partition" for each in walk.lines) > 1
+
+
+def test_a_mechanism_that_was_seen_cannot_be_off() -> None:
+    lines = plain()
+    lines[-15:] = []
+    lines = [each for each in lines if each["at"] < 20]
+    only(lines, partition_epoch=1)["elr"] = []
+    only(lines, partition_epoch=2)["elr"] = [1]
+    lines += [
+        partition_dropped_from_elr(),
+        {"at": 20, "saw": "broker", "source": "controller", "broker": 1, "state": "registered", "batch": 9},
+    ]
+    seen = history(lines, **{"kafka.version": "4.1"})
+    found = judge(setting_of(seen, {}))
+    assert found.verdict == "explained"
+    without = switched_off(seen, {}, found)
+    assert without["unclean-restart-leaves-elr"].startswith("refused at 19.000 s: ")
+    assert without["eligible.leader.replicas"].startswith("refused at ")
+    assert without["maximal-isr"] == CANNOT_TELL
+
+
+def partition_dropped_from_elr() -> Line:
+    return partition(20, 1, 3, 2, [2], elr=[], batch=9)
+
+
+@pytest.mark.parametrize("name", ["kafka-dump-log-3.9.txt", "kafka-dump-log-4.3.txt", "metadata-4.3.log"])
+def test_metadata_logs_are_read(name: str) -> None:
+    found = gathered([str(DATA / name)], [], [], "t", 0)
+    changes = [(each["partition_epoch"], each["leader"], sorted(each["isr"])) for each in found.of("partition")]
+    assert changes == [(0, 1, [1, 2, 3]), (1, 2, [2, 3]), (2, 2, [2]), (3, 2, [2, 3]), (4, 2, [1, 2, 3]), (5, 1, [1, 3])]
+    assert found.complete == {"partition", "broker"}
+    assert judge(setting_of(found, {"kafka.version": ("4.3" if "4.3" in name else "3.9", "test")})).verdict == "explained"
+
+
+def test_files_of_two_logs_are_not_one() -> None:
+    dumps = [str(DATA / f"kafka-dump-log-{version}.txt") for version in ("3.9", "4.3")]
+    with pytest.raises(InputError, match="is another record at"):
+        gathered(dumps, [], [], "t", 0)
+    assert gathered([dumps[1], str(DATA / "metadata-4.3.log")], [], [], "t", 0) == gathered([dumps[1]], [], [], "t", 0)
+
+
+def test_the_tool_and_the_file_say_the_same() -> None:
+    printed, raw = (gathered([str(DATA / each)], [], [], "t", 0) for each in ("kafka-dump-log-4.3.txt", "metadata-4.3.log"))
+    assert [(each.at, dict(each.says)) for each in printed.seen] == [(each.at, dict(each.says)) for each in raw.seen]
+    assert printed.config == raw.config
+
+
+@pytest.mark.parametrize("version", ["3.9", "4.3"])
+def test_broker_logs_are_read(version: str) -> None:
+    seen, is_whole = printed_log.observations([DATA / f"brokers-{version}.log"], "t", 0)
+    assert is_whole
+    assert [(each["partition_epoch"], each["leader"], sorted(each["isr"])) for each in seen] == [
+        (0, 1, [1, 2, 3]), (1, 2, [2, 3]), (2, 2, [2]), (3, 2, [2, 3]), (4, 2, [1, 2, 3]), (5, 1, [1, 3]),
+    ]  # fmt: skip
+
+
+def test_the_metadata_shell_is_read() -> None:
+    (seen,), is_whole = printed_log.observations([DATA / "kafka-metadata-shell-4.3.txt"], "t", 0)
+    assert (seen["leader"], seen["isr"], seen["partition_epoch"], is_whole) == (1, [1, 3], 5, True)
+
+
+def test_a_history_is_written_and_read_again(tmp_path: Path) -> None:
+    written = history(plain())
+    (tmp_path / "h.jsonl").write_text(as_lines(written))
+    assert as_lines(read_history(tmp_path / "h.jsonl")) == as_lines(written)
+
+
+def mutated(body: bytes, chance: random.Random) -> bytes:
+    found = bytearray(body)
+    for _ in range(chance.randint(1, 6)):
+        at = chance.randrange(len(found))
+        choice = chance.random()
+        if choice < 0.4:
+            found[at] = chance.randrange(256)
+        elif choice < 0.7:
+            del found[at : at + chance.randint(1, 40)]
+        else:
+            found[at:at] = chance.choice([b'"', b"{", b"]", b"-1", b"null", b"99999999999999999999", b"\n", b"\x00\xff"])
+        found = found or bytearray(b"x")
+    return bytes(found)
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "kafka-dump-log-4.3.txt": lambda path: metadata_log.observations(metadata_log.entries(path), "t", 0),
+    "metadata-4.3.log": lambda path: metadata_log.observations(metadata_log.entries(path), "t", 0),
+    "brokers-4.3.log": lambda path: printed_log.observations([path], "t", 0),
+    "kafka-metadata-shell-4.3.txt": lambda path: printed_log.observations([path], "t", 0),
+    "history.jsonl": lambda path: setting_of(read_history(path), {}),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_damaged_files_are_read_or_refused_in_a_line(name: str, tmp_path: Path) -> None:
+    body = as_lines(history(plain())).encode() if name == "history.jsonl" else (DATA / name).read_bytes()
+    chance, refused = random.Random(name), 0
+    for _ in range(300):
+        path = tmp_path / "damaged"
+        path.write_bytes(mutated(body, chance))
+        try:
+            READERS[name](path)
+        except InputError as problem:
+            refused += 1
+            assert str(problem)
+    assert refused
+
+
+def without(text: str, word: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if word not in line)
+
+
+DAMAGE: dict[str, tuple[Callable[[str], str], str]] = {
+    "lines were picked": (lambda text: without(text, "NO_OP"), "missing; give the tool's output whole"),
+    "a record is missing": (lambda text: without(text, "| offset: 24 "), "offset 24 missing"),
+    "the last line is cut": (lambda text: text[:-30], "malformed payload"),
+    "the last line is cut early": (lambda text: text[: text.rindex("valueSize")], "is cut or changed"),
+    "the last batch is cut": (lambda text: text[: text.rindex("| offset")], "at the end: offset"),
+    "lines were wrapped": (lambda text: re.sub("(.{120})", r"\1\n", text), "is cut or changed"),
+    "the decoder was not asked for": (lambda text: re.sub(" payload: .*", "", text), "with --cluster-metadata-decoder"),
+    "it is not the cluster's tool": (
+        lambda text: re.sub(' payload: {"type":"PARTITION_R.*', " payload: Error at 46, skipping. version 2", text),
+        "use the one of the cluster's Kafka version",
+    ),
+    "the log is damaged": (lambda text: text.replace("isvalid: true", "isvalid: false"), "fails its checksum"),
+    "metadata are left out": (lambda text: re.sub(r"\| offset: .* payload", "| payload", text), "is cut or changed"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_dump_is_refused_with_its_line(name: str, tmp_path: Path) -> None:
+    damage, message = DAMAGE[name]
+    path = tmp_path / "dump.txt"
+    path.write_text(damage((DATA / "kafka-dump-log-4.3.txt").read_text()))
+    with pytest.raises(InputError, match=re.escape(message)) as problem:
+        metadata_log.entries(path)
+    assert str(problem.value).startswith(f"{path}:") and "\n" not in str(problem.value)
+
+
+def test_a_damaged_segment_is_refused_with_its_offset(tmp_path: Path) -> None:
+    body, path = (DATA / "metadata-4.3.log").read_bytes(), tmp_path / "segment.log"
+    whole = [(each.batch, each.event) for each in metadata_log.entries(DATA / "metadata-4.3.log")]
+    starts = {each.base_offset: each.position for each in batches(body)}
+    last = whole[-1][0]
+    path.write_bytes(body[: starts[last] + 70])
+    read = [(each.batch, each.event) for each in metadata_log.entries(path)]
+    assert read == [each for each in whole if each[0] != last], "a batch that was being written ends it"
+    at = len(body) // 2
+    path.write_bytes(body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :])
+    with pytest.raises(InputError, match="damaged"):
+        metadata_log.entries(path)
+    path.write_bytes(body[: starts[18]] + body[starts[19] :])
+    with pytest.raises(InputError, match="does not come first"):
+        metadata_log.entries(path)
+
+
+def neverlost(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "neverlost", "observe", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_command_says_what_was_found(tmp_path: Path) -> None:
+    path, lines = tmp_path / "h.jsonl", plain()
+    path.write_text("".join(json.dumps(each) + "\n" for each in [header(), *lines]))
+    done = neverlost(str(path), "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "EXPLAINED" in done.stdout and "lossy crash of 2, disk loss of 2" in done.stdout
+    assert read_history(tmp_path / "out" / "history.jsonl").topic == "t"
+    leader_outside_the_isr(lines)
+    path.write_text("".join(json.dumps(each) + "\n" for each in [header(), *lines]))
+    done = neverlost(str(path), "--json", "-")
+    assert done.returncode == 21
+    document = json.loads(done.stdout)
+    assert document["verdict"] == "refused"
+    assert document["refusal"]["seen"][-1]["says"].startswith("partition epoch 2: leader 3")
+    assert document["refusal"]["seen"][-1]["place"].startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "say what to observe"),
+        (["--metadata-log", str(DATA / "kafka-dump-log-4.3.txt")], "--topic NAME is missing"),
+        (["--metadata-log", str(DATA / "kafka-dump-log-4.3.txt"), "--topic", "u"], "topics there: t"),
+        (["--broker-log", str(DATA / "brokers-4.3.log"), "--topic", "u"], "is about partition u-0"),
+        (["--metadata-log", str(DATA / "brokers-4.3.log"), "--topic", "t"], "has no metadata records"),
+        (
+            ["--metadata-log", str(DATA / "kafka-dump-log-4.3.txt"), "--topic", "t", "--set", "faults.crash=1"],
+            "is not read by observe",
+        ),
+        (
+            ["--metadata-log", str(DATA / "kafka-dump-log-4.3.txt"), "--topic", "t", "--set", "start.outside_isr=1"],
+            "is not read by observe",
+        ),
+        (["--seed", "1", "--kafka-version", "3.9", "--faults", "crash,slwo"], "did you mean 'slow'"),
+        (["--metadata-log", str(DATA / "kafka-dump-log-3.9.txt"), "--topic", "t", "--kafka-version", "3.4"], "3.6 and later"),
+        (["nowhere.jsonl"], "cannot read 'nowhere.jsonl'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(arguments: list[str], message: str) -> None:
+    done = neverlost(*arguments)
+    assert done.returncode == 64
+    assert message in done.stderr and len(done.stderr.splitlines()) == 1

@@ -1,0 +1,36 @@
+"""A short seeded run on the newest Kafka: explained as it was, refused when it is falsified.  `pytest -m kafka` runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from neverlost.checker.kafka.cluster.jars import kafka_home
+from neverlost.checker.kafka.history.history import History
+from neverlost.checker.kafka.live.run import Plan, run
+from neverlost.checker.kafka.observe.judgement import judge
+from neverlost.checker.kafka.observe.losses import stretches
+from neverlost.checker.kafka.observe.starting_model import setting_of
+from tests.support.histories import FALSIFIED
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(scope="module")
+def observed() -> History:
+    return run(kafka_home(version="4.3"), Plan(seed=11, seconds=15, faults=("crash", "leader_move", "reassign"), rate=10))
+
+
+def test_a_run_is_explained(observed: History) -> None:
+    found = judge(setting_of(observed, {}))
+    assert found.verdict == "explained", found.refusal
+    assert observed.of("acked")
+    assert len(stretches(found)) > 2
+
+
+@pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)
+def test_the_same_run_is_refused_when_it_is_falsified(observed: History, falsify: Callable[[History], History]) -> None:
+    found = judge(setting_of(falsify(observed), {}))
+    assert found.refusal is not None
+    assert FALSIFIED[falsify] & {each.saw for each in found.refusal.seen}

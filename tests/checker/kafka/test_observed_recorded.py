@@ -1,0 +1,57 @@
+"""A short run of Kafka 4.3.1, recorded with seed 8, 30 seconds, crash, lossy_crash and leader_move, two records a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from neverlost.checker.kafka.history.history import History, read_history
+from neverlost.checker.kafka.observe import starting_model as setting
+from neverlost.checker.kafka.observe.judgement import described, judge
+from neverlost.checker.kafka.observe.losses import ranges, stretches
+from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL, without
+from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.model.observed.starting_brokers import OBSERVED
+from neverlost.model.system import bind
+from tests.support.histories import FALSIFIED
+
+
+@pytest.fixture(scope="module")
+def recorded() -> History:
+    return read_history(Path(__file__).resolve().parents[2] / "data" / "observed" / "run-4.3.jsonl")
+
+
+def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
+    found = judge(setting_of(recorded, {}))
+    assert found.verdict == "explained"
+    moments = stretches(found)
+    crash = next(each for each in moments if each.event == "broker 2 crashes, its log cut at 10")
+    lost = {ranges(each.offsets): each.may_be_lost for each in crash.exposures}
+    assert lost == {"0-4,6-9": False, "10-23": True}
+    down = next(each for each in moments if each.event.startswith("partition epoch 4"))
+    assert down.exposures[0].lost_by == ("disk loss of 2",), "the only disk is one of a broker that is down"
+
+
+@pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)
+def test_it_is_refused_when_it_is_falsified(recorded: History, falsify: Callable[[History], History]) -> None:
+    found = judge(setting_of(falsify(recorded), {}))
+    assert found.refusal is not None
+    assert FALSIFIED[falsify] & {each.saw for each in found.refusal.seen}
+
+
+def test_it_needs_brokers_that_remember_their_high_watermark(recorded: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgetful = tuple(each for each in OBSERVED.actions if each.name != "broker_remember_high_watermark")
+    monkeypatch.setattr(
+        setting, "observed_system", lambda configuration: bind(replace(OBSERVED, actions=forgetful), configuration)
+    )
+    found = judge(setting_of(recorded, {}))
+    assert found.refusal is not None
+    assert described(found.refusal.seen[-1]) == "the leader of epoch 3 shows high watermark 10"
+
+
+def test_a_mechanism_is_missed_or_cannot_be_told(recorded: History) -> None:
+    assert without(recorded, {"eligible.leader.replicas": ("false", "test")}).startswith("refused at 18.6")
+    assert without(recorded, {"mechanism.fenced-replicas-kept-out": ("off", "test")}) == CANNOT_TELL

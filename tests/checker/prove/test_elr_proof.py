@@ -1,0 +1,106 @@
+"""Why ELR keeps committed and acknowledged records: the proof closes, needs each lemma, and fails where a rule is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neverlost.checker.outcome import Verdict, replayed
+from neverlost.checker.prove import smtlib as certificate
+from neverlost.checker.prove.induction import CONSECUTION, Proof, prove
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
+from neverlost.model.system import System
+from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.property import Property, properties
+from tests.checker.prove.test_induction import answers_of_cvc5
+from tests.support.modern import system
+
+COMMITTED, ACKED = "committed-never-lost", "acked-never-lost"
+ONE_STOP: dict[str, Any] = {"lossy_crash": 1, "isr_shrink": 1}
+
+
+def proof(bound: System, goal: str, lemmas: tuple[Lemma, ...] | None = None, **more: Any) -> Proof:
+    return prove(bound, properties()[goal], lemmas_of(bound, goal) if lemmas is None else lemmas, **more)
+
+
+def test_one_lossy_crash_loses_nothing_committed_with_a_minimum_of_two() -> None:
+    bound = system("kraft-elr", **ONE_STOP)
+    found = proof(bound, COMMITTED)
+    assert [f"{each.task.label}: {each.goal} {each.reason}" for each in found.open] == []
+    assert found.verdict == Verdict.HOLDS
+    consecution = sum(1 for each in found.answers if each.task.kind == CONSECUTION)
+    assert consecution == len(bound.steps) * (len(lemmas_of(bound, COMMITTED)) + 1)
+
+
+LARGER: list[dict[str, Any]] = [
+    {"lossy_crash": 1, "isr_shrink": 2, "records": 2},
+    {"lossy_crash": 2, "isr_shrink": 3, "records": 2, "min_isr": 3},
+    {"lossy_crash": 1, "crash": 1, "isr_shrink": 3, "records": 2, "min_isr": 3, "unclean": "true"},
+    {"disk_loss": 1, "isr_shrink": 2, "records": 2, "unclean": "true"},
+    {"lossy_crash": 2, "isr_shrink": 2, "min_isr": 3, "rf": 5},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("goal", [COMMITTED, ACKED])
+@pytest.mark.parametrize("given", LARGER, ids=lambda each: " ".join(f"{name}={value}" for name, value in each.items()))
+def test_fewer_stops_than_the_minimum_lose_nothing(given: dict[str, Any], goal: str) -> None:
+    found = proof(system("kraft-elr", **given), goal)
+    assert [f"{each.task.label}: {each.goal} {each.reason}" for each in found.open] == []
+
+
+@pytest.mark.parametrize("given", [{**ONE_STOP, "records": 2}, {"lossy_crash": 1, "crash": 1, "min_isr": 3}], ids=str)
+def test_lemmas_hold_in_every_reachable_state(given: dict[str, Any]) -> None:
+    bound = system("kraft-elr", **given)
+    asked = [Property(each.name, each.says, each.condition, (), "") for each in lemmas_of(bound)]
+    outcome = explore(bound, asked, Options(workers=1, keep_going=True))
+    assert len(asked) == 14
+    assert [each.property.name for each in outcome.findings if each.verdict != Verdict.HOLDS] == []
+
+
+NEEDED = [(goal, each.name) for goal in (COMMITTED, ACKED) for each in lemmas_of(system("kraft-elr"), goal)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("goal", "name"), NEEDED)
+def test_the_proof_fails_without_any_one_lemma(goal: str, name: str) -> None:
+    bound = system("kraft-elr", **ONE_STOP, records=2)
+    rest = tuple(each for each in lemmas_of(bound, goal) if each.name != name)
+    found = proof(bound, goal, rest, look_up=False, until_refuted=True)
+    assert any(each.answer == "refuted" for each in found.open)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rule", "steps"), [("strict-high-watermark", 10), ("maximal-isr", 11)])
+def test_without_a_needed_rule_a_counterexample_to_induction_leads_to_a_behaviour(rule: str, steps: int) -> None:
+    bound = system("kraft-elr", lossy_crash=1, isr_shrink=2, off=rule)
+    found = proof(bound, COMMITTED)
+    assert any(each.states is not None for each in found.open)
+    assert found.verdict == Verdict.VIOLATED and found.violation is not None and found.violation.trace is not None
+    assert len(found.violation.trace.steps) == steps
+    replayed(bound, found.violation.trace, properties()[COMMITTED])
+
+
+def test_a_rule_that_the_proof_leans_on_breaks_it() -> None:
+    bound = system("kraft-elr", **ONE_STOP, off="unclean-restart-leaves-elr")
+    found = proof(bound, COMMITTED, look_up=False, until_refuted=True)
+    refuted = [each for each in found.open if each.answer == "refuted"]
+    assert {each.task.label.split("(")[0] for each in refuted} == {"broker_restart"}
+
+
+@pytest.mark.parametrize(
+    "given", [{"lossy_crash": 2}, {"lossy_crash": 1, "fence": 1}, {"lossy_crash": 1, "min_isr": 1}], ids=str
+)
+def test_what_the_argument_does_not_cover_has_no_lemmas(given: dict[str, Any]) -> None:
+    assert lemmas_of(system("kraft-elr", **given)) == ()
+
+
+@pytest.mark.slow
+def test_another_solver_confirms_the_proof(tmp_path: Path) -> None:
+    found = proof(system("kraft-elr", **ONE_STOP), COMMITTED, with_texts=True)
+    assert found.is_complete
+    certificate.write(tmp_path, found.texts, found.about)
+    assert certificate.recheck(tmp_path, answers_of_cvc5) == []

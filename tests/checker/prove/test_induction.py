@@ -1,0 +1,173 @@
+"""Proofs by induction: complete ones, necessary lemmas, certificates that another solver confirms, and mutants that fail."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cvc5
+import pytest
+
+from neverlost.checker.outcome import Verdict, replayed
+from neverlost.checker.prove import smtlib as certificate
+from neverlost.checker.prove.induction import CONSECUTION, INITIATION, SAFETY, Proof, differs_from, prove
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
+from neverlost.model.interpreters import ints
+from neverlost.model.system import System
+from neverlost.specs.errors import InputError
+from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.property import Property, properties
+from tests.support.searches import classic
+
+STRONG = properties()["strong-isr"]
+EXPANSION = ("leader_expand_isr", "high watermark in the current epoch")
+
+
+def kip_320(replicas: int, log_size: int, max_epoch: int, **more: Any) -> System:
+    return classic("kip-320", replicas, log_size, log_size, max_epoch, **more)
+
+
+def lemmas() -> tuple[Lemma, ...]:
+    return lemmas_of(kip_320(2, 1, 1))
+
+
+@cache
+def proof(replicas: int) -> Proof:
+    return prove(kip_320(replicas, 2, 3), STRONG, lemmas(), with_texts=True)
+
+
+@pytest.mark.parametrize("replicas", [2, 3])
+def test_strong_isr_of_kip_320_is_proved(replicas: int) -> None:
+    found = proof(replicas)
+    assert [f"{each.task.label}: {each.goal}" for each in found.open] == []
+    assert found.verdict == Verdict.HOLDS and found.outcome.verdict == Verdict.HOLDS
+    kinds = [each.task.kind for each in found.answers]
+    steps = len(found.system.steps)
+    assert kinds.count(SAFETY) == 1
+    assert kinds.count(INITIATION) == len(lemmas()) + 1
+    assert kinds.count(CONSECUTION) == steps * (len(lemmas()) + 1)
+    assert found.seconds < 300
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (3, 1, 1)])
+def test_lemmas_hold_in_every_reachable_state(sizes: tuple[int, int, int]) -> None:
+    system = kip_320(*sizes)
+    asked = [Property(each.name, each.says, each.condition, (), "") for each in lemmas()]
+    outcome = explore(system, asked, Options(workers=1, keep_going=True))
+    assert [each.property.name for each in outcome.findings if each.verdict != Verdict.HOLDS] == []
+
+
+@pytest.mark.parametrize("name", [each.name for each in lemmas()])
+def test_the_proof_fails_without_any_one_lemma(name: str) -> None:
+    rest = [each for each in lemmas() if each.name != name]
+    assert len(rest) == len(lemmas()) - 1
+    found = prove(kip_320(3, 2, 2), STRONG, rest, look_up=False, until_refuted=True)
+    assert any(each.answer == "refuted" for each in found.open)
+    assert found.verdict == Verdict.INCONCLUSIVE
+
+
+MUTANTS = [
+    (3, 2, EXPANSION),
+    (3, 2, ("leader_expand_isr", "in the leader's epoch")),
+    (2, 2, ("leader_advance_high_watermark", "ISR has the record")),
+    (2, 2, ("leader_advance_high_watermark", "ISR is in the leader's epoch")),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: str(each[-1]))
+def test_without_a_needed_clause_a_counterexample_to_induction_leads_to_a_behaviour(mutant: Any) -> None:
+    replicas, max_epoch, clause = mutant
+    system = kip_320(replicas, 2, max_epoch, disabled=[clause])
+    found = prove(system, STRONG, lemmas())
+    broken = [each for each in found.open if each.task.step is not None and each.states is not None]
+    assert {system.steps[each.task.step].action.name for each in broken if each.task.step is not None} == {clause[0]}
+    assert found.verdict == Verdict.VIOLATED and found.outcome.verdict == Verdict.VIOLATED
+    assert found.violation is not None and found.violation.trace is not None
+    replayed(system, found.violation.trace, STRONG)
+
+
+def test_a_reachable_counterexample_comes_with_its_behaviour() -> None:
+    """A lemma that admits the initial state only is broken by every step from it, and that state is reached."""
+    system = kip_320(2, 1, 1)
+    initial = system.initial_states()[0][1]
+    stays = Lemma("stays", "nothing ever happens", "wrong on purpose", lambda k, s: [k.not_(differs_from(initial)(k, s))])
+    found = prove(system, STRONG, [stays])
+    assert found.looked and all(each.is_reachable for each in found.looked)
+    for each in found.looked:
+        assert each.trace is not None and each.answer.states is not None
+        assert each.trace.states == (each.answer.states[0],) == (initial,)
+    assert found.verdict == Verdict.INCONCLUSIVE, "the property holds: it is the lemma that is wrong"
+
+
+def test_a_missing_lemma_shows_an_unreachable_counterexample() -> None:
+    rest = [each for each in lemmas() if each.name != "logs-match"]
+    found = prove(kip_320(2, 2, 2), STRONG, rest)
+    assert found.looked and {each.is_reachable for each in found.looked} == {False}
+    answer = found.looked[0].answer
+    assert answer.states is not None and answer.task.step is not None
+    before, after = answer.states
+    assert ints.take(found.system, before, found.system.steps[answer.task.step]) == after
+
+
+def answers_of_cvc5(text: str) -> list[str]:
+    solver = cvc5.Solver()
+    solver.setOption("incremental", "true")
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
+    symbols = parser.getSymbolManager()
+    found = []
+    while True:
+        command = parser.nextCommand()
+        if command.isNull():
+            return found
+        said = str(command.invoke(solver, symbols)).strip()
+        if command.getCommandName() == "check-sat":
+            found.append("sat" if "Expected result unsat but got sat" in said else said)
+
+
+@pytest.fixture(params=[2, 3])
+def written(request: Any, tmp_path: Path) -> tuple[Path, Proof]:
+    found = proof(request.param)
+    certificate.write(tmp_path, found.texts, found.about)
+    return tmp_path, found
+
+
+def test_another_solver_confirms_every_obligation(written: tuple[Path, Proof]) -> None:
+    directory, found = written
+    assert certificate.recheck(directory, answers_of_cvc5) == []
+    manifest = json.loads((directory / certificate.MANIFEST).read_text())
+    assert sum(each["checks"] for each in manifest["files"]) == len(found.answers)
+    assert [each["name"] for each in manifest["lemmas"]] == [each.name for each in lemmas()]
+    assert manifest["solver"].startswith("z3 ") and manifest["seed"] == found.seed
+
+
+def test_a_tampered_certificate_is_refuted(tmp_path: Path) -> None:
+    found = proof(2)
+    certificate.write(tmp_path, found.texts, found.about)
+    assert certificate.recheck(tmp_path) == []
+    victim = tmp_path / "001-consecution.smt2"
+    lines = victim.read_text().splitlines()
+    first = next(i for i, line in enumerate(lines) if line == "(push 1)")
+    cut = next(i for i in range(first, len(lines)) if lines[i] == "(check-sat)")
+    removed = [*lines[: first + 3], *lines[cut:]]
+    victim.write_text("\n".join([*removed, ""]))
+    problems = certificate.recheck(tmp_path, answers_of_cvc5)
+    assert [each.split(":")[0] for each in problems] == ["001-consecution.smt2"] * 2
+    assert "changed since" in problems[0] and "answered sat, unsat" in problems[1]
+    assert certificate.recheck(tmp_path) == problems
+    (tmp_path / "000-initiation.smt2").unlink()
+    assert "000-initiation.smt2: missing" in certificate.recheck(tmp_path, answers_of_cvc5)
+
+
+def test_a_certificate_that_cannot_be_read_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read the certificate"):
+        certificate.recheck(tmp_path)
+
+
+def test_giving_up_is_inconclusive_and_says_why() -> None:
+    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), seconds=0.5)
+    assert found.verdict == Verdict.INCONCLUSIVE and found.reason == "the time limit was reached"
+    assert not found.is_complete

@@ -1,0 +1,203 @@
+"""Forecasts: predictions on made-up and real counts, refusals with advice, and what documents and people are told."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neverlost.checker.search import forecast as predicting
+from neverlost.checker.search.forecast import Estimate, Forecast, Sample, estimating, predicted
+from neverlost.checker.search.options import Limits, Options
+from neverlost.model.catalogue import models
+from neverlost.model.system import bind
+from neverlost.reports import request as run
+from neverlost.reports.documents import forecast as forecasting
+from neverlost.reports.documents.forecast import Axis, axes_of
+from neverlost.specs.configuration.keys import configuration
+from tests.checker.search.test_sweep import MATRIX
+from tests.support.program import neverlost
+
+
+def keys(model: str, **given: Any) -> Any:
+    return configuration(models()[model], {name: (value, "test") for name, value in given.items()})
+
+
+def samples(law: Any, points: list[tuple[int, ...]]) -> dict[tuple[int, ...], Sample]:
+    return {
+        each: Sample(each, int(law(each)), 3 * int(law(each)), 20, int(law(each)) // 10, law(each) / 1e6, 0.1)
+        for each in points
+    }
+
+
+def box(*sizes: int) -> list[tuple[int, ...]]:
+    return [(one, other, third) for one in range(sizes[0]) for other in range(sizes[1]) for third in range(sizes[2])]
+
+
+def test_a_law_without_third_order_is_met() -> None:
+    """Growth by factors, and by factors of pairs, is what both ways of predicting can express."""
+
+    def law(point: tuple[int, ...]) -> float:
+        one, other, third = point
+        return 100 * 8**one * 5**other * 12**third * 1.5 ** (one * other) * 0.7 ** (other * third)
+
+    known = {point: math.log(law(point)) for point in box(2, 2, 2) if point != (1, 1, 1)}
+    found = estimating(known, (0, 0, 0))((1, 1, 1))
+    assert found.likely == pytest.approx(law((1, 1, 1)), rel=0.25)
+    assert found.low < law((1, 1, 1)) < found.high and found.high / found.low < 12
+
+
+def test_what_was_explored_is_known() -> None:
+    known = {point: float(sum(point)) for point in box(2, 2, 2)}
+    assert estimating(known, (0, 0, 0))((1, 1, 1)) == Estimate(*[math.exp(3.0)] * 3)
+
+
+def test_growth_along_one_size_slows_down() -> None:
+    law = [100, 4000, 70_000, 600_000]
+    known = {(number,): math.log(value) for number, value in enumerate(law[:2])}
+    assert 40_000 < math.exp(predicting.excluding(known, (0,))((2,))) < 160_000
+    known[2,] = math.log(law[2])
+    assert math.exp(predicting.excluding(known, (0,))((3,))) == pytest.approx(law[3], rel=0.5)
+
+
+def test_nothing_known_about_a_size_is_a_wide_interval() -> None:
+    found = estimating({(0, 0): 5.0}, (0, 0))((1, 1))
+    assert found.low < found.likely < found.high
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("kip-320", {"bounds.records": 2, "bounds.max_leader_epoch": 2}),
+        ("kraft", {"replication.factor": 2, "bounds.records": 2, "faults.crash": 2, "faults.isr_shrink": 1, "faults.fence": 1}),
+    ],
+)
+def test_real_counts_are_forecast_within_a_factor_of_three(model: str, given: dict[str, Any]) -> None:
+    """From the samples that are far smaller, however fast this machine is."""
+    chosen = keys(model, **given)
+    axes = axes_of([chosen])
+    make = forecasting.Lowered(model, (chosen,), axes)
+    floor, target = tuple(each.floor for each in axes), tuple(each.value for each in axes)
+    found: dict[tuple[int, ...], Sample] = {}
+    for point in predicting._box(floor, target):
+        predicting._explore(lambda value: None, make, point, False, math.inf, found)
+    whole = found.pop(target)
+    known = {point: each for point, each in found.items() if each.distinct * 6 < whole.distinct}
+    told = predicted(known, floor, target, make(target).words, 1, 1.0)
+    assert whole.distinct / 3 < told.states.likely < whole.distinct * 3
+    assert told.states.low < whole.distinct < told.states.high and not told.exact
+
+
+def test_sampling_ends_with_the_target_when_there_is_time() -> None:
+    chosen = keys("kip-320", **{"replication.factor": 2, "bounds.records": 1, "bounds.max_leader_epoch": 1})
+    told = forecasting.forecast_of("kip-320", [chosen], Options(workers=1), 20.0)
+    assert told is not None and told.exact and told.states.low == told.states.high
+    assert told.states.likely == pytest.approx(predicting.explore(bind(models()["kip-320"], chosen)).counts.distinct)
+
+
+def test_axes_are_budgets_and_bounds_that_can_be_lowered() -> None:
+    chosen = keys("kip-320", **{"bounds.records": 3, "bounds.max_leader_epoch": 1})
+    assert axes_of([chosen]) == (Axis(("bounds.records", "bounds.log_size"), 1, 3), Axis(("bounds.max_leader_epoch",), 0, 1))
+    several = [keys("kraft", **{"faults.crash": 2, "faults.fence": fence, "bounds.records": 1}) for fence in (1, 2)]
+    assert axes_of(several) == (Axis(("faults.crash",), 0, 2),)
+
+
+BIG = Forecast(
+    states=Estimate(1e12, 2e12, 4e12),
+    generated=Estimate(3e12, 6e12, 1e13),
+    seconds=Estimate(1e6, 2e6, 3e6),
+    memory=Estimate(3e13, 5e13, 9e13),
+    widest=Estimate(1e11, 2e11, 4e11),
+    stored=Estimate(1.6e13, 3.2e13, 6e13),
+    smaller={0: 5e7, 1: 1e9},
+    samples=12,
+    sampled_seconds=9.0,
+    exact=False,
+)
+AXES = (Axis(("faults.crash",), 0, 2), Axis(("bounds.records",), 1, 3))
+
+
+@pytest.mark.parametrize(
+    ("options", "engine", "said"),
+    [
+        (Options(), "memory", "of memory, and this machine has"),
+        (Options(limits=Limits(memory_bytes=10**9)), "memory", "for its levels alone, and --memory-limit is 1 GB"),
+        (Options(limits=Limits(memory_bytes=10**14)), "memory", "on disk, and"),
+        (Options(state_dir="levels"), "spark", "on disk, and"),
+    ],
+)
+def test_what_cannot_fit_is_refused_with_advice(options: Options, engine: str, said: str) -> None:
+    why = forecasting.refusal(BIG, AXES, options, engine)
+    assert why is not None and said in why and "lower faults.crash to 1 (about 50 million states)" in why
+    small = replace(BIG, memory=Estimate(1e6, 2e6, 4e6), stored=Estimate(1, 2, 3))
+    assert forecasting.refusal(small, AXES, options, engine) is None
+
+
+def test_levels_elsewhere_are_not_measured_here() -> None:
+    assert forecasting.refusal(BIG, AXES, Options(state_dir="s3a://bucket/levels"), "spark") is None
+
+
+def searched(monkeypatch: pytest.MonkeyPatch, request: run.Request, given: dict[str, Any], asked: list[str]) -> Any:
+    monkeypatch.setattr(forecasting, "forecast_of", lambda *_: BIG)
+    chosen = keys("kip-320", **given)
+    system = bind(models()["kip-320"], chosen)
+    return forecasting.search(system, run.chosen_properties(models()["kip-320"], asked), request)
+
+
+def test_a_refused_search_is_inconclusive_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecasting, "time_for", lambda limit: 0.6)
+    request = run.Request(workers=1, time_limit=10.0)
+    outcome, cost = searched(monkeypatch, request, {"bounds.records": 4, "bounds.max_leader_epoch": 3}, ["strong-isr"])
+    assert outcome.verdict == "inconclusive" and outcome.reason.startswith("refused, because it cannot fit: it needs about")
+    assert cost["forecast"]["states"] == {"low": 10**12, "likely": 2 * 10**12, "high": 4 * 10**12}
+
+
+def test_what_is_decided_at_once_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = run.Request(workers=1, time_limit=100.0)
+    outcome, cost = searched(monkeypatch, request, {"replication.factor": 2, "bounds.max_leader_epoch": 1}, ["strong-isr"])
+    assert outcome.verdict == "holds" and outcome.reason is None
+    said = forecasting.afterwards(cost["forecast"], outcome.counts.distinct, False)
+    assert "OUTSIDE the interval of 1 trillion to 4 trillion" in said
+
+
+def test_without_limits_or_time_nothing_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    for request in (
+        run.Request(workers=1),
+        run.Request(workers=1, time_limit=1.0),
+        run.Request(time_limit=60.0, forecast=False),
+    ):
+        _, cost = searched(monkeypatch, request, {"replication.factor": 2, "bounds.max_leader_epoch": 0}, ["weak-isr"])
+        assert cost == {}
+
+
+def test_the_command_only_forecasts_when_asked(tmp_path: Path) -> None:
+    settings = ["--set", "replication.factor=2", "--set", "bounds.max_leader_epoch=1"]
+    done = neverlost("explore", "kip-320", *settings, "--forecast", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["schema"] == "neverlost.forecast/1" and found["fits"] is True and found["forecast"]["exact"] is True
+    counted = json.loads(neverlost("explore", "kip-320", *settings, "--json", "-").stdout)["states"]["distinct"]
+    assert found["forecast"]["states"] == {"low": counted, "likely": counted, "high": counted}
+    done = neverlost("check", "--set", "model=kip-320", *settings, "--time-limit", "30", "--out", "b", cwd=tmp_path)
+    assert done.returncode == 0 and "forecast: " in done.stderr
+    assert "1.00 of the states found, inside the interval" in done.stdout
+    assert json.loads((tmp_path / "b" / "result.json").read_text())["forecast"]["states"]["likely"] == counted
+    assert neverlost("verify", str(tmp_path / "b")).returncode == 0
+
+
+def test_a_sweep_is_forecast_as_the_sum_of_its_searches(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(MATRIX.replace('"0..2"', "1"))
+    done = neverlost("sweep", "m.toml", "--forecast", "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["cells"] == 24 and found["fits"] is True and found["forecast"]["exact"] is True
+    done = neverlost("sweep", "m.toml", "--time-limit", "90", "--out", "b", cwd=tmp_path)
+    assert done.returncode == 0 and "forecast: " in done.stderr
+    document = json.loads((tmp_path / "b" / "result.json").read_text())
+    swept = sum(each["states"]["distinct"] for each in document["searches"])
+    assert swept <= document["forecast"]["states"]["high"]
+    assert neverlost("verify", str(tmp_path / "b")).returncode == 0

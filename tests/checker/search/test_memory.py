@@ -1,0 +1,150 @@
+"""The memory engine against independent counts, with any number of workers, cut short, resumed, spilled and under symmetry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from neverlost.checker.outcome import Outcome, Verdict
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.visited_states import StateSet
+from neverlost.model.catalogue import models
+from neverlost.model.system import bind
+from neverlost.specs.instances import Golden, golden_counts, golden_verdicts
+from neverlost.specs.property import properties
+
+SMALL = 300_000
+CONFIGURATION = {"replication.factor": 3, "bounds.log_size": 2, "bounds.records": 2, "bounds.max_leader_epoch": 1}
+
+
+def run(row: Golden, **options: Any) -> Outcome:
+    asked = [properties()[row.expected["property"]]] if "property" in row.expected else []
+    return explore(bind(models()[row.model], row.configuration), asked, Options(**options))
+
+
+def small(model: str = "kip-320", **options: Any) -> Outcome:
+    return explore(bind(models()[model], CONFIGURATION), (), Options(**options))
+
+
+def rows(largest: int) -> list[Any]:
+    marks = {row.name: [] if row.expected["distinct"] <= largest else [pytest.mark.slow] for row in golden_counts()}
+    return [pytest.param(row, id=row.name, marks=marks[row.name]) for row in golden_counts()]
+
+
+@pytest.mark.parametrize("row", rows(1_000_000))
+def test_counts_equal_the_independent_ones(row: Golden) -> None:
+    found = run(row)
+    assert found.verdict == Verdict.HOLDS and found.reason is None
+    assert found.counts.distinct == row.expected["distinct"]
+    assert found.counts.depth == row.expected.get("depth", found.counts.depth)
+
+
+@pytest.mark.parametrize("symmetry", [False, True], ids=["states", "orbits"])
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in golden_verdicts()])
+def test_verdicts_and_steps_equal_the_independent_ones(row: Golden, symmetry: bool) -> None:
+    (finding,) = run(row, symmetry=symmetry).findings
+    assert finding.verdict == row.expected["verdict"]
+    assert (len(finding.trace.steps) if finding.trace else None) == row.expected.get("steps")
+
+
+@pytest.mark.parametrize("row", rows(SMALL))
+def test_orbits_sum_to_the_unreduced_count(row: Golden) -> None:
+    found = run(row, symmetry=True)
+    assert found.orbit_states == row.expected["distinct"]
+    assert (found.counts.distinct < row.expected["distinct"]) == (row.configuration["replication.factor"] > 1)
+
+
+def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_SHARING", 500)
+    row = next(row for row in golden_verdicts() if row.name.startswith("kip-279-3") and "steps" in row.expected)
+    found = [run(row, workers=workers) for workers in (1, 2, 3)]
+    assert len({each.counts for each in found}) == 1
+    assert len({each.findings[0].trace for each in found}) == 1
+    assert found[0].fired == found[1].fired == found[2].fired
+
+
+def test_a_cut_search_is_inconclusive_and_resumes_to_the_same_counts(tmp_path: Path) -> None:
+    place = tmp_path / "levels"
+    cut = small(state_dir=place, limits=Limits(depth=9))
+    assert cut.verdict == Verdict.INCONCLUSIVE and "depth limit" in str(cut.reason) and cut.counts.left > 0
+    resumed, whole = small(state_dir=place, resume=True), small()
+    assert resumed.counts == whole.counts and resumed.fired == whole.fired and resumed.growth == whole.growth
+    assert len(whole.growth) == whole.counts.depth and whole.growth[-1][1] == whole.counts.distinct
+    again = small(state_dir=place, resume=True)
+    assert again.counts == whole.counts
+
+
+def test_a_resumed_search_finds_the_same_counterexample(tmp_path: Path) -> None:
+    system = bind(models()["kip-279"], CONFIGURATION)
+    asked = [properties()["strong-isr"]]
+    explore(system, asked, Options(state_dir=tmp_path / "levels", limits=Limits(depth=6)))
+    resumed = explore(system, asked, Options(state_dir=tmp_path / "levels", resume=True))
+    assert resumed.findings == explore(system, asked).findings
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_spilling_changes_nothing(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    used = iter([0] * 20 + [10**9] * 3 + [0] * 10**6)
+    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("neverlost.checker.search.memory.used_memory", lambda: next(used))
+    system = bind(models()["kip-279"], CONFIGURATION)
+    asked = [properties()["strong-isr"]]
+    spilled = explore(system, asked, Options(workers=workers, limits=Limits(memory_bytes=10**9)))
+    plain = explore(system, asked, Options(workers=workers))
+    assert spilled.reason is None
+    assert spilled.findings == plain.findings and spilled.counts == plain.counts
+
+
+def test_time_and_memory_limits_are_inconclusive() -> None:
+    for limits in (Limits(seconds=1e-9), Limits(memory_bytes=1)):
+        found = small(limits=limits)
+        assert found.verdict == Verdict.INCONCLUSIVE and found.reason is not None and "limit" in found.reason
+
+
+def test_an_interrupt_is_inconclusive() -> None:
+    def interrupt(progress: Any) -> None:
+        if progress.level == 5:
+            raise KeyboardInterrupt
+
+    found = explore(bind(models()["kip-320"], CONFIGURATION), (), Options(), interrupt)
+    assert found.verdict == Verdict.INCONCLUSIVE and found.reason == "interrupted" and found.counts.distinct > 0
+
+
+@pytest.mark.parametrize("words", [1, 2, 3])
+def test_the_state_set_is_exact(words: int) -> None:
+    chance = np.random.default_rng(7)
+    states = StateSet(words, expected=16)
+    seen: dict[tuple[int, ...], None] = {}
+    for size in (0, 1, 50, 70_000, 3, 40_000):
+        batch = (
+            chance.integers(0, 40, (words, size), dtype=np.uint64)
+            if words > 1
+            else chance.integers(0, 60_000, (1, size), dtype=np.uint64)
+        )
+        before = len(seen)
+        seen.update(dict.fromkeys(map(tuple, batch.T.tolist())))
+        assert states.add(batch) == len(seen) - before
+    assert len(states) == len(seen)
+    assert sorted(map(tuple, states.slice(0, len(states)).T.tolist())) == sorted(seen)
+
+
+def test_states_with_equal_mixes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "neverlost.checker.search.visited_states.mix", lambda states: np.full(states.shape[1], 12345, np.uint64)
+    )
+    states = StateSet(2)
+    batch = np.array([[1, 2, 1, 3], [5, 5, 5, 5]], np.uint64)
+    assert states.add(batch) == 3
+    assert states.add(batch) == 0
+
+
+def test_what_does_not_fit_into_a_mailbox_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("neverlost.checker.search.workers.free_shared_memory", lambda: 0)
+    monkeypatch.setattr("neverlost.checker.search.workers.MAILBOX", 1 << 12)
+    found = small(workers=2)
+    assert found.counts == small(workers=1).counts

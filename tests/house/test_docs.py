@@ -1,0 +1,115 @@
+"""What the documents show is what the program does."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from neverlost.reports.documents.sweep import cell_name
+from tests.support.program import neverlost
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+TIMES = re.compile(r"[\d.]+ s, [\d,]+/s")
+
+
+def console_blocks() -> list[tuple[str, list[str]]]:
+    found = []
+    for block in re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL):
+        command, *lines = block.splitlines()
+        found.append((command.removeprefix("$ "), [line for line in lines if line != "…"]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"), console_blocks(), ids=lambda value: value[-60:] if isinstance(value, str) else ""
+)
+def test_shown_runs_are_real(command: str, shown: list[str]) -> None:
+    program, *arguments = shlex.split(command)
+    assert program == "neverlost"
+    done = neverlost(*arguments)
+    lines = [TIMES.sub("", " ".join(line.split())) for line in done.stdout.splitlines()]
+    for line in shown:
+        assert TIMES.sub("", " ".join(line.split())) in lines
+
+
+def block(marker: str, kind: str) -> str:
+    found = re.search(rf"<!-- {marker} -->\n```{kind}\n(.*?)```", README, flags=re.DOTALL)
+    assert found is not None, marker
+    return found[1]
+
+
+DESCRIBED = (
+    "Topic: orders\tTopicId: Xm3bVpA8QfO0yYw2l2cB3g\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+    "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+    "Topic: clicks\tTopicId: JHBl5JbnRAKNH0oTfZyJ9Q\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n"
+    "\tTopic: clicks\tPartition: 0\tLeader: 3\tReplicas: 3,1,2\tIsr: 3,1\n"
+)
+
+
+def test_the_way_from_one_s_own_cluster_to_a_verified_report(tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text(DESCRIBED)
+    commands = re.findall(r"^neverlost (.*?)\s*(?:#.*)?$", block("own cluster", "sh").replace("\\\n", " "), flags=re.MULTILINE)
+    assert [each.split()[0] for each in commands] == ["check", "verify"]
+    told = []
+    for command, status in zip(commands, (12, 0), strict=True):
+        done = neverlost(*shlex.split(command), cwd=tmp_path)
+        assert done.returncode == status, done.stderr
+        told.append(done.stdout)
+    assert told[0].endswith("wrote evidence/report.html and report.md; neverlost verify evidence checks all of it again\n")
+    assert done.stdout.endswith("VERIFIED\n") and "PARTLY" not in done.stdout
+    report = (tmp_path / "evidence" / "report.md").read_text()
+    assert all(re.search(rf"acked-never-lost is violated .*\(topics {topic}\)", report) for topic in ("orders", "clicks"))
+    assert len(re.findall(r"nl-[0-9a-f]{16}", report)) >= 2
+    assert report.count("Kafka 3.9 (kraft) with replication.factor=3") >= 2 and "mechanism." not in report
+    assert all(f"`acked-never-lost` for {topic}:" in report for topic in ("orders", "clicks"))
+
+
+def test_the_gate_of_the_readme_passes_and_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workflow's own commands: green as it is, red with the changed cell's name when an expectation differs."""
+    (tmp_path / "production.toml").write_text(block("gate matrix", "toml"))
+    commands = re.findall(r"run: neverlost (sweep .*)", block("gate workflow", "yaml"))
+    (record,) = re.findall(r"neverlost (sweep production.toml --json .*?)\s*#", README)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+
+    def ran(command: str) -> subprocess.CompletedProcess[str]:
+        return neverlost(*shlex.split(command), cwd=tmp_path)
+
+    assert ran(record).returncode == 0
+    (gate,) = commands
+    assert ran(gate).returncode == 0 and "No verdict changed." in (tmp_path / "summary").read_text()
+    expected = json.loads((tmp_path / "expected.json").read_text())
+    cell = next(each for each in expected["cells"] if each["verdict"] == "violated")
+    cell["properties"][0]["verdict"] = "holds"
+    (tmp_path / "expected.json").write_text(json.dumps(expected))
+    done = ran(gate)
+    assert done.returncode == 21
+    named = cell_name(cell)
+    changed = [line for line in done.stdout.splitlines() if line.startswith("changed: ")]
+    assert changed == [f"changed: {named}: acked-never-lost was holds, is violated"]
+    assert f"| {named} | acked-never-lost | holds | violated |" in (tmp_path / "summary").read_text()
+    assert {"junit.xml", "results.sarif"} <= {each.name for each in (tmp_path / "evidence").iterdir()}
+
+
+def test_ci_runs_the_readme_s_test_command() -> None:
+    command = re.search(r"<!-- test command -->\n```sh\n(.*?)```", README, flags=re.DOTALL)
+    assert command is not None and "pytest" in command[1]
+    assert "<!-- test command -->" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_every_link_of_the_documents_leads_somewhere() -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text()):
+            assert (ROOT / target).exists(), f"{target} in {name}"
+
+
+def test_every_decision_says_what_was_rejected() -> None:
+    for page in sorted((ROOT / "reports" / "decisions").glob("*.md")):
+        text = page.read_text()
+        assert text.startswith("# "), page.name
+        assert re.search(r"reject|instead of|rather than|not taken", text, flags=re.IGNORECASE), page.name

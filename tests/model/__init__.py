@@ -1,0 +1,1 @@
+"""The models against their interpreters, versions and known losses."""

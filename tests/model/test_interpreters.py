@@ -1,0 +1,190 @@
+"""Every action and property of every model reads the same under ints (the definition), columns, terms and strict."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import z3
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from neverlost.model.catalogue import models
+from neverlost.model.interpreters import ints, strict
+from neverlost.model.interpreters.columns import Successors, holds, pack_rows, unpack_row
+from neverlost.model.interpreters.terms import Terms, bit_width, condition, state_of, transition
+from neverlost.model.kernel import ModelError
+from neverlost.model.system import State, Step, System, bind
+from neverlost.specs.configuration.keys import configuration
+from neverlost.specs.property import Property, properties
+
+RICH = {
+    "replication.factor": 3,
+    "bounds.records": 2,
+    "bounds.max_leader_epoch": 2,
+    "min.insync.replicas": 2,
+    "unclean.leader.election.enable": "true",
+}
+BATCHES = (0, 1, 2, 257)
+OUT_OF_BOUNDS = "out of bounds"
+
+
+@cache
+def rich_system(name: str) -> System:
+    """A small system of a model with every fault allowed once."""
+    model = models()[name]
+    given_keys: dict[str, Any] = {key: value for key, value in RICH.items() if key in model.keys}
+    given_keys |= {key: 1 for key in model.keys if key.startswith("faults.") and key != "faults.rack_loss"}
+    return bind(model, configuration(model, {key: (value, "test") for key, value in given_keys.items()}))
+
+
+def defined(system: System) -> list[Property]:
+    """The properties that speak of fields that the system has."""
+    return [each for each in properties().values() if set(each.needs) <= set(system.places)]
+
+
+def walk(system: System, seed: int, length: int) -> list[State]:
+    """The states of a random walk from an initial state."""
+    chance = random.Random(seed)
+    state = chance.choice(system.initial_states())[1]
+    states = [state]
+    while len(states) < length:
+        steps = list(system.steps)
+        chance.shuffle(steps)
+        after = next((found for step in steps if (found := ints.take(system, state, step)) is not None), None)
+        state = chance.choice(system.initial_states())[1] if after is None else after
+        states.append(state)
+    return states
+
+
+def in_bounds(system: System) -> st.SearchStrategy[State]:
+    """Any state within the declared bounds, reachable or not."""
+    return st.tuples(*[st.integers(slot.low, slot.high) for slot in system.slots])
+
+
+def defined_successors(system: System, state: State) -> list[State | str | None]:
+    """What each step does by the definition; a step may leave the bounds from a state that is not reachable."""
+    found: list[State | str | None] = []
+    for step in system.steps:
+        try:
+            found.append(ints.take(system, state, step))
+        except ModelError:
+            found.append(OUT_OF_BOUNDS)
+    return found
+
+
+def check_columns(system: System, states: list[State]) -> None:
+    """Columns agree with ints on every step and property of a batch; steps that leave the bounds are refused."""
+    expected = [defined_successors(system, state) for state in states]
+    safe = [row for row, found in enumerate(expected) if OUT_OF_BOUNDS not in found]
+    packed = pack_rows(system, [states[row] for row in safe])
+    found: dict[tuple[int, int], State] = {}
+    for number, rows, words in Successors(system).of(packed):
+        for place, row in enumerate(rows):
+            found[int(row), number] = unpack_row(system, words, place)
+    for place, row in enumerate(safe):
+        for number, step in enumerate(system.steps):
+            assert found.get((place, number)) == expected[row][number], step.label
+    for row in set(range(len(states))) - set(safe):
+        with pytest.raises(ModelError):
+            list(Successors(system).of(pack_rows(system, [states[row]])))
+    whole = pack_rows(system, states)
+    for each in defined(system):
+        assert holds(system, whole, each.condition).tolist() == [
+            ints.evaluate(system, state, each.condition) for state in states
+        ]
+
+
+def check_strict(system: System, state: State) -> None:
+    """Strict agrees with ints, and no Python control flow touches a state value."""
+    for step, expected in zip(system.steps, defined_successors(system, state), strict=True):
+        if expected == OUT_OF_BOUNDS:
+            with pytest.raises(ModelError, match="outside"):
+                strict.take(system, state, step)
+        else:
+            assert strict.take(system, state, step) == expected, step.label
+    for each in defined(system):
+        assert strict.evaluate(system, state, each.condition) == ints.evaluate(system, state, each.condition), each.name
+
+
+def sampled(pairs: list[tuple[Step, Any]]) -> list[tuple[Step, Any]]:
+    """At most 60 pairs, with every action and every enabled step among them where they fit."""
+    chance = random.Random(1)
+    chance.shuffle(pairs)
+    first = {step.action.name: (step, found) for step, found in reversed(pairs)}
+    enabled = [pair for pair in pairs if pair[1] is not None]
+    return [*first.values(), *enabled, *pairs][:60]
+
+
+def check_terms(system: System, terms: Terms, state: State) -> None:
+    """Terms agree with ints when every variable is a literal."""
+    literals = [
+        terms.lift(bool(value) if slot.field.kind == "flag" else value) for slot, value in zip(system.slots, state, strict=True)
+    ]
+    symbols = [
+        (bool(value) if slot.field.kind == "flag" else value) if slot.is_constant else literal
+        for slot, value, literal in zip(system.slots, state, literals, strict=True)
+    ]
+    solver = z3.Solver()
+    solver.check()
+    nothing = solver.model()
+    for step, expected in sampled(list(zip(system.steps, defined_successors(system, state), strict=True))):
+        guard, after = transition(system, terms, step, symbols)
+        enabled = z3.is_true(z3.simplify(terms.lift(terms.all_of(*[clause for _, clause in guard]))))
+        assert enabled == (expected is not None), step.label
+        if enabled and expected != OUT_OF_BOUNDS:
+            assert state_of(system, terms, nothing, after) == expected, step.label
+    for each in defined(system):
+        value = z3.is_true(z3.simplify(condition(system, terms, symbols, each.condition)))
+        assert value == ints.evaluate(system, state, each.condition), each.name
+
+
+@pytest.mark.parametrize("name", sorted(models()))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_interpreters_agree(name: str, data: st.DataObject) -> None:
+    system = rich_system(name)
+    states = walk(system, data.draw(st.integers(0, 2**32)), 257)
+    arbitrary = data.draw(st.lists(in_bounds(system), min_size=2, max_size=2))
+    for size in BATCHES:
+        check_columns(system, states[:size])
+    check_columns(system, arbitrary)
+    for state in [*random.Random(0).sample(states, 12), *arbitrary]:
+        check_strict(system, state)
+    check_terms(system, Terms(bit_width(system)), states[-1])
+    check_terms(system, Terms(None), arbitrary[0])
+
+
+@pytest.mark.parametrize("name", sorted(models()))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_packing_is_lossless(name: str, data: st.DataObject) -> None:
+    system = rich_system(name)
+    state = data.draw(in_bounds(system))
+    words = system.pack(state)
+    assert system.unpack(words) == state
+    assert all(0 <= word < 2**63 for word in words)
+    packed = pack_rows(system, [state])
+    assert packed.dtype == np.uint64 and tuple(int(word[0]) for word in packed) == words
+
+
+def slips() -> Iterator[tuple[str, Any]]:
+    """Python control flow on a state value, as a protocol function might use it by mistake."""
+    yield "if", lambda k, s: 1 if s.log_end_offset[0] > 0 else 0
+    yield "and", lambda k, s: s.log_end_offset[0] > 0 and s.log_end_offset[1] > 0
+    yield "in", lambda k, s: s.log_end_offset[0] in (0, 1)
+    yield "hash", lambda k, s: {s.log_end_offset[0]: 1}
+    yield "index", lambda k, s: [0, 1, 2][s.log_end_offset[0]]
+    yield "flag arithmetic", lambda k, s: s.quorum_isr[0] + s.quorum_isr[1]
+    yield "number as condition", lambda k, s: k.not_(s.log_end_offset[0])
+
+
+@pytest.mark.parametrize("slip", [pytest.param(body, id=name) for name, body in slips()])
+def test_strict_refuses_control_flow_on_state_values(slip: Any) -> None:
+    system = rich_system("kip-320")
+    with pytest.raises((ModelError, TypeError)):
+        strict.evaluate(system, system.initial_states()[0][1], slip)

@@ -1,0 +1,196 @@
+"""Reductions of the modern models against what they leave out: the same verdicts with more states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
+from neverlost.model.kernel import NOBODY, Action, Clauses, Field, Model, action, flag, replica_id
+from neverlost.model.kraft.follower import truncate_before_fetching
+from neverlost.model.kraft.leader import forget_leadership, leads, raise_high_watermark
+from neverlost.model.kraft.state import ELECTED, everyone, started
+from neverlost.model.observed import starting_brokers as widened
+from neverlost.model.system import System
+from neverlost.model.versions import majority
+from neverlost.specs.property import properties
+from tests.support.modern import system
+
+SAFETY = [
+    "acked-never-lost",
+    "committed-never-lost",
+    "log-matching",
+    "single-leader-per-epoch",
+    "leader-completeness",
+    "candidate-completeness",
+    "read-stability",
+    "no-global-loss",
+    "isr-superset",
+    "hw-monotonic",
+]
+
+
+def verdicts(bound: System, names: list[str], **options: Any) -> dict[str, tuple[str, int | None]]:
+    """Verdict and length of the shortest counterexample by property."""
+    asked = [properties()[name] for name in names]
+    found = explore(bound, asked, Options(workers=1, keep_going=True, **options)).findings
+    return {each.property.name: (each.verdict.value, each.trace and len(each.trace.steps)) for each in found}
+
+
+# decision 011: a broker learns the newest metadata, or nothing -------------------------------------------------------------
+
+
+def remembering(known: Action) -> Action:
+    """The same action; where it changes the leader, the epoch before can still be learned by who has not yet."""
+
+    def body(k: Any, s: Any, **arguments: int) -> Clauses:
+        before, isr, knows = s.leader, list(s.isr), s.leader_knows
+        yield from known.body(k, s, **arguments)
+        moved = k.all_of(s.leader != before, before != NOBODY)
+        s.past_leader = k.ite(moved, before, s.past_leader)
+        s.past_taken = k.ite(moved, knows != ELECTED, s.past_taken)
+        newest = arguments.get("broker", NOBODY) if known.name in ("broker_take_over", "broker_follow") else NOBODY
+        for each in everyone(s):
+            s.past_isr[each] = k.ite(moved, isr[each], s.past_isr[each])
+            unaware = k.all_of(each != newest, k.any_of(s.follows[each] != before, knows == ELECTED))
+            s.may_learn_past[each] = k.all_of(
+                s.is_running[each], each != newest, k.ite(moved, unaware, s.may_learn_past[each]), s.past_leader != NOBODY
+            )
+
+    return replace(known, body=body)
+
+
+@action(broker="replica", says="broker {broker} learns late that it led, and takes over in an epoch that has passed")
+def broker_take_over_late(k: Any, s: Any, broker: int) -> Clauses:
+    yield "led", s.past_leader == broker
+    yield "has not heard of it", s.may_learn_past[broker]
+    yield "was not taken over", k.not_(s.past_taken)
+    known = [k.ite(leads(s, broker), offset, 0) for offset in s.fetch_offset[broker]]
+    forget_leadership(k, s, broker)
+    s.follows[broker] = broker
+    s.may_learn_past[broker] = False
+    s.past_taken = True
+    for each in everyone(s):
+        s.leader_isr[broker][each] = s.past_isr[each]
+        s.fetch_offset[broker][each] = k.ite(s.past_isr[each], known[each], 0)
+    raise_high_watermark(k, s, broker)
+
+
+@action(
+    broker="replica",
+    leader="replica",
+    where=lambda broker, leader: broker != leader,
+    says="broker {broker} learns late that {leader} led, and follows it in an epoch that has passed",
+)
+def broker_follow_late(k: Any, s: Any, broker: int, leader: int) -> Clauses:
+    yield "led", s.past_leader == leader
+    yield "has not heard of it", s.may_learn_past[broker]
+    forget_leadership(k, s, broker, leads(s, broker))
+    s.follows[broker] = k.ite(k.all_of(s.past_taken, leads(s, leader), s.leader != leader), leader, NOBODY)
+    s.may_learn_past[broker] = False
+    truncate_before_fetching(k, s, broker, leader)
+
+
+def with_history(model: Model) -> Model:
+    """The model in which a broker may also learn the metadata of one epoch after it has passed."""
+
+    def fields(configuration: Mapping[str, Any]) -> Iterator[Field]:
+        yield from model.fields(configuration)
+        yield replica_id("past_leader", model.sizes(configuration)["replica"])
+        yield flag("past_taken")
+        yield flag("past_isr", "replica")
+        yield flag("may_learn_past", "replica")
+
+    actions = (*map(remembering, model.actions), broker_take_over_late, broker_follow_late)
+    return replace(model, name="with-history", fields=fields, actions=actions)
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("3.9", {"rf": 2, "min_isr": 1, "leader_move": 2}),
+        ("4.1", {"rf": 2, "min_isr": 1, "leader_move": 1, "crash": 1}),
+        ("3.9", {"rf": 2, "min_isr": 2, "fence": 1, "lossy_crash": 1}),
+        ("3.5", {"rf": 2, "min_isr": 1, "leader_move": 1, "isr_shrink": 1}),
+        pytest.param("3.9", {"leader_move": 2, "crash": 1}, marks=pytest.mark.slow),
+        pytest.param("4.1", {"leader_move": 1, "crash": 2}, marks=pytest.mark.slow),
+        pytest.param("3.9", {"fence": 1, "leader_move": 1, "lossy_crash": 1}, marks=pytest.mark.slow),
+        pytest.param("3.9", {"leader_move": 2, "isr_shrink": 1, "off": "pending-isr-kept"}, marks=pytest.mark.slow),
+    ],
+)
+def test_learning_an_epoch_late_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    """Decision 011."""
+    bound = system(model, **given)
+    more = replace(bound, model=with_history(bound.model))
+    reduced, whole = verdicts(bound, SAFETY), verdicts(more, SAFETY)
+    assert whole == reduced
+
+
+def test_epochs_are_learned_late_in_the_model_with_history() -> None:
+    bound = system("3.9", rf=3, min_isr=2, leader_move=2)
+    fired = explore(replace(bound, model=with_history(bound.model)), (), Options(workers=1)).fired
+    assert fired["broker_take_over_late"] > 0 and fired["broker_follow_late"] > 0
+
+
+# orbits ---------------------------------------------------------------------------------------------------------------------
+
+
+def from_every_leader(bound: System) -> System:
+    """The same system with every replica as the first leader: where the reduced search starts, up to names."""
+    model = bound.model
+    if model is majority.MODEL:
+        starts = lambda c: [  # noqa: E731
+            majority.initial(c)[0] | {"leader": each, "follows": each} for each in range(c["replication.factor"])
+        ]
+    else:
+        everyone = frozenset(range(bound.configurations[0]["replication.factor"]))
+        starts = lambda c: [started(c, each, everyone, frozenset()) for each in everyone]  # noqa: E731
+    return replace(bound, model=replace(model, initial=starts))
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("3.9", {"crash": 1, "leader_move": 1}),
+        ("4.1", {"lossy_crash": 1, "isr_shrink": 1}),
+        ("3.5", {"rf": 2, "fence": 1, "isr_shrink": 1}),
+        ("4.1", {"rf": 4, "min_isr": 3, "isr_shrink": 1}),
+        ("majority", {"min_isr": None, "crash": 1, "leader_move": 1}),
+    ],
+)
+def test_orbits_sum_to_the_states_from_every_first_leader(model: str, given: dict[str, Any]) -> None:
+    bound = system(model, **given)
+    folded = explore(bound, (), Options(workers=1, symmetry=True))
+    whole = explore(from_every_leader(bound), (), Options(workers=1))
+    alone = explore(bound, (), Options(workers=1))
+    assert folded.orbit_states == whole.counts.distinct >= alone.counts.distinct
+    assert folded.counts.depth == whole.counts.depth
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("3.9", {"lossy_crash": 1, "leader_move": 1}),
+        ("3.9", {"lossy_crash": 1, "crash": 1}),
+        ("3.9", {"rf": 2, "lossy_crash": 1, "fence": 1, "leader_move": 1}),
+        ("3.9", {"min_isr": 1, "crash": 2}),
+        ("4.1", {"lossy_crash": 1, "isr_shrink": 2}),
+        ("4.1", {"crash": 1, "lossy_crash": 1}),
+        ("4.3", {"rf": 2, "disk_loss": 1, "fence": 1, "leader_move": 1}),
+    ],
+)
+def test_following_before_registering_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    """What the protocol's model leaves out of a start (decision 014) is in what histories are held against."""
+    plain = system(model, **given)
+    early = replace(
+        plain.model,
+        fields=lambda configuration: (*plain.model.fields(configuration), widened.IS_BACK),
+        normalise=widened.forget_registered,
+        actions=(*plain.model.actions, widened.process_start, widened.broker_follow_unregistered),
+    )
+    assert plain.model.normalise is None
+    assert verdicts(replace(plain, model=early), SAFETY) == verdicts(plain, SAFETY)

@@ -1,0 +1,216 @@
+"""Siblings, what settings survive, merged rows, growth and state graphs: what the reports draw is what was found."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import product
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import networkx as nx
+import pytest
+
+from neverlost.checker.outcome import Verdict, replayed
+from neverlost.checker.search.explore import explore, explored
+from neverlost.checker.search.options import Options
+from neverlost.model.interpreters import ints
+from neverlost.model.system import System
+from neverlost.reports.counterexample.siblings import follow
+from neverlost.reports.documents.merged_rows import merged, values_of
+from neverlost.reports.documents.result import document
+from neverlost.reports.documents.survived import tolerance
+from neverlost.reports.page.drawing import alone
+from neverlost.reports.page.growth import chart
+from neverlost.reports.page.state_graph import DRAWN, pictured
+from neverlost.specs.configuration.matrix import Matrix, parse_matrix
+from neverlost.specs.property import properties
+from tests.checker.search.test_recovery import ASKED
+from tests.checker.search.test_sweep import found, swept
+from tests.support.modern import system as modern
+from tests.support.program import neverlost
+from tests.support.searches import classic
+
+ACKED = properties()["acked-never-lost"]
+TRUNCATING = ("--set", "replication.factor=2", "--set", "bounds.records=1", "--set", "bounds.max_leader_epoch=1")
+SHRINKING = {"rf": 3, "lossy_crash": 1, "isr_shrink": 2}
+
+
+def lost(system: System) -> Any:
+    (finding,) = explore(system, [ACKED], Options(workers=1)).findings
+    assert finding.trace is not None
+    return finding.trace
+
+
+def test_the_safe_run_takes_the_same_steps_up_to_the_refused_one() -> None:
+    system, safe = modern("kraft", min_isr=2, **SHRINKING), modern("kraft-elr", min_isr=2, **SHRINKING)
+    trace = lost(system)
+    run = follow(system, trace, safe)
+    assert replayed(safe, run.trace) is run.trace and run.refused is not None
+    place, clause = run.refused
+    labels = [system.steps[number].label for number in trace.steps]
+    assert [safe.steps[number].label for number in run.trace.steps] == labels[: place - 1]
+    (blocked,) = [step for step in safe.steps if step.label == labels[place - 1]]
+    assert ints.refusals(safe, run.trace.states[-1], blocked) == [clause]
+    assert run.differs is not None and run.differs[0] == run.parts < place
+    assert any("ELR" in each for each in run.differs[1])
+    told = run.document(system, trace)
+    assert clause in told["why"] and told["step"] == run.parts
+
+
+def test_a_run_under_the_same_configuration_does_not_part() -> None:
+    system = modern("kraft", min_isr=2, **SHRINKING)
+    run = follow(system, lost(system), modern("kraft", min_isr=2, **SHRINKING))
+    assert run.differs is None and run.refused is None and len(run.trace.steps) == run.parts
+
+
+def test_another_number_of_replicas_differs_from_the_beginning() -> None:
+    system = modern("kraft", rf=2, min_isr=1, lossy_crash=1, isr_shrink=1)
+    run = follow(system, lost(system), modern("kraft", rf=3, min_isr=1, lossy_crash=1, isr_shrink=1))
+    assert run.differs is not None and run.differs[0] == 0 and "3 brokers instead of 2" in run.differs[1]
+
+
+def test_merged_rows_say_the_same_of_the_same_cells() -> None:
+    rows = [{"a": a, "b": b, "c": c} for a, b, c in product((1, 2, 3), (True, False), ("x", "y")) if (a, c) != (3, "y")]
+    said = {tuple(row.values()): row["a"] >= 2 or row["c"] == "x" for row in rows}
+    lines = merged([(row, said[tuple(row.values())]) for row in rows], values_of(rows))
+    assert len(lines) < len(rows) / 2
+    covered = {}
+    for line, says in lines:
+        limits = dict(each.split("=") for each in line.split()) if line != "any setting" else {}
+        for row in rows:
+            text = {key: str(value).lower() for key, value in row.items()}
+            if all(text[key] in _values(limits[key]) for key in limits):
+                assert covered.setdefault(tuple(row.values()), says) == says, "no two lines speak of one cell"
+    assert covered == said
+
+
+def test_a_row_without_a_key_says_nothing_of_it() -> None:
+    every = {"a": (1, 2), "b": (1, 2)}
+    assert merged([({"a": 1}, "x"), ({"b": 2}, "y")], every) == [("a=1", "x"), ("b=2", "y")]
+
+
+def _values(text: str) -> list[str]:
+    low, dots, high = text.partition("..")
+    return [str(each) for each in range(int(low), int(high) + 1)] if dots else text.split(",")
+
+
+def test_tolerance_is_what_the_cells_say() -> None:
+    matrix, sweep = found()
+    lines = tolerance(matrix, sweep)
+    assert len(lines) == 24
+    for line in lines:
+        cells = [
+            number
+            for number, each in enumerate(matrix.cells)
+            if all(each.coordinates.get(key) == value for key, value in line["setting"].items())
+        ]
+        assert len(cells) == 3
+        holding = [sweep.cells[n][1]["faults.lossy_crash"] for n in cells if sweep.verdict(n) is Verdict.HOLDS]
+        survived = [each.get("lossy_crash", 0) for each in line["survives"]]
+        assert survived == ([max(holding)] if holding else [])
+        assert bool(line["violated_at"]) == (len(holding) < 3)
+        assert ("loses acknowledged records" in line["says"]) == bool(line["violated_at"])
+        assert ("survives any" in line["says"]) == any(line["survives"])
+
+
+def test_tolerance_reads_as_an_operator_speaks() -> None:
+    text = """
+properties = ["acked-never-lost", "stays-writable"]
+model = "kraft"
+[topic]
+replication.factor = 2
+min.insync.replicas = "1..2"
+[faults]
+crash = "0..2"
+[bounds]
+records = 1
+"""
+    matrix: Matrix = parse_matrix("test", text, "test.toml", {})
+    says = {line["setting"]["min.insync.replicas"]: line["says"] for line in tolerance(matrix, swept(matrix))}
+    assert says == {
+        1: "survives any 1 broker down; stops accepting writes at 2 brokers down",
+        2: "stops accepting writes at 1 broker down",
+    }
+
+
+def test_levels_grow_to_the_counts_of_the_result() -> None:
+    told = document(explore(classic("kip-320", 2, 2, 2, 1), (), Options(workers=1)))
+    levels = told["levels"]
+    assert len(levels["distinct"]) == len(levels["generated"]) == told["states"]["depth"]
+    assert levels["distinct"][-1] == told["states"]["distinct"] and levels["generated"][-1] <= told["states"]["generated"]
+    picture = ElementTree.fromstring(alone(chart(told)))
+    curves = [each for each in picture.iter() if each.tag.endswith("polyline")]
+    assert [len(each.get("points", "").split()) for each in curves] == [told["states"]["depth"]] * 3
+    assert f"{told['states']['distinct']:,} distinct" in "".join(picture.itertext())
+
+
+def test_small_graphs_are_the_whole_state_graph() -> None:
+    system = classic("truncate-to-hw", 2, 1, 1, 1)
+    whole, picture = explored(system), pictured(system, [properties()["strong-isr"]], DRAWN)
+    assert picture is not None and pictured(system, [], len(whole) - 1) is None
+    assert (picture.graph.states == whole.states).all() and (picture.graph.targets == whole.targets).all()
+    for number in range(len(whole)):
+        state = whole.state(number)
+        assert (number in picture.deadlocks) == (not list(ints.successors(system, state)))
+        assert (number in picture.violated) != ints.evaluate(system, state, properties()["strong-isr"].condition)
+    drawn = picture.drawn
+    circles = [each for each in drawn.iter("circle") if each.find("title") is not None]
+    edges = {(int(a), int(b)) for a, b in zip(whole.sources, whole.targets, strict=True) if a != b}
+    assert len(circles) == len(whole) and len([each for each in drawn.iter("path") if each.find("title") is not None]) == len(
+        edges
+    )
+
+
+def test_graph_files_hold_every_state_and_every_named_step(tmp_path: Path) -> None:
+    done = neverlost("explore", "truncate-to-hw", *TRUNCATING, "--graph", str(tmp_path / "g"))
+    assert done.returncode == 0, done.stderr
+    assert "353 states and 682 steps in 12 levels; 1 initial, " in done.stdout
+    graph = nx.read_graphml(tmp_path / "g" / "graph.graphml", node_type=int, force_multigraph=True)
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == (353, 682)
+    broken = sum(bool(each["violates"]) for _, each in graph.nodes(data=True))
+    assert broken and f"{broken} violating" in done.stdout
+    assert all(each["action"] and each["says"] for _, _, each in graph.edges(data=True))
+    assert (
+        nx.number_strongly_connected_components(graph) == len({each["component"] for _, each in graph.nodes(data=True)}) == 337
+    )
+    dot = (tmp_path / "g" / "graph.dot").read_text()
+    assert len(re.findall(r"^  \d+ -> \d+ \[label=\"", dot, re.MULTILINE)) == 682
+    ElementTree.parse(tmp_path / "g" / "graph.svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explore", "kip-320", "--property", "strong-isr"), "use --property with --graph DIR"),
+        (("explore", "kip-320", "--graph", "{file}"), "cannot make directory"),
+        (("explore", "kip-320", "--graph", "{folder}"), "737,794 states are too many for --graph (200,000 is the most)"),
+    ],
+)
+def test_what_has_no_graph_is_said_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    (tmp_path / "file").write_text("")
+    places = {"file": tmp_path / "file", "folder": tmp_path / "folder"}
+    done = neverlost(*(each.format(**places) for each in arguments))
+    assert done.returncode == 64 and message in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_reports_carry_the_ledger_of_their_directory(tmp_path: Path) -> None:
+    asked = ("--set", "model=kip-320", "--set", "replication.factor=2", "--property", "strong-isr")
+    assert neverlost("check", *asked, "--out", str(tmp_path)).returncode == 0
+    page = (tmp_path / "report.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert data["ledger"]["counts"] == {"exhausted": 1}
+    (line,) = data["ledger"]["lines"]
+    assert line["known"] == "true in every reachable state within the bounds" and "5,973 states" in line["how"]
+    assert data["cells"][0]["properties"][0]["ledger"]["how"] == line["how"]
+    assert f"| strong-isr | {line['known']} | {line['how']} |" in (tmp_path / "report.md").read_text()
+    assert 'class="curve one"' in page and ElementTree.parse(tmp_path / "growth.svg").getroot().get("aria-label")
+
+
+def test_a_report_says_what_was_predicted_and_what_follows_a_trap(tmp_path: Path) -> None:
+    asked = (*ASKED, "--set", "faults.crash=2", "--time-limit", "60")
+    assert neverlost(*asked, "--out", str(tmp_path)).returncode == 13
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / name).read_text()
+        assert "Forecast " in text and "none of them as wanted" in text

@@ -1,0 +1,225 @@
+"""Rules equal their matrix and break when a cell is flipped; reports and gate files say what the result says."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+import xmlschema
+
+from neverlost.checker.campaign.boundary_rule import Atom, Place, prove, smallest_rule
+from neverlost.checker.campaign.sweep import Sweep
+from neverlost.model.catalogue import models
+from neverlost.reports.ci import gate
+from neverlost.reports.documents import sweep as sweeping
+from neverlost.reports.documents.boundary import Boundary
+from neverlost.reports.page.render import report_data, write_reports
+from neverlost.specs.configuration.matrix import Matrix
+from neverlost.specs.errors import InputError
+from tests.checker.search.test_sweep import found
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "data"
+
+
+@pytest.fixture(scope="module")
+def result() -> tuple[Matrix, Sweep, dict[str, Any]]:
+    matrix, sweep = found()
+    return matrix, sweep, sweeping.document(matrix, sweep, "memory", True)
+
+
+ROWS = [
+    {"size": size, "minimum": minimum, "lost": lost, "kind": kind, "version": Place(version, ("0.9", "1.0")[version])}
+    for size in (1, 2, 3)
+    for minimum in (1, 2, 3)
+    for lost in (0, 1, 2)
+    for kind in ("one", "all", True)
+    for version in (0, 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("truth", "text"),
+    [
+        (lambda row: row["lost"] >= row["minimum"], "lost >= minimum"),
+        (lambda row: row["kind"] == "one" or row["lost"] == 2, "lost >= 2 or kind = one"),
+        (lambda row: row["version"] < 1 and row["size"] > 1, "size >= 2 and version <= 0.9"),
+        (lambda row: False, "never"),
+        (lambda row: True, "always"),
+    ],
+)
+def test_known_rules_are_found_and_proved(truth: Any, text: str) -> None:
+    rule = smallest_rule(ROWS, [truth(row) for row in ROWS])
+    assert str(rule) == text and rule.proved and rule.smallest
+    assert all(rule.holds(row) == truth(row) for row in ROWS)
+
+
+def test_a_rule_equals_any_matrix() -> None:
+    for seed in range(4):
+        chance = random.Random(seed)
+        rows = ROWS[:: 1 + seed]
+        marks = [chance.random() < 0.3 for _ in rows]
+        rule = smallest_rule(rows, marks)
+        assert rule.proved and [rule.holds(row) for row in rows] == marks
+
+
+def test_one_flipped_cell_refutes_the_rule(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:
+    matrix, sweep, _ = result
+    boundary = Boundary(matrix, sweep, 0)
+    rule, cells = boundary.rule()
+    marks = [each == "violated" for each in boundary.verdicts]
+    assert rule.proved and cells == 72
+    for flipped in range(0, cells, 7):
+        other = [mark != (number == flipped) for number, mark in enumerate(marks)]
+        assert not prove(rule.terms, boundary.rows, other)
+    assert not prove([*rule.terms, (Atom("acks", "=", "all"),)], boundary.rows, marks)
+
+
+def test_edges_and_siblings(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:
+    _, _, document = result
+    (boundary,) = document["boundary"]
+    assert boundary["property"] == "acked-never-lost" and boundary["maximal_safe"] and boundary["minimal_unsafe"]
+    for cell in document["cells"]:
+        for each in cell["properties"]:
+            if "sibling" in each:
+                other = next(one for one in document["cells"] if one["id"] == each["sibling"]["id"])
+                assert other["verdict"] == "holds"
+                changed = {key for key in cell["cell"] if cell["cell"][key] != other["cell"][key]}
+                assert changed == set(each["sibling"]["changed"]) and not any(key.startswith("faults.") for key in changed)
+                assert 0 < each["sibling"]["parts"]["step"] <= each["steps"]
+
+
+def test_the_page_is_self_contained_and_complete(result: tuple[Matrix, Sweep, dict[str, Any]], tmp_path: Path) -> None:
+    matrix, sweep, _ = result
+    traces = sweeping.save_traces(sweep, str(tmp_path))
+    document = sweeping.document(matrix, sweep, "memory", True, traces)
+    write_reports(tmp_path, document)
+    page = (tmp_path / "report.html").read_text()
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!data:|#)|@import|url\((?!#)|https?://""", page)
+    packed = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert packed is not None
+    data = json.loads(packed[1])
+    assert [each["verdict"] for each in data["cells"]] == [each["verdict"] for each in document["cells"]]
+    for cell, shown in zip(document["cells"], data["cells"], strict=True):
+        for each, entry in zip(cell["properties"], shown["properties"], strict=True):
+            assert cell["id"] in entry["says"] and each["verdict"] in {entry["verdict"]}
+            if each["verdict"] == "violated":
+                story = data["stories"][entry["story"]]
+                assert len(story["frames"]) == each["steps"] + 1
+                assert any(lane["lost"] for lane in data["frames"][story["frames"][-1]]["lanes"])
+                assert (entry.get("run") is not None) == ("sibling" in each)
+    assert len(data["stories"]) < len([each for each in document["cells"] if each["verdict"] == "violated"])
+    markdown = (tmp_path / "report.md").read_text()
+    assert all(term in markdown for term in document["boundary"][0]["rule"]["terms"]) and document["id"] in markdown
+    assert "## Where a setting mattered" in markdown and "taken, too; nothing is lost" in markdown
+
+
+def test_text_from_a_matrix_cannot_leave_its_place(result: tuple[Matrix, Sweep, dict[str, Any]], tmp_path: Path) -> None:
+    _, _, document = result
+    hostile = document | {"matrix": document["matrix"] | {"name": "</script><script>alert(1)</script>", "says": "<b>x"}}
+    write_reports(tmp_path, hostile)
+    page = (tmp_path / "report.html").read_text()
+    assert "<script>alert" not in page and "<b>x" not in page
+    assert report_data(tmp_path, hostile)["title"] in json.loads(page.split('id="data">')[1].split("</script>")[0])["title"]
+
+
+def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:
+    _, _, document = result
+    suite = ElementTree.fromstring(gate.junit(document, None))[0]
+    cases = suite.findall("testcase")
+    assert len(cases) == int(suite.get("tests", "")) == 72
+    assert len(suite.findall("testcase/failure")) == int(suite.get("failures", "")) == document["verdicts"]["violated"]
+    assert len({case.get("name") for case in cases}) == 72
+    baseline = json.loads(json.dumps(document))
+    baseline["cells"][5]["properties"][0]["verdict"] = "inconclusive"
+    gone = baseline["cells"].pop(7)
+    changed = sweeping.changes(baseline, document)
+    assert [each["is"] for each in changed] == [document["cells"][5]["verdict"], gone["verdict"]]
+    suite = ElementTree.fromstring(gate.junit(document, changed))[0]
+    failed = [case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None]
+    assert failed == [sweeping.cell_name(document["cells"][5]), sweeping.cell_name(document["cells"][7])]
+
+
+@pytest.fixture(scope="module")
+def saved(
+    result: tuple[Matrix, Sweep, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], Path]:
+    matrix, sweep, _ = result
+    folder = tmp_path_factory.mktemp("saved")
+    return sweeping.document(matrix, sweep, "memory", True, sweeping.save_traces(sweep, str(folder))), folder
+
+
+def schema_errors(found: dict[str, Any]) -> list[str]:
+    schema = json.loads((DATA / "sarif-2.1.0.schema.json").read_text())
+    return [each.message for each in jsonschema.Draft4Validator(schema).iter_errors(found)]
+
+
+@pytest.mark.parametrize("baseline", [False, True])
+def test_gate_files_are_valid_by_their_schemas(saved: tuple[dict[str, Any], Path], baseline: bool) -> None:
+    document, folder = saved
+    changed = [] if baseline else None
+    if changed is not None:
+        cell = document["cells"][0]
+        changed = [{"cell": sweeping.cell_name(cell), "property": "acked-never-lost", "was": "holds", "is": cell["verdict"]}]
+        changed.append({"cell": "gone", "property": "acked-never-lost", "was": "holds", "is": None})
+    found = gate.sarif(document, changed, folder)
+    assert schema_errors(found) == []
+    found["runs"][0]["results"][0]["level"] = "fatal"
+    assert schema_errors(found)
+    schema = xmlschema.XMLSchema(str(DATA / "junit-10.xsd"))
+    text = gate.junit(document, changed)
+    assert list(schema.iter_errors(text)) == []
+    assert list(schema.iter_errors(text.replace("<testcase ", "<testcase verdict='x' ", 1)))
+
+
+def test_sarif_points_at_the_model_s_action_and_at_the_property(saved: tuple[dict[str, Any], Path]) -> None:
+    document, folder = saved
+    (run,) = gate.sarif(document, None, folder)["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert len(run["results"]) == document["verdicts"]["violated"]
+    for each in run["results"]:
+        assert rules[each["ruleIndex"]]["id"] == each["ruleId"] and each["message"]["text"]
+        (location,), (related,) = each["locations"], each["relatedLocations"]
+        assert "def acked_never_lost" in source_line(related)
+        (flow,) = each["codeFlows"][0]["threadFlows"]
+        assert all(re.match(r"@action|def ", source_line(step["location"])) for step in flow["locations"])
+        uri = location["physicalLocation"]["artifactLocation"]["uri"]
+        assert uri.startswith("model/") and location["message"]["text"]
+        assert any(location["physicalLocation"] == step["location"]["physicalLocation"] for step in flow["locations"])
+
+
+def source_line(location: dict[str, Any]) -> str:
+    place = location["physicalLocation"]
+    lines = (ROOT / place["artifactLocation"]["uri"]).read_text().splitlines()
+    return lines[place["region"]["startLine"] - 1].strip()
+
+
+def test_sarif_points_at_the_clause_that_a_safe_configuration_refuses() -> None:
+    found = models()["kraft-elr"]
+    action = next(each for each in found.actions if each.name == "controller_fence_dead")
+    parting = {"sibling": {"parts": {"step": 1, "refused": {"step": 2, "clause": "electable"}}}}
+    location = gate._mattered([(found.actions[0], "first"), (action, "second")], parting)
+    assert '"electable"' in source_line(location) and location["message"]["text"].startswith("second; ")
+    own = gate.clause_place(models()["kip-320"].actions[0], "no such clause")
+    assert own == models()["kip-320"].actions[0].source
+
+
+def test_the_job_summary_is_added_to_the_page(
+    saved: tuple[dict[str, Any], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, _ = saved
+    target = tmp_path / "summary.md"
+    target.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(target))
+    gate.announce(document | {"changes": []})
+    assert target.read_text() == "before\n" + gate.summary(document, [])
+    assert "No verdict changed." in target.read_text()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    with pytest.raises(InputError, match="cannot write GITHUB_STEP_SUMMARY"):
+        gate.announce(document)

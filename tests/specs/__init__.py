@@ -1,0 +1,1 @@
+"""Inputs, corpora and claims."""

@@ -1,0 +1,138 @@
+"""The corpus of known scenarios: its files are read strictly, its verdicts are the expected ones, differences are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from neverlost.reports.documents.cases import Judged, judge
+from neverlost.specs.case import Case
+from neverlost.specs.errors import InputError
+from neverlost.specs.scenario import GROUPS, Scenario, read_scenario, scenarios
+from tests.support.program import neverlost
+
+GOOD = """
+title = "A title"
+group = "A"
+source = "somewhere"
+marks = "S"
+versions = "all"
+
+[[case]]
+name = "one"
+property = "acked-never-lost"
+expected = "violated"
+steps = 1
+[case.config]
+kafka.version = "3.9"
+replication.factor = 2
+min.insync.replicas = 2
+acks = "0"
+bounds.records = 1
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "invented.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def differing(judged: dict[str, Judged]) -> dict[str, str]:
+    return {name: f"{each.case.expected}, but {each.found_text}" for name, each in judged.items() if not each.is_expected}
+
+
+def some(scenario: Scenario, how_many: int | None) -> dict[str, Case]:
+    return {f"{scenario.id}/{case.name}": case for case in scenario.cases[:how_many]}
+
+
+def test_two_cases_of_each_scenario_are_as_expected() -> None:
+    cases = {name: case for each in scenarios().values() for name, case in some(each, 2).items() if not case.slow}
+    assert differing(judge(cases, seconds=300)) == {}
+
+
+@pytest.mark.slow
+def test_every_case_is_as_expected() -> None:
+    cases = {name: case for each in scenarios().values() for name, case in some(each, None).items()}
+    assert differing(judge(cases)) == {}
+
+
+def test_the_corpus_is_large_and_covers_every_group() -> None:
+    found = scenarios().values()
+    assert len(found) >= 95
+    assert sum(bool(each.cases) for each in found) >= 60
+    assert {each.group for each in found if each.cases} == set(GROUPS)
+    assert {case.expected for each in found for case in each.cases} == {"holds", "violated"}
+
+
+def test_a_scenario_file_is_read_as_written(tmp_path: Path) -> None:
+    found = read_scenario(written(tmp_path, GOOD))
+    (case,) = found.cases
+    assert (found.id, found.group, case.steps) == ("invented", "A", 1)
+    assert case.keys == {
+        "kafka.version": "3.9",
+        "replication.factor": 2,
+        "min.insync.replicas": 2,
+        "acks": "0",
+        "bounds.records": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('title = "A title"\n', "", "title is missing in scenario invented.toml"),
+        ('title = "A title"', "title = 3", "bad value 3 for title"),
+        ('group = "A"', 'group = "Z"', "unknown group 'Z'"),
+        ('marks = "S"', 'mark = "S"', "marks is missing"),
+        ('versions = "all"', 'versions = "all"\nhello = 1', "unknown key 'hello'"),
+        ("acked-never-lost", "acked-never-lots", "did you mean 'acked-never-lost'"),
+        ('expected = "violated"', 'expected = "maybe"', "unknown expected 'maybe'"),
+        ('expected = "violated"', 'expected = "holds"', "only a violated case has steps"),
+        ("steps = 1", "steps = true", "bad value True for steps"),
+        ('kafka.version = "3.9"\n', "", "no model in case 'one' of scenario invented.toml"),
+        ("[case.config]", '[[case.config]]\nx = "y"\n[case.other]', "bad value"),
+        ("[[case]]", "[[case", "cannot read scenario"),
+        ("[[case]]", 'outside = "not modelled"\n[[case]]', "needs either cases or the reason"),
+        ("steps = 1", 'disabled = ["no colon"]', "write 'action: clause'"),
+    ],
+)
+def test_a_malformed_scenario_is_one_clear_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(InputError) as problem:
+        read_scenario(written(tmp_path, GOOD.replace(old, new, 1)))
+    assert message in str(problem.value) and "\n" not in str(problem.value).split(": Expected")[0]
+
+
+def test_a_wrong_expectation_is_found(tmp_path: Path) -> None:
+    wrong = read_scenario(written(tmp_path, GOOD.replace('expected = "violated"\nsteps = 1', 'expected = "holds"')))
+    assert differing(judge(some(wrong, None))) == {"invented/one": "holds, but violated in 1 step (no faults)"}
+    longer = read_scenario(written(tmp_path, GOOD.replace("steps = 1", "steps = 3")))
+    assert list(differing(judge(some(longer, None)))) == ["invented/one"]
+    unknown_key = read_scenario(written(tmp_path, GOOD.replace("bounds.records", "bounds.recrods")))
+    with pytest.raises(InputError, match=r"did you mean 'bounds\.records'"):
+        judge(some(unknown_key, None))
+
+
+def test_the_command_prints_expected_against_found(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = neverlost("scenarios", "acks1-planned-move", "zombie-controller", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "violated in 3 steps (leader_move 1)" in done.stdout
+    assert "2 scenarios, 1 with cases, 1 outside the models; 4 cases: 4 as expected, 0 different, 0 undecided" in done.stdout
+    assert neverlost("replay", str(out / "acks1-planned-move-move.itf.json")).returncode == 0
+
+
+def test_the_command_answers_with_a_document_and_refuses_unknown_ids() -> None:
+    found = json.loads(neverlost("scenarios", "elr-minisr1", "--json", "-").stdout)
+    assert found["schema"] == "neverlost.scenarios/1" and found["counts"]["different"] == 0
+    assert [each["verdict"] for each in found["scenarios"][0]["cases"]] == ["violated", "violated", "holds"]
+    wrong = neverlost("scenarios", "elr-minisr-1")
+    assert wrong.returncode == 64 and "did you mean 'elr-minisr1'" in wrong.stderr
+
+
+def test_a_time_limit_leaves_cases_undecided() -> None:
+    done = neverlost("scenarios", "kip320-zombie-follower", "--time-limit", "0.01")
+    assert done.returncode == 20 and "undecided" in done.stdout

@@ -1,0 +1,26 @@
+"""The program as a test runs it, and where the repository and the tests' data are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "data"
+
+
+def neverlost(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """A run of the program: exit status, stdout and stderr.  Units: seconds."""
+    command = [sys.executable, "-m", "neverlost", *arguments]
+    environment = os.environ | {"NO_COLOR": "1"}
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    """The JSON document of a run."""
+    found: dict[str, Any] = json.loads(neverlost(*arguments, "--json", "-").stdout)
+    return found
