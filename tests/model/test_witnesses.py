@@ -1,6 +1,6 @@
 """Interesting states are reached in every model, each by its shortest way, written out in Kafka's words.
 
-The ways are in `tests/data/witnesses.txt`, to be read; `NEVERLOST_REWRITE=1 pytest tests/model/test_witnesses.py` writes them again.
+The ways are in `tests/data/witnesses.txt`, to be read; `NEVERLOST_REWRITE=1 pytest` on this file writes them again.
 """
 
 from __future__ import annotations
