@@ -38,7 +38,7 @@ def explore(
     return search(system, properties, options or Options(), reporter)
 
 
-def explored(
+def explored_graph(
     system: System, options: Options | None = None, reporter: Reporter | None = None, engine: str = "memory"
 ) -> StateGraph:
     """Explore a system completely and keep its graph.

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement
 import networkx as nx
 
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.checker.search.explore import explored
+from neverlost.checker.search.explore import explored_graph
 from neverlost.checker.search.options import Options
 from neverlost.checker.search.state_graph import Component, StateGraph, of_levels
 from neverlost.model.interpreters import ints
@@ -230,7 +230,7 @@ def write_graph(
             "lower the bounds, or use --export DIR for Parquet"
         )
     tell(f"building the graph of {states:,} states")
-    picture = Picture(explored(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
+    picture = Picture(explored_graph(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
     tell("naming its states and steps")
     named = picture.named()
     folder = Path(directory)

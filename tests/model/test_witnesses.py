@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from neverlost.checker.outcome import Trace, replayed
-from neverlost.checker.search import state_graph
+from neverlost.checker.search.explore import explored_graph
 from neverlost.checker.search.state_graph import StateGraph
 from neverlost.model.interpreters import ints
 from neverlost.model.sentences import describe
@@ -72,7 +72,7 @@ def events(model: str) -> list[Callable[[Values, Values], bool]]:
 
 @cache
 def graph_of(model: str) -> StateGraph:
-    return state_graph.explored(SYSTEMS[model]())
+    return explored_graph(SYSTEMS[model]())
 
 
 def witness(graph: StateGraph, event: Callable[[Values, Values], bool]) -> Trace:

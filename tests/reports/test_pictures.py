@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.search.explore import explore, explored
+from neverlost.checker.search.explore import explore, explored_graph
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.system import System
@@ -148,7 +148,7 @@ def test_levels_grow_to_the_counts_of_the_result() -> None:
 
 def test_small_graphs_are_the_whole_state_graph() -> None:
     system = classic("truncate-to-hw", 2, 1, 1, 1)
-    whole, picture = explored(system), pictured(system, [properties()["strong-isr"]], DRAWN)
+    whole, picture = explored_graph(system), pictured(system, [properties()["strong-isr"]], DRAWN)
     assert picture is not None and pictured(system, [], len(whole) - 1) is None
     assert (picture.graph.states == whole.states).all() and (picture.graph.targets == whole.targets).all()
     for number in range(len(whole)):

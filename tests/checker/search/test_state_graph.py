@@ -14,6 +14,7 @@ from neverlost.checker.disk import search as stored
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.outcome import EngineError, replayed
 from neverlost.checker.search import state_graph
+from neverlost.checker.search.explore import explored_graph
 from neverlost.checker.search.options import Limits, Options
 from neverlost.checker.search.state_graph import StateGraph
 from neverlost.model.interpreters import ints
@@ -30,7 +31,7 @@ SMALL = {
 
 @pytest.fixture(scope="module", params=SMALL)
 def graph(request: pytest.FixtureRequest) -> StateGraph:
-    return state_graph.explored(SMALL[request.param]())
+    return explored_graph(SMALL[request.param]())
 
 
 def by_hand(system: System) -> tuple[dict[State, int], Counter[tuple[State, State, int]]]:
@@ -116,18 +117,18 @@ def test_reaching_agrees_with_a_search_backwards(graph: StateGraph) -> None:
 
 def test_orbits_make_a_smaller_graph_with_the_same_depth() -> None:
     system = modern("kraft", rf=3, min_isr=2, lossy_crash=1)
-    whole, folded = state_graph.explored(system), state_graph.explored(system, Options(workers=1, symmetry=True))
+    whole, folded = explored_graph(system), explored_graph(system, Options(workers=1, symmetry=True))
     assert len(folded) < len(whole)
     assert len(folded.bounds) == len(whole.bounds)
 
 
 def test_an_unfinished_search_has_no_graph() -> None:
     with pytest.raises(EngineError, match="no state graph of an unfinished search: the depth limit of 2 levels was reached"):
-        state_graph.explored(SMALL["kraft"](), Options(limits=Limits(depth=2), workers=1))
+        explored_graph(SMALL["kraft"](), Options(limits=Limits(depth=2), workers=1))
 
 
 def test_a_list_that_lacks_a_state_is_noticed() -> None:
     system = SMALL["kraft"]()
-    whole = state_graph.explored(system)
+    whole = explored_graph(system)
     with pytest.raises(EngineError, match="leads to a state that the search did not list"):
         state_graph.of_levels(system, [whole.states[:, :-1]])
