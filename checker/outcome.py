@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
+from itertools import takewhile
 
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
@@ -22,6 +22,17 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     VIOLATED = "violated"
     INCONCLUSIVE = "inconclusive"
+
+
+def worst(verdicts: Iterable[Verdict | str], reason: str | None = None) -> Verdict:
+    """The verdict on everything: one violation decides it; with a reason why a search was cut short, the rest is open.
+
+    A search that was asked nothing, and was not cut short, holds.
+    """
+    found = set(verdicts)
+    if Verdict.VIOLATED in found:
+        return Verdict.VIOLATED
+    return Verdict.INCONCLUSIVE if reason or found - {Verdict.HOLDS} else Verdict.HOLDS
 
 
 @dataclass(frozen=True)
@@ -48,13 +59,36 @@ def replayed(system: System, trace: Trace, broken: Property | None = None) -> Tr
     """
     if trace.states[0] not in {state for _, state in system.initial_states()}:
         raise EngineError("a trace does not start in an initial state")
-    for number, (before, after) in zip(trace.steps, pairwise(trace.states), strict=True):
-        step = system.steps[number]
-        if ints.take(system, before, step) != after:
-            raise EngineError(f"{step.label} does not lead from a state of the trace to its next one")
+    again = followed(system, trace.states[0], trace.steps)
+    if again.states != trace.states:
+        raise EngineError(f"{_leaving(system, trace, again)} does not lead from a state of the trace to its next one")
     if broken is not None and not breaks(system, trace.states[-1], broken):
         raise EngineError(f"{broken.name} holds in the last state of its counterexample")
     return trace
+
+
+def _leaving(system: System, trace: Trace, again: Trace) -> str:
+    """The first step of a trace that leads elsewhere when it is taken again, or nowhere."""
+    agreed = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(again.states, trace.states, strict=False)))
+    return system.steps[trace.steps[agreed - 1]].label if agreed <= len(trace.steps) else "no step"
+
+
+def followed(system: System, start: State, steps: Iterable[int | None]) -> Trace:
+    """As many of the steps as can be taken from a state on, on the ints interpreter; None is a step that does not exist."""
+    states, taken = [start], list[int]()
+    for number in steps:
+        after = None if number is None else ints.take(system, states[-1], system.steps[number])
+        if number is None or after is None:
+            break
+        states.append(after)
+        taken.append(number)
+    return Trace(tuple(states), tuple(taken))
+
+
+def same_steps(system: System, trace: Trace, other: System) -> list[int | None]:
+    """The numbers that the steps of a trace have in another system; None where it has no such step."""
+    numbers = {step.label: number for number, step in enumerate(other.steps)}
+    return [numbers.get(system.steps[number].label) for number in trace.steps]
 
 
 def breaks(system: System, state: State, broken: Property) -> bool:
@@ -122,7 +156,4 @@ class Outcome:
     @property
     def verdict(self) -> Verdict:
         """The verdict on everything that was asked."""
-        found = {each.verdict for each in self.findings}
-        if Verdict.VIOLATED in found:
-            return Verdict.VIOLATED
-        return Verdict.INCONCLUSIVE if self.reason or Verdict.INCONCLUSIVE in found else Verdict.HOLDS
+        return worst((each.verdict for each in self.findings), self.reason)

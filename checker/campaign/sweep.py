@@ -13,12 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, breaks
+from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, breaks, followed, same_steps, worst
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.model.interpreters import ints
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.system import State, System, bind
+from neverlost.model.system import System, bind
 from neverlost.specs.property import Property
 
 EXPLORED, SAME, REPLAYED = "explored", "same system", "replayed"
@@ -68,8 +67,7 @@ class Sweep:
 
     def verdict(self, cell: int) -> Verdict:
         """The verdict on a cell: the worst of its properties."""
-        found = {each.verdict for each in self.decisions[cell]}
-        return next(each for each in (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.HOLDS) if each in found)
+        return worst(each.verdict for each in self.decisions[cell])
 
 
 def identity(system: System) -> tuple[Any, ...]:
@@ -236,23 +234,9 @@ class Sweeper:
 
 def again(system: System, trace: Trace, other: System, broken: Property) -> Trace | None:
     """The same steps under another configuration, if they are possible there and end in a violation."""
-    numbers = {step.label: number for number, step in enumerate(other.steps)}
-    labels = [system.steps[number].label for number in trace.steps]
-    if any(label not in numbers for label in labels):
-        return None
-    steps = [numbers[label] for label in labels]
+    steps = same_steps(system, trace, other)
     for _, start in other.initial_states():
-        states = _walked(other, start, steps)
-        if states is not None and breaks(other, states[-1], broken):
-            return Trace(tuple(states), tuple(steps))
+        found = followed(other, start, steps)
+        if len(found.steps) == len(steps) and breaks(other, found.states[-1], broken):
+            return found
     return None
-
-
-def _walked(system: System, start: State, steps: Sequence[int]) -> list[State] | None:
-    states = [start]
-    for number in steps:
-        after = ints.take(system, states[-1], system.steps[number])
-        if after is None:
-            return None
-        states.append(after)
-    return states

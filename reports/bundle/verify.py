@@ -18,7 +18,7 @@ from neverlost.checker.campaign.sweep import Sweeper
 from neverlost.checker.digest import model_digest
 from neverlost.checker.evidence import ledger
 from neverlost.checker.evidence import reachable_states as reachable
-from neverlost.checker.outcome import Outcome
+from neverlost.checker.outcome import Outcome, worst
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.system import System, bind
@@ -140,11 +140,12 @@ def _same_configuration(folder: Path, chosen: Chosen) -> None:
 def _consistent(document: Document, cells: Sequence[Document]) -> None:
     """The verdict on a cell, and on the whole, is the worst of its parts."""
     for whole, parts in [(document, cells), *((each, each["properties"]) for each in cells)]:
-        listed = {each["verdict"] for each in parts} | ({"inconclusive"} if whole.get("reason") else set())
-        worst = next(each for each in ("violated", "inconclusive", "holds") if each in listed)
-        if whole["verdict"] != worst:
+        if not parts:
+            raise InputError(f"{whole.get('id') or 'result.json'} states the verdict {whole['verdict']!r} on nothing")
+        expected = worst((each["verdict"] for each in parts), whole.get("reason"))
+        if whole["verdict"] != expected:
             raise InputError(
-                f"verdict {whole['verdict']!r} of {whole.get('id') or 'result.json'} is not that of its parts: {worst!r}"
+                f"verdict {whole['verdict']!r} of {whole.get('id') or 'result.json'} is not that of its parts: '{expected}'"
             )
 
 

@@ -131,6 +131,7 @@ def _saved(outcome: Outcome, request: Request, number: int, total: int) -> dict[
 
 def _document(every: list[Chosen], outcomes: list[Outcome], documents: list[dict[str, Any]]) -> dict[str, Any]:
     """One document; several configurations stand under `cells`, each with the topics it speaks for."""
+    from neverlost.checker.outcome import worst
     from neverlost.reports.documents import result
 
     pairs = list(zip(documents, every, strict=True))
@@ -138,9 +139,7 @@ def _document(every: list[Chosen], outcomes: list[Outcome], documents: list[dict
     if len(every) == 1 and not every[0].subjects:
         return documents[0]
     cells = [document | {"topics": list(chosen.subjects)} for document, chosen in zip(documents, every, strict=True)]
-    found = [outcome.verdict for outcome in outcomes]
-    worst = max(found, key=lambda each: ("holds", "inconclusive", "violated").index(each))
-    return {"schema": result.SCHEMA, "verdict": str(worst), "cells": cells}
+    return {"schema": result.SCHEMA, "verdict": str(worst(outcome.verdict for outcome in outcomes)), "cells": cells}
 
 
 def _show(every: list[Chosen], outcomes: list[Outcome], costs: list[dict[str, Any]]) -> None:

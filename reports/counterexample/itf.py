@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.outcome import Finding, Trace, breaks
+from neverlost.checker.outcome import Finding, Trace, breaks, followed
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
@@ -139,19 +139,19 @@ def _replayed(system: System, states: list[State], labels: list[Any], where: str
     if states[0] not in {state for _, state in system.initial_states()}:
         raise InputError(f"state 0 of {where!r} is not an initial state: {_nearest(system, states[0])}")
     numbers = {step.label: number for number, step in enumerate(system.steps)}
-    steps: list[int] = []
     for index, label in enumerate(labels, start=1):
         if label not in numbers:
             raise InputError(f"state {index} of {where!r} has unknown action {label!r}")
-        step = system.steps[numbers[label]]
-        after = ints.take(system, states[index - 1], step)
-        if after is None:
-            refused = ints.refusals(system, states[index - 1], step)
-            raise InputError(f"state {index} of {where!r}: {label} is refused by its guard ({', '.join(refused)})")
-        if after != states[index]:
-            raise InputError(f"state {index} of {where!r}: {_difference(system, states[index], after, label)}")
-        steps.append(numbers[label])
-    return tuple(steps)
+    steps = [numbers[label] for label in labels]
+    again = followed(system, states[0], steps)
+    for index, (found, expected) in enumerate(zip(states, again.states, strict=False)):
+        if found != expected:
+            raise InputError(f"state {index} of {where!r}: {_difference(system, found, expected, labels[index - 1])}")
+    if len(again.steps) < len(steps):
+        place = len(again.states)
+        refused = ints.refusals(system, again.states[-1], system.steps[steps[place - 1]])
+        raise InputError(f"state {place} of {where!r}: {labels[place - 1]} is refused by its guard ({', '.join(refused)})")
+    return again.steps
 
 
 def _difference(system: System, found: State, expected: State, label: str) -> str:

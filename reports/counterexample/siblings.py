@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.outcome import Trace
+from neverlost.checker.outcome import Trace, followed, same_steps
 from neverlost.model.interpreters import ints
 from neverlost.model.scene import Lane, Scene
 from neverlost.model.sentences import describe
-from neverlost.model.system import State, System
+from neverlost.model.system import System
 from neverlost.reports.counterexample.timeline import isr_text
 
 
@@ -57,28 +57,21 @@ class Run:
 
 def follow(system: System, trace: Trace, other: System) -> Run:
     """The steps of a trace in another system, from the initial state that takes them furthest."""
-    numbers = {step.label: number for number, step in enumerate(other.steps)}
-    labels = [system.steps[number].label for number in trace.steps]
-    known = [numbers.get(label) for label in labels]
-    runs = [_run(other, start, known) for _, start in other.initial_states()]
-    taken, blocked = max(runs, key=lambda each: len(each[0].steps))
-    refused = (len(taken.steps) + 1, blocked) if blocked is not None else None
-    return Run(taken, _first_difference(system, trace, other, taken), refused)
+    steps = same_steps(system, trace, other)
+    runs = [followed(other, start, steps) for _, start in other.initial_states()]
+    taken = max(runs, key=lambda each: len(each.steps))
+    return Run(taken, _first_difference(system, trace, other, taken), _refused(other, taken, steps))
 
 
-def _run(system: System, start: State, steps: Iterable[int | None]) -> tuple[Trace, str | None]:
-    """As many of the steps as are possible, and what blocks the next one."""
-    states, taken = [start], list[int]()
-    for number in steps:
-        if number is None:
-            return Trace(tuple(states), tuple(taken)), "there is no such step"
-        after = ints.take(system, states[-1], system.steps[number])
-        if after is None:
-            clauses = ints.refusals(system, states[-1], system.steps[number])
-            return Trace(tuple(states), tuple(taken)), ", ".join(clauses)
-        states.append(after)
-        taken.append(number)
-    return Trace(tuple(states), tuple(taken)), None
+def _refused(system: System, taken: Trace, steps: Sequence[int | None]) -> tuple[int, str] | None:
+    """The place of the first step that cannot be taken, and what blocks it."""
+    place = len(taken.steps)
+    if place == len(steps):
+        return None
+    number = steps[place]
+    if number is None:
+        return place + 1, "there is no such step"
+    return place + 1, ", ".join(ints.refusals(system, taken.states[-1], system.steps[number]))
 
 
 def _first_difference(system: System, trace: Trace, other: System, taken: Trace) -> tuple[int, tuple[str, ...]] | None:

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from neverlost.checker.digest import model_digest
-from neverlost.checker.outcome import Finding, Outcome, Verdict
+from neverlost.checker.outcome import Finding, Outcome, Verdict, worst
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.property import RECOVERY, SAFETY
@@ -66,17 +66,9 @@ def cell(outcome: Outcome, number: int) -> dict[str, Any]:
         "id": question_id(outcome.system.model, configuration, names),
         "config": about["config"],
         "bounds": about["bounds"],
-        "verdict": str(verdict_of(findings, outcome.reason)) if findings or outcome.reason else None,
+        "verdict": str(worst((each.verdict for each in findings), outcome.reason)) if findings or outcome.reason else None,
         "properties": [_property(outcome, each) for each in findings],
     }
-
-
-def verdict_of(findings: list[Finding], reason: str | None) -> Verdict:
-    """The verdict on one configuration."""
-    found = {each.verdict for each in findings}
-    if Verdict.VIOLATED in found:
-        return Verdict.VIOLATED
-    return Verdict.INCONCLUSIVE if reason or Verdict.INCONCLUSIVE in found else Verdict.HOLDS
 
 
 def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:

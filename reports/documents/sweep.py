@@ -16,7 +16,7 @@ from rich.text import Text
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.checker.digest import model_digest
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.checker.outcome import Verdict
+from neverlost.checker.outcome import Verdict, worst
 from neverlost.reports.counterexample.itf import to_itf
 from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.documents.merged_rows import merged, plain, spent, values_of
@@ -60,7 +60,6 @@ def document(
 ) -> dict[str, Any]:
     """The result document of a sweep."""
     verdicts = [sweep.verdict(number) for number in range(len(sweep.cells))]
-    worst = next(each for each in (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.HOLDS) if each in verdicts)
     how = Counter(each.how for decisions in sweep.decisions for each in decisions)
     models = {model.name: model_digest(model) for model, _ in sweep.cells}
     cells = [cell_document(matrix, sweep, number, traces or {}) for number in range(len(sweep.cells))]
@@ -76,7 +75,7 @@ def document(
         "engine": engine,
         "identity": "exact",
         "symmetry": symmetry,
-        "verdict": str(worst),
+        "verdict": str(worst(verdicts)),
         "verdicts": {name: verdicts.count(Verdict(name)) for name in ("holds", "violated", "inconclusive")},
         "decided_by": dict(sorted(how.items())),
         "searches": [

@@ -6,9 +6,8 @@ knows no time: there two may die, and be missed the other way round.
 
 from __future__ import annotations
 
-from neverlost.checker.outcome import Trace
-from neverlost.model.interpreters import ints
-from neverlost.model.system import State, System
+from neverlost.checker.outcome import Trace, followed
+from neverlost.model.system import System
 
 DEATHS = ("broker_crash", "broker_crash_lossy", "broker_lose_disk")
 
@@ -35,21 +34,11 @@ def _dying_later(system: System, trace: Trace, broker: int) -> Trace | None:
         return None
     order = list(trace.steps)
     order.insert(max(first), order.pop(died[broker]))
-    return _taken(system, trace, order)
+    again = followed(system, trace.states[0], order)
+    return again if again.states[-1] == trace.states[-1] and len(again.steps) == len(order) else None
 
 
 def _last(system: System, trace: Trace, names: tuple[str, ...]) -> dict[int, int]:
     """Where a step with one of these names was last taken, by broker."""
     steps = [system.steps[number] for number in trace.steps]
     return {step.arguments["broker"]: place for place, step in enumerate(steps) if step.action.name in names}
-
-
-def _taken(system: System, trace: Trace, order: list[int]) -> Trace | None:
-    """The steps in another order, if they can be taken so and lead to the same state."""
-    states: list[State] = [trace.states[0]]
-    for number in order:
-        after = ints.take(system, states[-1], system.steps[number])
-        if after is None:
-            return None
-        states.append(after)
-    return Trace(tuple(states), tuple(order)) if states[-1] == trace.states[-1] else None
