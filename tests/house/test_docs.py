@@ -103,13 +103,25 @@ def test_ci_runs_the_readme_s_test_command() -> None:
 
 
 def test_every_link_of_the_documents_leads_somewhere() -> None:
-    for name in ("README.md", "CONTRIBUTING.md"):
-        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text()):
-            assert (ROOT / target).exists(), f"{target} in {name}"
+    folders = (ROOT / "reports" / each for each in ("guide", "decisions"))
+    for page in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(each for folder in folders for each in sorted(folder.glob("*.md"))),
+    ):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{target} in {page.name}"
+
+
+def test_the_readme_is_short_and_the_index_names_every_decision() -> None:
+    assert len(README.splitlines()) <= 150
+    folder = ROOT / "reports" / "decisions"
+    listed = re.findall(r"\]\((\d[^)]+)\)", (folder / "README.md").read_text())
+    assert sorted(listed) == sorted(each.name for each in folder.glob("[0-9]*.md"))
 
 
 def test_every_decision_says_what_was_rejected() -> None:
-    for page in sorted((ROOT / "reports" / "decisions").glob("*.md")):
+    for page in sorted((ROOT / "reports" / "decisions").glob("[0-9]*.md")):
         text = page.read_text()
         assert text.startswith("# "), page.name
         assert re.search(r"reject|instead of|rather than|not taken", text, flags=re.IGNORECASE), page.name
