@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -25,7 +24,6 @@ COMMANDS = (
     "report",
     "lists",
 )
-EXIT_INTERRUPTED, EXIT_USAGE, EXIT_INTERNAL = 20, 64, 70
 TYPER_INTERRUPTED = 130
 """What typer's `main` returns instead of a `KeyboardInterrupt`."""
 
@@ -33,20 +31,35 @@ app = typer.Typer(
     name="neverlost",
     help="Can this Kafka configuration lose an acknowledged message, and how?",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        import neverlost
+
+        typer.echo(f"neverlost {neverlost.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[bool, typer.Option("--version", help="show the version", callback=_show_version, is_eager=True)] = False,
+) -> None:
+    """What comes before a command's name."""
 
 
 def _register() -> None:
     for name in COMMANDS:
-        if importlib.util.find_spec(f"neverlost.reports.commands.{name}") is not None:
-            importlib.import_module(f"neverlost.reports.commands.{name}").register(app)
+        importlib.import_module(f"neverlost.reports.commands.{name}").register(app)
 
 
 def main() -> NoReturn:
     """Run a command; bad usage and bad input are one line and exit 64, our own defects one line and exit 70."""
+    from neverlost.reports import exit_status
     from neverlost.specs.errors import InputError
 
     _register()
@@ -54,21 +67,22 @@ def main() -> NoReturn:
         status = app(standalone_mode=False)
         if status == TYPER_INTERRUPTED:
             raise KeyboardInterrupt
-        sys.exit(status if isinstance(status, int) else 0)
+        sys.exit(status if isinstance(status, int) else exit_status.HOLDS)
     except InputError as problem:
-        _fail(str(problem), EXIT_USAGE)
+        _fail(str(problem), exit_status.USAGE)
     except KeyboardInterrupt:
-        _fail("interrupted", EXIT_INTERRUPTED)
+        _fail("interrupted", exit_status.INCONCLUSIVE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(exit_status.HOLDS)
     except Exception as problem:
         usage = getattr(problem, "format_message", None)
         if usage is not None:
-            _fail(usage(), EXIT_USAGE)
+            _fail(usage(), exit_status.USAGE)
         if os.environ.get("NEVERLOST_DEBUG"):
             raise
-        _fail(f"internal error: {type(problem).__name__}: {problem} (set NEVERLOST_DEBUG=1 for the traceback)", EXIT_INTERNAL)
+        text = f"internal error: {type(problem).__name__}: {problem} (set NEVERLOST_DEBUG=1 for the traceback)"
+        _fail(text, exit_status.INTERNAL)
 
 
 def _fail(message: str, status: int) -> NoReturn:

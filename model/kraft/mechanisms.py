@@ -208,6 +208,11 @@ def parsed(version: str) -> Version | None:
     return found if FIRST <= found <= LAST else None
 
 
+def version_text(version: Version) -> str:
+    """A version as people write it: `4.1`."""
+    return ".".join(map(str, version))
+
+
 def mechanisms_of(version: str) -> dict[str, bool]:
     """The keys `mechanism.NAME` with the values that a Kafka version stands for.
 

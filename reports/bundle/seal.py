@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import neverlost
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.evidence import ledger
 from neverlost.checker.evidence import reachable_states as reachable
@@ -27,7 +28,6 @@ from neverlost.checker.outcome import Outcome, Verdict
 from neverlost.model.kernel import Configuration, Model
 from neverlost.reports.bundle import ledger_lines as known
 from neverlost.reports.counterexample.itf import read_itf
-from neverlost.reports.documents.result import version
 from neverlost.reports.request import Request, pictures
 from neverlost.specs.configuration.choose import PREFIXED
 from neverlost.specs.configuration.input import read_json
@@ -64,7 +64,7 @@ def environment() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             found[name] = None
     return {
-        "neverlost": version(),
+        "neverlost": neverlost.__version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),

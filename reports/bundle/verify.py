@@ -32,6 +32,7 @@ from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.documents.result import question_id
 from neverlost.specs.configuration.choose import Chosen, choose, chosen_of, is_release, read_toml
 from neverlost.specs.configuration.input import read_json
+from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.configuration.matrix import Matrix, MatrixCell
 from neverlost.specs.errors import InputError, misread
 from neverlost.specs.property import properties
@@ -210,8 +211,6 @@ def _states(searches: Sequence[Document]) -> int:
 
 def _swept(document: Document, cells: Sequence[Document], chosen: Sequence[Chosen]) -> dict[str, Any]:
     """The document of the same sweep, run now."""
-    from neverlost.reports.commands.sweep import GROWING
-
     about = document["matrix"]
     told = tuple(
         MatrixCell(

@@ -51,10 +51,10 @@ def check(
     ] = False,
 ) -> int:
     """Run the command; returns the exit status."""
+    from neverlost.reports import exit_status
     from neverlost.reports import request as run
     from neverlost.reports.bundle import seal as bundle
     from neverlost.reports.documents import forecast as forecasting
-    from neverlost.reports.documents import result
     from neverlost.reports.terminal import results as terminal
 
     request = run.Request.of(locals())
@@ -82,7 +82,7 @@ def check(
         _show(every, outcomes, [cost for _, cost in decided])
         if out is not None:
             terminal.show_bundle(terminal.console(), out)
-    return result.exit_status(outcomes)
+    return exit_status.of_outcomes(outcomes)
 
 
 def _chosen(config: str | None, settings: list[str], files: dict[str, str | None], version: str | None) -> list[Chosen]:

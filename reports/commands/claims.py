@@ -74,11 +74,11 @@ def _deciding(claim: Claim, judged: dict[str, Judged]) -> str:
 
 
 def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
-    from neverlost.reports.documents.result import version
+    import neverlost
 
     return {
         "schema": SCHEMA,
-        "version": version(),
+        "version": neverlost.__version__,
         "counts": _counts(asked, judged),
         "claims": [
             {

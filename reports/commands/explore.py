@@ -43,6 +43,7 @@ def explore(
     """Run the command; returns the exit status."""
     from neverlost.checker.machine.whole_files import writable_directory
     from neverlost.model.system import bind
+    from neverlost.reports import exit_status
     from neverlost.reports import request as run
     from neverlost.reports.documents import forecast as forecasting
     from neverlost.reports.documents import result
@@ -77,4 +78,4 @@ def explore(
         told = partial(typer.echo, err=True)
         for line in write_graph(system, asked, outcome.counts.distinct, symmetry, graph, told):
             typer.echo(line, err=json == "-")
-    return result.EXIT_INCONCLUSIVE if outcome.reason else result.EXIT_HOLDS
+    return exit_status.INCONCLUSIVE if outcome.reason else exit_status.HOLDS

@@ -124,8 +124,8 @@ def _judged(history: History, given: Given, request: Any, mechanisms: bool, loss
     from neverlost.checker.kafka.observe.losses import stretches
     from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
     from neverlost.checker.kafka.observe.starting_model import setting_of
+    from neverlost.reports import exit_status
     from neverlost.reports import request as run
-    from neverlost.reports.documents import result
     from neverlost.reports.terminal import observation as show
     from neverlost.reports.terminal import results as terminal
 
@@ -141,5 +141,5 @@ def _judged(history: History, given: Given, request: Any, mechanisms: bool, loss
     run.deliver(show.document(found, moments, without), request)
     if request.json != "-":
         show.show(terminal.console(), found, moments, without)
-    statuses = {"explained": result.EXIT_HOLDS, "refused": result.EXIT_UNEXPECTED, "inconclusive": result.EXIT_INCONCLUSIVE}
+    statuses = {"explained": exit_status.HOLDS, "refused": exit_status.UNEXPECTED, "inconclusive": exit_status.INCONCLUSIVE}
     return statuses[found.verdict]

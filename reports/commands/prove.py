@@ -78,8 +78,9 @@ def _asked(system: System, names: list[str] | None) -> list[Property]:
 
 def _bounded(given: Given, free: list[str], without: list[str], names: list[str] | None, depth: int, request: Request) -> int:
     from neverlost.checker.prove import bounded_search as bmc
+    from neverlost.reports import exit_status
     from neverlost.reports import request as run
-    from neverlost.reports.documents import proofs, result
+    from neverlost.reports.documents import proofs
     from neverlost.reports.options import memory_size
 
     system, keys = proofs.free_cells(given, free)
@@ -92,13 +93,14 @@ def _bounded(given: Given, free: list[str], without: list[str], names: list[str]
     run.deliver(document, request)
     if request.json != "-":
         proofs.show_bounded(found, keys)
-    return result.exit_status([found.outcome])
+    return exit_status.of_outcomes([found.outcome])
 
 
 def _induction(given: Given, without: list[str], names: list[str] | None, unbounded: bool, mine: bool, request: Request) -> int:
     from neverlost.model.system import bind
+    from neverlost.reports import exit_status
     from neverlost.reports import request as run
-    from neverlost.reports.documents import proofs, result
+    from neverlost.reports.documents import proofs
     from neverlost.specs.configuration import choose as configuration
 
     chosen = configuration.choose(given)
@@ -110,4 +112,4 @@ def _induction(given: Given, without: list[str], names: list[str] | None, unboun
     run.deliver(document, request)
     if request.json != "-":
         proofs.show_proofs(found)
-    return result.exit_status([each.outcome for each in found])
+    return exit_status.of_outcomes([each.outcome for each in found])

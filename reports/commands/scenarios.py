@@ -57,12 +57,12 @@ def scenarios(
 
 
 def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any]:
-    from neverlost.reports.documents.result import version
+    import neverlost
 
     found = judged.values()
     return {
         "schema": SCHEMA,
-        "version": version(),
+        "version": neverlost.__version__,
         "counts": _counts(asked, judged),
         "seconds": round(sum(each.answer.seconds for each in found), 3),
         "scenarios": [

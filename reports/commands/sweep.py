@@ -8,9 +8,6 @@ import typer
 
 from neverlost.reports import options
 
-GROWING = ("faults.crash", "faults.lossy_crash", "faults.disk_loss", "faults.isr_shrink", "faults.fence", "faults.leader_move")
-"""Budgets that only a guard and their own countdown read: a larger one has every behaviour of a smaller one, and more."""
-
 SweepSymmetry = Annotated[
     bool | None,
     typer.Option("--symmetry/--no-symmetry", help="one state of each orbit (default: as the matrix says)"),
@@ -44,14 +41,15 @@ def sweep(
     """Run the command; returns the exit status."""
     from neverlost.checker.campaign.sweep import Sweeper
     from neverlost.model.system import bind
+    from neverlost.reports import exit_status
     from neverlost.reports import request as run
     from neverlost.reports.bundle import seal as bundle
     from neverlost.reports.ci import gate
     from neverlost.reports.documents import forecast as forecasting
-    from neverlost.reports.documents import result
     from neverlost.reports.documents import sweep as sweeping
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.configuration import choose as configuration
+    from neverlost.specs.configuration.keys import GROWING
     from neverlost.specs.configuration.matrix import read_matrix
     from neverlost.specs.errors import InputError
 
@@ -94,5 +92,5 @@ def sweep(
         if out is not None:
             terminal.show_bundle(console, out)
     if changed:
-        return result.EXIT_UNEXPECTED
-    return result.EXIT_INCONCLUSIVE if document["verdicts"]["inconclusive"] else result.EXIT_HOLDS
+        return exit_status.UNEXPECTED
+    return exit_status.INCONCLUSIVE if document["verdicts"]["inconclusive"] else exit_status.HOLDS

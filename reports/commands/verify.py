@@ -22,9 +22,9 @@ def verify(
     """Run the command; 0 when everything was confirmed, 20 when something was not checked."""
     from rich.text import Text
 
+    from neverlost.reports import exit_status
     from neverlost.reports import request as run
     from neverlost.reports.bundle import verify as verification
-    from neverlost.reports.documents import result
     from neverlost.reports.terminal import results as terminal
 
     request = run.Request(json=json)
@@ -51,4 +51,4 @@ def verify(
         if found.stated:
             out.print(Text(f"as sealed, nothing to derive it from: {', '.join(found.stated)}, times and memory", "dim"))
         out.print(Text(found.verdict.upper(), "bold green" if found.is_complete else "bold yellow"))
-    return result.EXIT_HOLDS if found.is_complete else result.EXIT_INCONCLUSIVE
+    return exit_status.HOLDS if found.is_complete else exit_status.INCONCLUSIVE

@@ -13,6 +13,7 @@ from neverlost.checker.outcome import Verdict
 from neverlost.model.system import bind
 from neverlost.reports.counterexample.itf import to_itf
 from neverlost.reports.documents.merged_rows import many, spent
+from neverlost.reports.exit_status import of_expectations
 from neverlost.reports.request import require_fields
 from neverlost.specs.case import Case
 from neverlost.specs.configuration import choose as configuration
@@ -131,8 +132,4 @@ def save_traces(judged: Sequence[Judged], directory: str) -> None:
 
 def exit_status(judged: Sequence[Judged], is_expected: bool) -> int:
     """0 when all is as expected, 21 when a verdict differs, 20 when something is undecided and nothing differs."""
-    from neverlost.reports.documents.result import EXIT_HOLDS, EXIT_INCONCLUSIVE, EXIT_UNEXPECTED
-
-    if not is_expected:
-        return EXIT_UNEXPECTED
-    return EXIT_HOLDS if all(each.is_decided for each in judged) else EXIT_INCONCLUSIVE
+    return of_expectations(is_expected, all(each.is_decided for each in judged))

@@ -20,6 +20,7 @@ from neverlost.checker.search.options import Options
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System, bind
+from neverlost.reports import exit_status
 from neverlost.reports import request as run
 from neverlost.reports.documents import result
 from neverlost.reports.request import Request
@@ -180,7 +181,7 @@ def only(every: Sequence[Chosen], request: Request) -> int:
             shown_forecast(terminal.console(), terminal.summary(chosen.configuration), found, why)
     whole = documents[0] if len(documents) == 1 else {"cells": documents}
     run.deliver({"schema": SCHEMA, **whole}, request)
-    return result.EXIT_HOLDS if all(each["fits"] for each in documents) else result.EXIT_INCONCLUSIVE
+    return exit_status.HOLDS if all(each["fits"] for each in documents) else exit_status.INCONCLUSIVE
 
 
 def shown_forecast(out: Console, subject: str, found: Forecast | None, why: str | None) -> None:
@@ -204,7 +205,7 @@ def only_sweep(sweeper: Sweeper, name: str, request: Request) -> int:
         shown_forecast(terminal.console(), subject, found, None if found else why)
     told = {"forecast": document(found) if found else None, "fits": found is not None, "reason": None if found else why}
     run.deliver({"schema": SCHEMA, "matrix": name, "cells": len(sweeper.cells), **told}, request)
-    return result.EXIT_HOLDS if found is not None else result.EXIT_INCONCLUSIVE
+    return exit_status.HOLDS if found is not None else exit_status.INCONCLUSIVE
 
 
 def before_sweep(sweeper: Sweeper, request: Request) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import neverlost
 from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Variant, clause_variants, judged, profiles
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.merged_rows import many, spent
-from neverlost.reports.documents.result import EXIT_HOLDS, EXIT_INCONCLUSIVE, EXIT_UNEXPECTED, version
+from neverlost.reports.exit_status import of_expectations
 from neverlost.reports.request import chosen_properties
 from neverlost.reports.terminal.results import PartsProgress
 from neverlost.specs.configuration import choose as configuration
@@ -169,7 +170,7 @@ def document(found: Examined) -> dict[str, Any]:
     """The answer for `--json`."""
     return {
         "schema": SCHEMA,
-        "version": version(),
+        "version": neverlost.__version__,
         "model": found.model,
         "command": found.command,
         "seconds": round(found.seconds, 3),
@@ -211,7 +212,7 @@ def markdown(found: Examined) -> str:
     lines = [
         f"# What {found.model} needs",
         "",
-        f"Made by `{found.command} --out reports/published` (neverlost {version()}, {os.cpu_count()} cores).",
+        f"Made by `{found.command} --out reports/published` (neverlost {neverlost.__version__}, {os.cpu_count()} cores).",
         "",
     ]
     lines += [
@@ -238,7 +239,5 @@ def markdown(found: Examined) -> str:
 
 def exit_status(found: Examined) -> int:
     """21 when a published plan leaves a part unexplained, 20 when something is undecided, else 0."""
-    if found.is_planned and not all(is_explained(found, each) for each in found.judgements):
-        return EXIT_UNEXPECTED
-    undecided = any(each.need is Need.UNDECIDED for each in found.judgements)
-    return EXIT_INCONCLUSIVE if undecided else EXIT_HOLDS
+    are_explained = not found.is_planned or all(is_explained(found, each) for each in found.judgements)
+    return of_expectations(are_explained, all(each.need is not Need.UNDECIDED for each in found.judgements))

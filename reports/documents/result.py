@@ -5,35 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
-from importlib import metadata
 from typing import Any
 
+import neverlost
 from neverlost.checker.digest import model_digest
-from neverlost.checker.outcome import Finding, Outcome, Verdict, worst
+from neverlost.checker.outcome import Finding, Outcome, worst
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
-from neverlost.specs.property import RECOVERY, SAFETY
+from neverlost.specs.property import RECOVERY
 
 SCHEMA = "neverlost.result/1"
-
-EXIT_HOLDS = 0
-EXIT_VIOLATED = 12
-EXIT_UNAVAILABLE = 13
-EXIT_INCONCLUSIVE = 20
-EXIT_UNEXPECTED = 21
-EXIT_ENGINES_DISAGREE = 22
-EXIT_USAGE = 64
-EXIT_INTERNAL = 70
-
-
-@cache
-def version() -> str:
-    """The installed version."""
-    try:
-        return metadata.version("neverlost")
-    except metadata.PackageNotFoundError:
-        return "0+source"
 
 
 def question_id(model: Model, configuration: Configuration, properties: list[str]) -> str:
@@ -106,7 +87,7 @@ def shared(outcome: Outcome) -> dict[str, Any]:
         "fired": dict(outcome.fired),
         "seconds": round(outcome.seconds, 3),
         "peak_memory_bytes": outcome.peak_memory_bytes,
-        "version": version(),
+        "version": neverlost.__version__,
         "model_digest": model_digest(outcome.system.model),
     }
 
@@ -119,11 +100,3 @@ def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
 def document(outcome: Outcome) -> dict[str, Any]:
     """The result document of a search of one configuration."""
     return shared(outcome) | cell(outcome, 0)
-
-
-def exit_status(outcomes: list[Outcome]) -> int:
-    """The exit status of several outcomes: the worst news first, and a loss is worse than an outage."""
-    broken = {each.property.kind for outcome in outcomes for each in outcome.findings if each.verdict is Verdict.VIOLATED}
-    if broken:
-        return EXIT_VIOLATED if SAFETY in broken else EXIT_UNAVAILABLE
-    return EXIT_INCONCLUSIVE if any(each.verdict is Verdict.INCONCLUSIVE for each in outcomes) else EXIT_HOLDS

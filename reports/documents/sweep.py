@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import neverlost
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.checker.digest import model_digest
 from neverlost.checker.machine.whole_files import write_text
@@ -20,7 +21,7 @@ from neverlost.checker.outcome import Verdict, worst
 from neverlost.reports.counterexample.itf import to_itf
 from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.documents.merged_rows import merged, plain, spent, values_of
-from neverlost.reports.documents.result import SCHEMA, levels, question, question_id, version
+from neverlost.reports.documents.result import SCHEMA, levels, question, question_id
 from neverlost.reports.documents.survived import tolerance
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
@@ -96,7 +97,7 @@ def document(
         ],
         "seconds": round(sweep.seconds, 3),
         "peak_memory_bytes": max((each.peak_memory_bytes for each in sweep.searches), default=0),
-        "version": version(),
+        "version": neverlost.__version__,
         "model_digests": models,
         "boundary": [each.document() for each in boundaries],
         "fault_tolerance": tolerance(matrix, sweep),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import neverlost
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import Metadata
 from neverlost.checker.kafka.reproduce.follow import Outcome, number_of
@@ -14,7 +15,6 @@ from neverlost.checker.kafka.reproduce.plan import Plan
 from neverlost.checker.machine.whole_files import as_json, write_text
 from neverlost.reports.counterexample import svg
 from neverlost.reports.counterexample.timeline import Timeline, frames
-from neverlost.reports.documents.result import version
 from neverlost.reports.reproduction.script import script
 from neverlost.specs.configuration.keys import shown
 
@@ -110,7 +110,7 @@ class Told:
             "parted": parting and {"steps": [parting.first, parting.last], "says": parting.says, "seen": list(parting.seen)},
             "commands": outcome.done,
             "seconds": round(outcome.seconds, 1),
-            "version": version(),
+            "version": neverlost.__version__,
         }
 
     def markdown(self) -> str:

@@ -16,9 +16,9 @@ from neverlost.checker.kafka.reproduce.follow import Run, Tell
 from neverlost.checker.kafka.reproduce.order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.plan import Plan, plan
 from neverlost.checker.machine.whole_files import as_json, write_text
+from neverlost.reports import exit_status
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
-from neverlost.reports.documents.result import EXIT_HOLDS, EXIT_INCONCLUSIVE, EXIT_UNEXPECTED
 from neverlost.reports.reproduction.evidence import Told, save, trimmed_logs
 from neverlost.reports.request import Request
 from neverlost.specs.configuration import keys
@@ -90,9 +90,9 @@ def tried(question: Question, where: Where, times: int, request: Request, say: T
                         say(line)
     except ClusterError as problem:
         print(f"neverlost: the cluster could not be run: {' '.join(str(problem).split())}", file=sys.stderr)
-        return EXIT_INCONCLUSIVE
+        return exit_status.INCONCLUSIVE
     _deliver(documents, request)
-    return EXIT_HOLDS if all(each["reproduced"] for each in documents) else EXIT_UNEXPECTED
+    return exit_status.HOLDS if all(each["reproduced"] for each in documents) else exit_status.UNEXPECTED
 
 
 def tell(line: str) -> None:

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import neverlost
 from neverlost.checker.digest import model_digest
 from neverlost.checker.kafka.observe.judgement import Judgement, described
 from neverlost.checker.kafka.observe.losses import Exposure, Stretch, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL
 from neverlost.model.observed.starting_brokers import OBSERVED
-from neverlost.reports.documents.result import version
 from neverlost.reports.terminal import results as terminal
 from neverlost.specs.configuration.keys import is_setting, shown
 
@@ -58,7 +58,7 @@ def document(judgement: Judgement, stretches: list[Stretch], mechanisms: Mapping
         "stretches": [_stretch(setting.start_at, each) for each in stretches],
         "model": OBSERVED.name,
         "model_digest": model_digest(OBSERVED),
-        "version": version(),
+        "version": neverlost.__version__,
     }
     if refusal is not None:
         found["refusal"] = {

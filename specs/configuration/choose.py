@@ -9,6 +9,7 @@ from typing import Any
 
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
 from neverlost.specs.errors import InputError, unknown
@@ -18,9 +19,6 @@ Given = dict[str, tuple[Any, str]]
 
 TABLES = ("topic", "producer", "consumer", "cluster", "faults", "start", "bounds", "mechanism")
 PREFIXED = ("faults", "start", "bounds", "mechanism")
-
-DEFAULT_VERSION = "4.1"
-"""The Kafka version that is meant where neither a model nor a version is named."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def choose(
     name, where = given.pop("model", (model_name, "the command line"))
     version, version_where = given.pop("kafka.version", (None, ""))
     if version is None and name is None and not offered:
-        version, version_where = DEFAULT_VERSION, "the defaults"
+        version, version_where = version_text(NEWEST), "the defaults"
     if version is not None:
         return _of_version(str(version), version_where, name, given, subjects, offered or {})
     name = _modern(dict(offered or {}) | given) if name is None else str(name)
@@ -129,8 +127,6 @@ def _of_version(
     offered: Mapping[str, tuple[Any, str]],
 ) -> Chosen:
     """The modern model with the mechanisms of a Kafka version; explicit keys win."""
-    from neverlost.model.kraft.mechanisms import mechanisms_of, model_of
-
     if name is not None:
         raise InputError(f"give model or kafka.version, not both ({name!r} and {version!r})")
     try:
@@ -146,9 +142,7 @@ def _of_version(
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:
     """Whether a model and configuration have exactly the mechanisms of a Kafka version, written as X.Y."""
-    from neverlost.model.kraft.mechanisms import mechanisms_of, model_of, parsed
-
     found, given = parsed(version), {key: (value, "") for key, value in configuration.items()}
-    if found is None or version != ".".join(map(str, found)) or model.name != model_of(version, given):
+    if found is None or version != version_text(found) or model.name != model_of(version, given):
         return False
     return all(configuration.get(key, value) == value for key, value in mechanisms_of(version).items())

@@ -147,6 +147,9 @@ KEYS: dict[str, Key] = {
 }
 """Every key; `bounds.log_size` has no default of its own."""
 
+GROWING = ("faults.crash", "faults.lossy_crash", "faults.disk_loss", "faults.isr_shrink", "faults.fence", "faults.leader_move")
+"""Budgets that only a guard and their own countdown read: a larger one has every behaviour of a smaller one, and more."""
+
 
 def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> Key:
     """The key of a name.

@@ -16,6 +16,9 @@ from neverlost.specs.kafka_files.properties import Setting, Settings, quoted
 
 Version = tuple[int, ...]
 OLDEST, NEWEST_MAJOR = (0, 8), 4
+ASSUMED: Version = (4, 0)
+"""What is meant without a version: the newest without eligible leader replicas, whose flag no file shows."""
+
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 LONGEST = 2**63 - 1
 
@@ -82,7 +85,7 @@ def canonical(contract_key: str, setting: Setting, spelled: str = "") -> Setting
 def defaults(version: Version | None) -> Settings:
     """Kafka's defaults of a version; without one, those of the newest without eligible leader replicas."""
     where = f"Kafka {'.'.join(map(str, version))}'s defaults" if version else "Kafka's defaults"
-    known = version or (4, 0)
+    known = version or ASSUMED
     found = {
         "replication.factor": "1",
         "min.insync.replicas": "1",
@@ -136,7 +139,7 @@ def producer(given: Settings, version: Version | None, default: Mapping[str, Set
 
     Errors: `InputError` for a malformed setting.
     """
-    known = version or (4, 0)
+    known = version or ASSUMED
     acks = Setting(_acks(given["acks"]), given["acks"].where) if "acks" in given else default["acks"]
     asked = given.get("enable.idempotence") if known >= (0, 11) else None
     idempotence = default["enable.idempotence"]

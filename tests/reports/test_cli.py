@@ -334,3 +334,11 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
         _, said = running.communicate(timeout=60)
     assert (running.returncode, said) == (20, "neverlost: interrupted\n")
     assert not (tmp_path / "out").exists()
+
+
+def test_version_and_short_help() -> None:
+    import neverlost as package
+
+    assert neverlost("--version").stdout == f"neverlost {package.__version__}\n"
+    assert neverlost("-h").stdout == neverlost("--help").stdout and "--show-completion" in neverlost("-h").stdout
+    assert neverlost("check", "-h").stdout == neverlost("check", "--help").stdout

@@ -12,7 +12,7 @@ from neverlost.checker.kafka.history.events import Change, Known, changes_of, re
 from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.observe.explained import Observer, States
 from neverlost.model.kernel import NOBODY, Configuration
-from neverlost.model.kraft.mechanisms import parsed
+from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 from neverlost.model.observed.one_offset import METADATA, SEEN, UNLIMITED
 from neverlost.model.observed.starting_brokers import OBSERVED, PROCESS, observed_system
@@ -201,7 +201,7 @@ def _configuration(
     for name in keys_given:
         if not is_setting(name) or name in ("model", "replication.factor", "broker.rack", "consumer.commit"):
             raise InputError(f"{name} in {keys_given[name][1]} is not read by observe: the history decides it")
-    version = parsed(str(keys_given.get("kafka.version", ("4.1", ""))[0]))
+    version = parsed(str(keys_given.get("kafka.version", (version_text(NEWEST), ""))[0]))
     if version is not None and version < OLDEST:
         raise InputError(
             f"observe reads runs of Kafka 3.6 and later, not {keys_given['kafka.version'][0]}: "

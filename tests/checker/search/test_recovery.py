@@ -20,7 +20,7 @@ from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
-from neverlost.reports.commands.sweep import GROWING
+from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import RECOVERY, Property, properties
 from tests.support.modern import system as modern

@@ -16,7 +16,7 @@ from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.system import bind
 from neverlost.reports.bundle.verify import differences
-from neverlost.reports.commands.sweep import GROWING
+from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.configuration.matrix import Matrix, parse_matrix, read_matrix, shipped
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
