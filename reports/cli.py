@@ -20,6 +20,7 @@ COMMANDS = (
     "replay",
     "reproduce",
     "observe",
+    "conform",
     "verify",
     "report",
     "lists",

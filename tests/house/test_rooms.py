@@ -26,6 +26,7 @@ THIRD_PARTY = {
     "networkx": ("checker/search/state_graph.py", "reports/page/state_graph.py"),
     "rich": ("reports",),
     "typer": ("reports/cli.py", "reports/options.py", "reports/commands"),
+    "jpype": ("checker/kafka/conform/jvm.py",),
     "confluent_kafka": ("checker/kafka/cluster/clients.py",),
     "google_crc32c": ("checker/kafka",),
     "jinja2": ("reports/page",),

@@ -28,6 +28,14 @@ SCALA = "2.13"
 LOG4J_BINDING = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3")
 """Kafka 4 writes logs through log4j 2, but its published dependencies leave out what binds it."""
 
+WITH_TOOLS, WITHOUT_TOOLS = "kafka-", "classes-"
+"""How the folders of a cache begin."""
+
+LEFT_OUT = (
+    "<exclusions><exclusion><groupId>org.apache.kafka</groupId>"
+    "<artifactId>kafka-tools-api</artifactId></exclusion></exclusions>"
+)
+
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
  <modelVersion>4.0.0</modelVersion><groupId>neverlost</groupId><artifactId>kafka-home</artifactId><version>1</version>
  <dependencies>
@@ -118,11 +126,14 @@ def wanted(version: str) -> tuple[int, ...]:
     return numbers
 
 
-def fetched(version: str, java: Path, environment: Mapping[str, str] = os.environ) -> Path:
-    """The home of a version in the cache, filled with Maven when it is not there; X.Y is its newest patch."""
+def fetched(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
+    """The home of a version in the cache, filled with Maven when it is not there; X.Y is its newest patch.
+
+    Without `tools` it holds what runs in a broker only, and a home with them will do.
+    """
     numbers = wanted(version)
     cache = cache_folder(environment)
-    there = cached(cache, numbers)
+    there = cached(cache, numbers) or (None if tools else cached(cache, numbers, WITHOUT_TOOLS))
     if there is not None:
         return there
     maven = shutil.which("mvn", path=environment.get("PATH", ""))
@@ -135,8 +146,8 @@ def fetched(version: str, java: Path, environment: Mapping[str, str] = os.enviro
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache) as temporary:
         place = Path(temporary, "home")
         place.mkdir()
-        _run_maven(maven, Path(temporary), numbers, dict(environment) | {"JAVA_HOME": str(java)})
-        target = cache / f"kafka-{'.'.join(map(str, version_in(place)))}"
+        _run_maven(maven, Path(temporary), pom(numbers, tools), dict(environment) | {"JAVA_HOME": str(java)})
+        target = cache / f"{WITH_TOOLS if tools else WITHOUT_TOOLS}{'.'.join(map(str, version_in(place)))}"
         try:
             place.rename(target)
         except OSError:
@@ -146,29 +157,34 @@ def fetched(version: str, java: Path, environment: Mapping[str, str] = os.enviro
     return target
 
 
-def cached(cache: Path, numbers: tuple[int, ...]) -> Path | None:
+def cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS) -> Path | None:
     """The newest home of a version in a cache."""
-    homes = {tuple(map(int, each.name.removeprefix("kafka-").split("."))): each for each in cache.glob("kafka-*.*.*")}
+    homes = {tuple(map(int, each.name.removeprefix(prefix).split("."))): each for each in cache.glob(f"{prefix}*.*.*")}
     fitting = [found for found in homes if found[: len(numbers)] == numbers]
     return homes[max(fitting)] if fitting else None
 
 
-def pom(numbers: tuple[int, ...]) -> str:
-    """The Maven project that depends on a Kafka and nothing else; a range stands for the newest patch."""
+def pom(numbers: tuple[int, ...], tools: bool = True) -> str:
+    """The Maven project that depends on a Kafka and nothing else; a range stands for the newest patch.
+
+    4.4.0 names a `kafka-tools-api` that is not there: what does without tools leaves it out.
+    """
     asked = ".".join(map(str, numbers))
     if len(numbers) == 2:
         asked = f"[{asked}.0,{numbers[0]}.{numbers[1] + 1}.0-alpha)"
-    needed = [("org.apache.kafka", f"kafka_{SCALA}", asked), ("org.apache.kafka", "kafka-tools", asked)]
-    needed += [LOG4J_BINDING] if numbers[0] >= 4 else []
+    needed = [("org.apache.kafka", f"kafka_{SCALA}", asked)]
+    needed += [("org.apache.kafka", "kafka-tools", asked)] if tools else []
+    needed += [LOG4J_BINDING] if tools and numbers[0] >= 4 else []
     lines = [
-        f"  <dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
+        f"  <dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
+        f"{'' if tools else LEFT_OUT}</dependency>"
         for group, artifact, version in needed
     ]
     return POM.format(dependencies="\n".join(lines))
 
 
-def _run_maven(maven: str, folder: Path, numbers: tuple[int, ...], environment: dict[str, str]) -> None:
-    (folder / "pom.xml").write_text(pom(numbers))
+def _run_maven(maven: str, folder: Path, project: str, environment: dict[str, str]) -> None:
+    (folder / "pom.xml").write_text(project)
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder / 'home' / 'libs'}"]
     try:
         ran = subprocess.run(
@@ -184,5 +200,4 @@ def _run_maven(maven: str, folder: Path, numbers: tuple[int, ...], environment: 
         raise InputError(f"Maven did not fetch Kafka within {PATIENCE} s: try again, or give --kafka-home DIR") from None
     if ran.returncode != 0:
         said = next((line for line in ran.stdout.splitlines() if "[ERROR]" in line), ran.stdout.strip() or "no message")
-        asked = ".".join(map(str, numbers))
-        raise InputError(f"Maven cannot fetch Kafka {asked}: {said.replace('[ERROR] ', '')[:300]}")
+        raise InputError(f"Maven cannot fetch Kafka: {said.replace('[ERROR] ', '')[:300]}")

@@ -1,0 +1,290 @@
+"""The model's decisions against Kafka's PartitionChangeBuilder, which is what every decision of the controller goes through.
+
+For each case the class is asked under every order of the assignment; the set of its answers must be the model's set.
+
+Source: org.apache.kafka.controller.PartitionChangeBuilder; the inputs of each event are those that
+ReplicationControlManager gives it (generateLeaderAndIsrUpdates, alterPartition, electLeader, changePartitionReassignment,
+cancelPartitionReassignment).
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any
+
+from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
+from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.jvm import (
+    has_method,
+    int_array,
+    integer,
+    java_class,
+    java_list,
+    kafka_class,
+    proxy,
+)
+from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.model.kernel import NOBODY, Configuration
+
+BUILDER = "controller.PartitionChangeBuilder"
+LEADER_EPOCH, PARTITION_EPOCH = 7, 9
+"""Where the epochs stand before each change."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the builder is given for one change: None leaves its own default."""
+
+    active: frozenset[int]
+    target_isr: frozenset[int] | None = None
+    unclean_shutdown: frozenset[int] = frozenset()
+    election: str = "ONLINE"
+    replicas: frozenset[int] | None = None
+    first: frozenset[int] = frozenset()
+    """Of the target replicas, those that an operator named: they come first."""
+    adding: frozenset[int] | None = None
+    removing: frozenset[int] | None = None
+
+
+def online(configuration: Configuration) -> str:
+    """The election that the controller asks for when it only wants the partition to have a leader."""
+    return "UNCLEAN" if configuration["unclean.leader.election.enable"] else "ONLINE"
+
+
+def active(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
+    """Who is not fenced."""
+    return brokers - before.fenced
+
+
+def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[Change]:
+    """generateLeaderAndIsrUpdates with a broker to remove: only where it is in the ISR."""
+    if broker in before.isr:
+        yield Change(active(before, brokers) - {broker}, before.isr - {broker}, election=election)
+
+
+def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[Change]:
+    """generateLeaderAndIsrUpdates with a broker to add: only where there is no leader."""
+    if before.leader == NOBODY:
+        yield Change(active(before, brokers) | {broker}, before.isr, election=election)
+
+
+def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[Change]:
+    """generateLeaderAndIsrUpdates with a broker that shut down uncleanly: where it is in the ISR or in the ELR."""
+    if broker in before.isr | before.elr:
+        yield Change(active(before, brokers) - {broker}, before.isr - {broker}, frozenset({broker}), election)
+
+
+def changes(case: Case, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]) -> list[Change]:
+    """The builder's inputs for one stage of an event; a restart has two, registration and unfencing."""
+    election, event = online(configuration), case.event
+    if event in ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly"):
+        return list(remove(before, case.argument("broker"), brokers, election))
+    if event == "controller_unfence" or stage == 1:
+        return list(add(before, case.argument("broker"), brokers, election))
+    if event == "broker_restart":
+        registers = unclean if configuration["eligible.leader.replicas"] else remove
+        return list(registers(before, case.argument("broker"), brokers, election))
+    if event == "broker_restart_clean":
+        return list(remove(before, case.argument("broker"), brokers, election))
+    if event == "controller_move_leader":
+        return [Change(active(before, brokers), election="PREFERRED")]
+    if event == "controller_alter_isr":
+        return [Change(active(before, brokers), case.proposed, election=election)]
+    if event == "controller_reassign":
+        return [_reassigned(before, case.argument("target"), brokers)]
+    if event == "controller_cancel_reassignment":
+        return [_cancelled(before, brokers, election)]
+    raise ValueError(event)
+
+
+STAGES = {"broker_restart": 2, "broker_restart_clean": 2}
+EVENTS = (
+    "controller_fence_dead",
+    "controller_fence_live",
+    "broker_stop_cleanly",
+    "controller_unfence",
+    "broker_restart",
+    "broker_restart_clean",
+    "controller_move_leader",
+    "controller_alter_isr",
+    "controller_reassign",
+    "controller_cancel_reassignment",
+)
+"""The actions of the model that change the partition through this class."""
+
+
+def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> Change:
+    """What is empty is not set, so that the lists of a reassignment under way stay."""
+    wanted = frozenset(each for each in brokers if target >> each & 1)
+    adding, removing = wanted - before.replicas, before.replicas - wanted
+    return Change(
+        active(before, brokers),
+        replicas=before.replicas | wanted,
+        first=wanted,
+        adding=adding or None,
+        removing=removing or None,
+    )
+
+
+def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> Change:
+    """PartitionReassignmentRevert: without the added replicas; where no ISR member is left, the first replica."""
+    replicas = before.replicas - before.adding
+    return Change(
+        active(before, brokers),
+        before.isr - before.adding,
+        election=election,
+        replicas=replicas,
+        adding=frozenset(),
+        removing=frozenset(),
+    )
+
+
+class Judge:
+    """PartitionChangeBuilder of the version that this process has loaded."""
+
+    def __init__(self, brokers: int) -> None:
+        self.builder = kafka_class(BUILDER)
+        self.registration = kafka_class("metadata.PartitionRegistration$Builder")
+        self.version = kafka_class("server.common.MetadataVersion").latestProduction()
+        self.elections = kafka_class("controller.PartitionChangeBuilder$Election")
+        uuid = kafka_class("common.Uuid")
+        self.topic, self.directories = uuid(1, 1), [uuid(9, each) for each in range(brokers)]
+        self.of_broker = proxy(
+            "org.apache.kafka.metadata.placement.DefaultDirProvider", {"defaultDir": lambda each: self.directories[each]}
+        )
+        self.recovered = kafka_class("metadata.LeaderRecoveryState").RECOVERED
+        self.calls = 0
+        names = [str(each.getName()) for each in java_class("org.apache.kafka." + BUILDER).class_.getMethods()]
+        self.flag_is_set = "setEligibleLeaderReplicasEnabled" in names
+        self.answer = functools.lru_cache(200_000)(self._answer)
+
+    def answers(self, case: Case, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
+        """What Kafka does in a case, over every order of the assignment that the configuration allows."""
+        brokers = frozenset(range(len(self.directories)))
+        is_ordered = configuration["election.policy"] == "preferred"
+        orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))
+        least = _effective(case.before, min_isr, configuration)
+        elr = bool(configuration["eligible.leader.replicas"])
+        found = {self._after(case, order, least, elr, configuration, brokers) for order in orders}
+        if case.event == "controller_move_leader":
+            found.discard(case.before)
+        return frozenset(found)
+
+    def _after(
+        self, case: Case, order: tuple[int, ...], least: int, elr: bool, configuration: Configuration, brokers: frozenset[int]
+    ) -> Knowledge:
+        now = case.before
+        for stage in range(STAGES.get(case.event, 1)):
+            for change in changes(case, now, stage, configuration, brokers):
+                now = self.answer(now, change, order, least, elr)
+            broker = dict(case.arguments).get("broker", NOBODY)
+            if case.event.startswith("controller_fence") or case.event == "broker_stop_cleanly":
+                now = replace(now, fenced=now.fenced | {broker})
+            elif case.event in ("controller_unfence", *STAGES) and stage == STAGES.get(case.event, 1) - 1:
+                now = replace(now, fenced=now.fenced - {broker})
+        return now
+
+    def _answer(self, before: Knowledge, change: Change, order: tuple[int, ...], least: int, elr: bool) -> Knowledge:
+        """One change by the class; the same knowledge where it writes no record."""
+        self.calls += 1
+        registration = self._registration(before, order)
+        who = proxy("java.util.function.IntPredicate", {"test": lambda each: each in change.active})
+        flags = [] if self.flag_is_set else [elr]
+        made = self.builder(registration, self.topic, 0, who, self.version, least, *flags)
+        if self.flag_is_set:
+            made.setEligibleLeaderReplicasEnabled(elr)
+        made.setElection(getattr(self.elections, change.election))
+        made.setUseLastKnownLeaderInBalancedRecovery(True)
+        made.setDefaultDirProvider(self.of_broker)
+        if change.target_isr is not None:
+            made.setTargetIsr(java_list(each for each in order if each in change.target_isr))
+        if change.unclean_shutdown:
+            made.setUncleanShutdownReplicas(java_list(sorted(change.unclean_shutdown)))
+        if change.replicas is not None:
+            ordered = sorted(change.replicas, key=lambda each: (each not in change.first, order.index(each)))
+            made.setTargetReplicas(java_list(ordered))
+        if change.adding is not None:
+            made.setTargetAdding(java_list(sorted(change.adding)))
+        if change.removing is not None:
+            made.setTargetRemoving(java_list(sorted(change.removing)))
+        record = made.build()
+        return read(before, registration.merge(record.get().message())) if record.isPresent() else before
+
+    def _registration(self, before: Knowledge, order: tuple[int, ...]) -> Any:
+        made = self.registration()
+        replicas = [each for each in order if each in before.replicas]
+        last = [before.last_known_leader] if before.last_known_leader != NOBODY else []
+        for name, value in (
+            ("Replicas", int_array(replicas)),
+            ("Directories", [self.directories[each] for each in replicas]),
+            ("Isr", int_array(each for each in order if each in before.isr)),
+            ("RemovingReplicas", int_array(sorted(before.removing))),
+            ("AddingReplicas", int_array(sorted(before.adding))),
+            ("Elr", int_array(sorted(before.elr))),
+            ("LastKnownElr", int_array(last)),
+            ("Leader", integer(before.leader)),
+            ("LeaderRecoveryState", self.recovered),
+            ("LeaderEpoch", integer(LEADER_EPOCH)),
+            ("PartitionEpoch", integer(PARTITION_EPOCH)),
+        ):
+            if has_setter(made, name):
+                getattr(made, "set" + name)(value)
+        return made.build()
+
+
+def has_setter(made: Any, name: str) -> bool:
+    """Whether a builder has this part: the ELR and directories came with 3.7."""
+    return hasattr(made, "set" + name) or has_method(made, "set" + name)
+
+
+def read(before: Knowledge, after: Any) -> Knowledge:
+    """A PartitionRegistration as knowledge; fencing and configuration are those of before."""
+    last = [int(each) for each in after.lastKnownElr]
+    found = Knowledge(
+        leader=int(after.leader),
+        isr=frozenset(map(int, after.isr)),
+        elr=frozenset(map(int, after.elr)),
+        last_known_leader=last[0] if last else NOBODY,
+        fenced=before.fenced,
+        replicas=frozenset(map(int, after.replicas)),
+        adding=frozenset(map(int, after.addingReplicas)),
+        removing=frozenset(map(int, after.removingReplicas)),
+        epochs=before.epochs,
+        min_isr_raised=before.min_isr_raised,
+    )
+    return moved(before, found, int(after.partitionEpoch) - PARTITION_EPOCH, int(after.leaderEpoch) - LEADER_EPOCH)
+
+
+def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
+    """What getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
+    return min(min_isr + before.min_isr_raised, len(before.replicas))
+
+
+def compare(setting: Setting) -> Tally:
+    """Every distinct case of a setting's reachable states, by this class."""
+    begun = time.monotonic()
+    system, configuration = setting.system, setting.configuration
+    states = reached(system)
+    found, transitions = cases(states, dict.fromkeys(EVENTS))
+    tally = Tally("builder", cases=len(found), transitions=transitions, states=len(states))
+    judge = Judge(system.sizes["replica"])
+    for case in found:
+        tally.by_event[case.event] += 1
+        kafka = judge.answers(case, configuration, configuration["min.insync.replicas"])
+        if kafka != case.answers:
+            tally.differences.append(
+                Difference(
+                    part="builder",
+                    method="PartitionChangeBuilder.build",
+                    setting=setting.text,
+                    case=f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})",
+                    kafka=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in kafka),
+                    model=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in case.answers),
+                )
+            )
+    tally.calls, tally.seconds = judge.calls, time.monotonic() - begun
+    return tally

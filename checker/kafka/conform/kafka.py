@@ -1,0 +1,112 @@
+"""Which Kafka judges: the jars of a version, with the checksums of those that were looked at, or a folder that is given."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.resources
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from neverlost.checker.kafka.cluster.jars import CORE, fetched, wanted
+from neverlost.checker.kafka.conform.jvm import require_bridge
+from neverlost.checker.spark.java import java_home
+from neverlost.specs.errors import InputError
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """A version's jars and the Java that loads them."""
+
+    version: str
+    jars: tuple[Path, ...]
+    java: Path
+
+    @property
+    def minor(self) -> str:
+        """The version as configurations name it."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def has_released_elr(self) -> bool:
+        """Whether eligible leader replicas can be switched on without unstable features."""
+        return tuple(map(int, self.minor.split("."))) >= (4, 0)
+
+
+@functools.cache
+def checksums() -> dict[str, str]:
+    """SHA-512 of each jar that the supported versions need, by file name."""
+    text = importlib.resources.files(__package__).joinpath("checksums.toml").read_text()
+    return {str(name): str(digest) for name, digest in tomllib.loads(text)["sha512"].items()}
+
+
+def supported() -> dict[str, str]:
+    """The patch that stands for each version: X.Y to X.Y.Z."""
+    found = (CORE.search(name) for name in checksums())
+    return {f"{each[1]}.{each[2]}": f"{each[1]}.{each[2]}.{each[3]}" for each in found if each}
+
+
+def of_version(version: str, trust: bool = False, environment: Mapping[str, str] = os.environ) -> Kafka:
+    """A released Kafka, fetched with Maven where it is not in the cache.
+
+    X.Y stands for the patch whose checksums are known; with `trust` for its newest, unchecked.
+
+    Errors: `InputError` for a version that is none or not known, a jar with another checksum, no Java, no Maven, no bridge.
+    """
+    require_bridge()
+    numbers = wanted(version)
+    known = supported()
+    if not trust:
+        if version not in known and version not in known.values():
+            raise InputError(
+                f"Kafka {version} has no checksums here (there are: {', '.join(sorted(known.values()))}): "
+                "name one of those, or add --trust-maven"
+            )
+        version = known.get(version, version)
+    elif len(numbers) == 2:
+        version = ".".join(map(str, numbers))
+    java = java_home(environment, needed_by="a comparison with Kafka's classes")
+    jars = tuple(sorted((fetched(version, java, environment, tools=False) / "libs").glob("*.jar")))
+    if not trust:
+        _check(jars)
+    return Kafka(_version(jars, version), jars, java)
+
+
+def of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka:
+    """The jars of a folder (or of its `libs`), whatever they are: a committer's own build.
+
+    Errors: `InputError` for a folder without Kafka's core jar.
+    """
+    require_bridge()
+    place = Path(folder).expanduser()
+    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")]))
+    if not any(CORE.search(str(each)) for each in jars):
+        raise InputError(f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs': name a folder with Kafka's jars")
+    return Kafka(_version(jars, folder), jars, java_home(environment, needed_by="a comparison with Kafka's classes"))
+
+
+def _version(jars: tuple[Path, ...], asked: str) -> str:
+    for each in jars:
+        match = CORE.search(str(each))
+        if match:
+            return f"{match[1]}.{match[2]}.{match[3]}"
+    raise InputError(f"the jars of Kafka {asked} have no core jar: delete the folder {str(jars[0].parent) if jars else ''!r}")
+
+
+def _check(jars: tuple[Path, ...]) -> None:
+    """Errors: `InputError` names the first jar that is not the one that was looked at."""
+    known = checksums()
+    for each in jars:
+        found = digest(each)
+        if known.get(each.name) != found:
+            what = "has another SHA-512 than the released one" if each.name in known else "is not among the known jars"
+            raise InputError(f"{str(each)!r} {what} ({found[:16]}...): delete it, or add --trust-maven")
+
+
+def digest(jar: Path) -> str:
+    """SHA-512 of a file, in hexadecimal."""
+    with jar.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha512").hexdigest()

@@ -1,0 +1,154 @@
+"""What `conform` finds, as a document, as Markdown and at a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from neverlost.checker.kafka.conform.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.run import Report
+from neverlost.checker.machine.whole_files import write_text
+from neverlost.reports.documents.result import EXIT_ENGINES_DISAGREE, EXIT_HOLDS, EXIT_INCONCLUSIVE, version
+from neverlost.specs.configuration.input import read_text
+from neverlost.specs.errors import InputError, misread
+
+SCHEMA = "neverlost.conform/1"
+SHOWN = 5
+"""Differences of one method that are shown; the document has all."""
+
+
+def document(found: Report, known: frozenset[str] | None = None) -> dict[str, Any]:
+    """The result document; with a baseline's differences, those among them are marked."""
+    differences = [_difference(each, known) for tally in found.tallies.values() for each in tally.differences]
+    new = [each for each in differences if each["new"]]
+    return {
+        "schema": SCHEMA,
+        "version": version(),
+        "kafka": found.kafka.version,
+        "verdict": "differs" if new else ("agrees" if found.is_complete else "inconclusive"),
+        "parts": [_part(each) for each in found.tallies.values()],
+        "differences": differences,
+        "left": found.left,
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def _part(tally: Tally) -> dict[str, Any]:
+    return {
+        "part": tally.part,
+        "states": tally.states,
+        "transitions": tally.transitions,
+        "cases": tally.cases,
+        "calls": tally.calls,
+        "differences": len(tally.differences),
+        "unexplained": len(tally.unexplained),
+        "by_event": dict(sorted(tally.by_event.items())),
+        "gaps": tally.gaps,
+        "seconds": round(tally.seconds, 1),
+    }
+
+
+def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any]:
+    return {
+        "part": each.part,
+        "method": each.method,
+        "setting": each.setting,
+        "case": each.case,
+        "kafka": list(each.kafka),
+        "model": list(each.model),
+        "known": each.known,
+        "new": each.known is None and (known is None or each.key not in known),
+    }
+
+
+def baseline(path: str | None) -> frozenset[str] | None:
+    """The differences of an earlier result, by what makes them the same.
+
+    Errors: `InputError` for a file that is no such result.
+    """
+    if path is None:
+        return None
+    try:
+        stated = json.loads(read_text(path))
+        if stated["schema"] != SCHEMA:
+            raise KeyError(f"schema {SCHEMA}")
+        return frozenset(f"{each['part']} | {each['setting']} | {each['case']}" for each in stated["differences"])
+    except (ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"{path!r} is no result of conform: {misread(problem)}") from None
+
+
+def exit_status(stated: dict[str, Any]) -> int:
+    """22 where Kafka's classes and the model differ, 20 where something was not compared."""
+    statuses = {"agrees": EXIT_HOLDS, "differs": EXIT_ENGINES_DISAGREE, "inconclusive": EXIT_INCONCLUSIVE}
+    return statuses[stated["verdict"]]
+
+
+def rate(name: str, so_far: Report) -> str:
+    """One line of progress."""
+    calls = sum(each.calls for each in so_far.tallies.values())
+    pace = calls / max(so_far.seconds, 1e-9)
+    return f"{calls:,} calls of Kafka's code, {pace:,.0f}/s, {so_far.unexplained} differ; {name[:60]}"
+
+
+def show(out: Console, stated: dict[str, Any]) -> None:
+    """The result at a terminal."""
+    table = Table("part", "states", "transitions", "distinct cases", "calls of Kafka's code", "differ")
+    for each in stated["parts"]:
+        style = "bold red" if each["unexplained"] else "green"
+        numbers = [f"{each[name]:,}" for name in ("states", "transitions", "cases", "calls")]
+        table.add_row(each["part"], *numbers, Text(f"{each['differences']:,}", style))
+    out.print(table)
+    for text in _summaries(stated):
+        out.print(Text(text))
+    colour = {"agrees": "bold green", "differs": "bold red", "inconclusive": "bold yellow"}[stated["verdict"]]
+    out.print(Text(_verdict(stated), colour))
+
+
+def _summaries(stated: dict[str, Any]) -> Iterable[str]:
+    """The first new differences of each method, what is known, and what was not compared."""
+    shown: dict[str, int] = {}
+    for each in stated["differences"]:
+        if each["new"]:
+            shown[each["method"]] = shown.get(each["method"], 0) + 1
+            if shown[each["method"]] <= SHOWN:
+                yield from (f"{each['method']}: {each['case']}", f"   setting: {each['setting']}")
+                yield from (f"   Kafka: {answer}" for answer in each["kafka"] or ["nothing"])
+                yield from (f"   model: {answer}" for answer in each["model"] or ["nothing"])
+    yield from (f"{method}: {count - SHOWN} more" for method, count in shown.items() if count > SHOWN)
+    reasons = [each["known"] for each in stated["differences"] if each["known"]]
+    yield from (f"known: {reasons.count(each)} x {each}" for each in dict.fromkeys(reasons))
+    yield from (f"not in this version: {gap}" for part in stated["parts"] for gap in part["gaps"])
+    yield from (f"not compared: {name}: {reason}" for name, reason in stated["left"].items())
+
+
+def _verdict(stated: dict[str, Any]) -> str:
+    calls = sum(each["calls"] for each in stated["parts"])
+    new = sum(each["new"] for each in stated["differences"])
+    words = {
+        "agrees": f"Kafka {stated['kafka']} and the model agree",
+        "differs": f"Kafka {stated['kafka']} and the model differ in {new:,} cases",
+        "inconclusive": f"Kafka {stated['kafka']}: not everything was compared",
+    }
+    return f"{words[stated['verdict']]} ({calls:,} calls of Kafka's code, {stated['seconds']:,} s)"
+
+
+def markdown(stated: dict[str, Any]) -> str:
+    """The result as a page."""
+    lines = [f"# Kafka {stated['kafka']}'s own classes and the model", "", _verdict(stated) + ".", ""]
+    lines += ["| part | states | transitions | distinct cases | calls | differ |", "| --- | --- | --- | --- | --- | --- |"]
+    for each in stated["parts"]:
+        numbers = " | ".join(f"{each[name]:,}" for name in ("states", "transitions", "cases", "calls", "differences"))
+        lines.append(f"| {each['part']} | {numbers} |")
+    lines += ["", *(f"    {text}" for text in _summaries(stated)), ""]
+    return "\n".join(lines)
+
+
+def write(directory: str, stated: dict[str, Any]) -> None:
+    """The page beside `result.json`."""
+    write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))

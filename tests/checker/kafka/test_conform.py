@@ -1,0 +1,111 @@
+"""Kafka's own classes as the judge: the cases, the comparison, what it says of bad input, and that it can fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from neverlost.checker.kafka.conform import cases, kafka
+from neverlost.checker.kafka.conform.change_builder import EVENTS
+from neverlost.model.interpreters.ints import successors
+from neverlost.model.system import System, bind
+from neverlost.specs.configuration.choose import choose, read_settings
+from tests.support.program import neverlost
+
+TWO = "model=kraft-elr replication.factor=2 min.insync.replicas=2 bounds.records=1 faults.crash=1 faults.fence=1"
+
+
+def system(text: str) -> System:
+    chosen = choose(read_settings(text.split()))
+    return bind(chosen.model, chosen.configuration)
+
+
+def test_cases_are_those_of_the_defining_interpreter() -> None:
+    """State by state, without projections or columns."""
+    small = system(TWO)
+    found, transitions = cases.cases(cases.reached(small), dict.fromkeys(EVENTS))
+    names = {name: index for index, name in enumerate(slot.name for slot in small.slots)}
+
+    def known(state: tuple[int, ...]) -> tuple[object, ...]:
+        fields = ("leader", "last_known_leader", "leader_knows", "isr[0]", "isr[1]", "elr[0]", "elr[1]")
+        return tuple(state[names[each]] for each in (*fields, "is_fenced[0]", "is_fenced[1]"))
+
+    def flat(each: cases.Knowledge) -> tuple[object, ...]:
+        sets = (each.isr, each.elr, each.fenced)
+        return (each.leader, each.last_known_leader, each.epochs, *(int(broker in one) for one in sets for broker in (0, 1)))
+
+    seen, frontier, expected, count = set(), [state for _, state in small.initial_states()], set(), 0
+    while frontier:
+        state = frontier.pop()
+        if state in seen:
+            continue
+        seen.add(state)
+        answers: dict[tuple[object, ...], set[tuple[object, ...]]] = {}
+        for step, after in successors(small, state):
+            frontier.append(after)
+            if step.action.name in EVENTS and step.action.name != "controller_alter_isr":
+                count += 1
+                event = tuple(item for item in step.arguments.items() if item[0] != "elected")
+                answers.setdefault((step.action.name, event), set()).add(known(after))
+        expected |= {(*event, known(state), frozenset(after)) for event, after in answers.items()}
+    others = [each for each in found if each.event != "controller_alter_isr"]
+    assert {(each.event, each.arguments, flat(each.before), frozenset(map(flat, each.answers))) for each in others} == expected
+    assert len(others) == len(expected) > 30 and count <= transitions
+
+
+def test_every_supported_version_has_checksums_of_its_own_jars() -> None:
+    known = kafka.supported()
+    assert {"3.9", "4.1", "4.3", "4.4"} <= set(known)
+    assert all(len(digest) == 128 for digest in kafka.checksums().values())
+    for patch in known.values():
+        assert f"kafka-metadata-{patch}.jar" in kafka.checksums()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "say which Kafka: either --kafka-version X.Y or --classpath DIR"),
+        (["--kafka-version", "4.3", "--classpath", "x"], "say which Kafka: either --kafka-version X.Y or --classpath DIR"),
+        (["--kafka-version", "7.1"], "Kafka 7.1 has no checksums here"),
+        (["--kafka-version", "x"], "bad value 'x' for --kafka-version"),
+        (["--kafka-version", "4.3", "--part", "bilder"], "unknown part 'bilder' in --part; did you mean 'builder'?"),
+        (["--kafka-version", "4.3", "--baseline", "/nowhere.json"], "/nowhere.json"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], says: str) -> None:
+    pytest.importorskip("jpype")
+    done = neverlost("conform", *arguments)
+    assert done.returncode == 64 and done.stdout == ""
+    assert says in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_folder_without_kafka_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("jpype")
+    done = neverlost("conform", "--classpath", str(tmp_path))
+    assert (done.returncode, done.stderr.count("\n")) == (64, 1) and f"{str(tmp_path)!r} has no kafka_2.13" in done.stderr
+
+
+@pytest.mark.kafka
+def test_the_short_form_agrees(tmp_path: Path) -> None:
+    done = neverlost("conform", "--kafka-version", "4.3", "--short", "--json", str(tmp_path / "found.json"))
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["differences"] == [] and found["left"] == {}
+    assert (done.returncode, found["verdict"], found["kafka"]) == (0, "agrees", "4.3.1")
+    assert {each["part"]: each["cases"] > 1000 for each in found["parts"]}["builder"]
+
+
+@pytest.mark.kafka
+def test_a_changed_jar_is_refused(tmp_path: Path) -> None:
+    cache = tmp_path / "neverlost" / "classes-4.3.1" / "libs"
+    cache.mkdir(parents=True)
+    for jar in kafka.of_version("4.3").jars:
+        (cache / jar.name).symlink_to(jar)
+    changed = cache / "kafka-metadata-4.3.1.jar"
+    content = changed.read_bytes()
+    changed.unlink()
+    changed.write_bytes(content + b"\0")
+    with pytest.raises(kafka.InputError, match="has another SHA-512 than the released one"):
+        kafka.of_version("4.3", environment={"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin"})
+
