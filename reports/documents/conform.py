@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import neverlost
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.run import Report
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.reports.documents.result import EXIT_ENGINES_DISAGREE, EXIT_HOLDS, EXIT_INCONCLUSIVE, version
+from neverlost.reports import exit_status as statuses
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError, misread
 
@@ -29,7 +30,7 @@ def document(found: Report, known: frozenset[str] | None = None) -> dict[str, An
     new = [each for each in differences if each["new"]]
     return {
         "schema": SCHEMA,
-        "version": version(),
+        "version": neverlost.__version__,
         "kafka": found.kafka.version,
         "verdict": "differs" if new else ("agrees" if found.is_complete else "inconclusive"),
         "parts": [_part(each) for each in found.tallies.values()],
@@ -85,8 +86,8 @@ def baseline(path: str | None) -> frozenset[str] | None:
 
 def exit_status(stated: dict[str, Any]) -> int:
     """22 where Kafka's classes and the model differ, 20 where something was not compared."""
-    statuses = {"agrees": EXIT_HOLDS, "differs": EXIT_ENGINES_DISAGREE, "inconclusive": EXIT_INCONCLUSIVE}
-    return statuses[stated["verdict"]]
+    found = {"agrees": statuses.HOLDS, "differs": statuses.ENGINES_DISAGREE, "inconclusive": statuses.INCONCLUSIVE}
+    return found[stated["verdict"]]
 
 
 def rate(name: str, so_far: Report) -> str:

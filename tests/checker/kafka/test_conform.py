@@ -108,4 +108,3 @@ def test_a_changed_jar_is_refused(tmp_path: Path) -> None:
     changed.write_bytes(content + b"\0")
     with pytest.raises(kafka.InputError, match="has another SHA-512 than the released one"):
         kafka.of_version("4.3", environment={"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin"})
-
