@@ -1,22 +1,334 @@
-"""A step in the words of Kafka."""
+"""States and steps in the words of Kafka: the one place where they are put into words, for every output.
+
+A step's sentence is who did what (the action's `says`), then what that changed and why it matters: a function of the
+scene before and the scene after.
+"""
 
 from __future__ import annotations
 
-from neverlost.model.system import Step, System
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from neverlost.model.kernel import Action
+from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, Lane, Scene
+from neverlost.model.system import State, Step, System
 
 INITIAL = "initial state"
+BROKERS = ("broker", "leader", "follower", "replica", "elected", "candidate")
+"""Parameters of actions that name a broker."""
+
+Names = Sequence[str]
+"""What brokers are called, by their number in the model."""
 
 
-def describe(system: System, step: Step | None) -> str:
-    """A step in Kafka's words; brokers are numbered from 1."""
-    if step is None:
-        return "the beginning"
-    shown_arguments = {name: _shown(step.action.parameters[name], value) for name, value in step.arguments.items()}
-    return (step.action.says or step.action.name).format(**shown_arguments)
+def numbered(brokers: int, given: Names = ()) -> tuple[str, ...]:
+    """The names that were given, else numbers from 1; `new` is a broker that a reassignment brings."""
+    if not given:
+        return tuple(str(each + 1) for each in range(brokers))
+    return (*given, *("new" if brokers == len(given) + 1 else f"new{each + 1}" for each in range(brokers - len(given))))
 
 
-def _shown(axis: str, value: int) -> int | str:
-    """An argument as people count: brokers and records from 1, offsets and epochs from 0, a set of brokers as a list."""
-    if axis == "target":
-        return ",".join(str(each + 1) for each in range(value.bit_length()) if value >> each & 1)
-    return value if axis in ("offset", "epoch", "rack", "ballot") else value + 1
+def names_of(system: System, given: Names = ()) -> tuple[str, ...]:
+    """What a system's brokers are called."""
+    return numbered(system.sizes["replica"], given)
+
+
+def describe(system: System, before: State | None, step: Step | None, after: State, given: Names = ()) -> str:
+    """A step in a sentence, under the brokers' given names or else numbered from 1."""
+    if step is None or before is None:
+        return INITIAL
+    names, draw = names_of(system, given), system.model.portrait
+    if draw is None:
+        return _head(system, step, names, None)
+    scenes = draw(system.nested(before)), draw(system.nested(after))
+    found = changes(*scenes, names, _actor(step))
+    return _head(system, step, names, scenes[0]) + (f": {'; '.join(found)}" if found else "")
+
+
+def sentences(system: System, states: Sequence[State], steps: Iterable[int], given: Names = ()) -> list[str]:
+    """The initial state and every step of a behaviour, a sentence each; `steps` are numbers of `System.steps`."""
+    taken = zip(pairwise(states), steps, strict=True)
+    return [INITIAL, *(describe(system, before, system.steps[number], after, given) for (before, after), number in taken)]
+
+
+def attempted(system: System, before: State, step: Step, given: Names = ()) -> str:
+    """Who wanted to do what, of a step that is not possible."""
+    draw = system.model.portrait
+    return _head(system, step, names_of(system, given), draw and draw(system.nested(before)))
+
+
+def listed(brokers: Iterable[int], names: Names) -> str:
+    """Brokers as Kafka's tools print them."""
+    return ",".join(names[each] for each in brokers) or "none"
+
+
+def records_named(records: Iterable[int]) -> str:
+    """Records by name."""
+    return ",".join(f"m{each}" for each in sorted(records))
+
+
+def role_of(lane: Lane, names: Names) -> str:
+    """A broker's role."""
+    return f"{lane.role} of {names[lane.follows]}" if lane.role == FOLLOWER and lane.follows is not None else lane.role
+
+
+def leader_of(scene: Scene, names: Names) -> str:
+    """Who leads, as the controller has it."""
+    return "no leader" if scene.leader is None else f"leader {names[scene.leader]}"
+
+
+def metadata_of(scene: Scene, names: Names) -> list[str]:
+    """What the controller has, and what the producer and consumers were promised."""
+    sets = {"ISR": scene.isr, "ELR": scene.elr, "fenced": scene.fenced, "adding": scene.adding, "removing": scene.removing}
+    is_quorum = not scene.isr and scene.min_isr is None
+    found = [f"{name}={listed(each, names)}" for name, each in sets.items() if each or (name == "ISR" and not is_quorum)]
+    found += [] if scene.last_known_leader is None else [f"last known leader {names[scene.last_known_leader]}"]
+    found += [f"{leader_of(scene, names)} {scene.knowledge}"] if scene.knowledge else []
+    found += [f"acked: {records_named(scene.acked)}"] if scene.acked else []
+    found += [f"committed: {records_named(read)}"] if (read := scene.committed - scene.acked) else []
+    return [*found, *scene.notes]
+
+
+def beliefs_of(lane: Lane, scene: Scene, names: Names) -> list[str]:
+    """What a broker that believes it is leader knows of the partition, true or not."""
+    found = [] if lane.isr is None else [f"ISR={listed(lane.isr, names)}"]
+    found += [f"AlterPartition pending: {lane.pending[0]} {names[lane.pending[1]]}"] if lane.pending else []
+    return [*found, *remembered(lane, scene, names), *lane.notes]
+
+
+def remembered(leader: Lane, scene: Scene, names: Names) -> list[str]:
+    """The fetch offsets that a leader has noted, and which of them its followers have gone back from."""
+    found = []
+    for follower, offset in leader.fetched:
+        since = "" if leader.has_fetched(scene.lanes[follower], offset) else ", which truncated since"
+        found.append(f"remembers fetch offset {offset} of {names[follower]}{since}")
+    return found
+
+
+def _actor(step: Step) -> int | None:
+    """The broker that a step is about: its first parameter that names one."""
+    return next((value for name, value in step.arguments.items() if name in BROKERS), None)
+
+
+def _head(system: System, step: Step, names: Names, before: Scene | None) -> str:
+    """Who did what.  A parameter called `leader` comes with the role in which it acts."""
+    shown = {name: _argument(system, step.action, name, value, names) for name, value in step.arguments.items()}
+    if "leader" in step.arguments:
+        role = before.lanes[step.arguments["leader"]].role if before else LEADER
+        shown["leader"] = f"{role if role in (LEADER, STALE_LEADER) else 'broker'} {shown['leader']}"
+    return (step.action.says or step.action.name.replace("_", " ")).format(**shown)
+
+
+def _argument(system: System, action: Action, name: str, value: int, names: Names) -> Any:
+    """An argument as people say it: a broker by its name, a set of brokers as a list, a record as in the pictures."""
+    axis = action.parameters[name]
+    if axis in ("target", "ballot"):
+        return listed((each for each in range(len(names)) if value >> each & 1), names)
+    if axis in ("record", "retried"):
+        return f"m{value + 1}"
+    if axis == "rack":
+        return sorted(set(system.configurations[0]["broker.rack"]))[value]
+    return names[value] if name in BROKERS else value
+
+
+def changes(before: Scene, after: Scene, names: Names, actor: int | None = None) -> list[str]:
+    """What a step changed, most important first; what happens at the `actor` goes without its name."""
+    change = _Change(before, after, names, actor)
+    return [
+        *change.assignment(),
+        *change.membership(),
+        *change.election(),
+        *change.logs(),
+        *change.requests(),
+        *change.watermarks(),
+        *change.acknowledgements(),
+        *change.knowledge(),
+    ]
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Two scenes with a step between them; every method is one subject, in zero or more clauses."""
+
+    before: Scene
+    after: Scene
+    names: Names
+    actor: int | None
+
+    def _listed(self, brokers: Iterable[int]) -> str:
+        return listed(brokers, self.names)
+
+    def _do(self, brokers: Sequence[int], verb: str, rest: str) -> list[str]:
+        """`2,3 leave the ISR` of any number of brokers, with the verb as of several."""
+        if not brokers:
+            return []
+        form = {"are": "is"}.get(verb, verb + "s") if len(brokers) == 1 else verb
+        return [f"{self._listed(brokers)} {form} {rest}"]
+
+    def _whose(self, lane: Lane) -> str:
+        """What is a broker's; the actor's goes without its name."""
+        return "its" if lane.broker == self.actor else f"{self.names[lane.broker]}'s"
+
+    def _name(self, lane: Lane) -> str:
+        """The subject of a clause about a broker; nothing for the actor."""
+        return "" if lane.broker == self.actor else f"{self.names[lane.broker]} "
+
+    def _promised(self, records: Iterable[int]) -> str:
+        """Records, with what makes their loss a loss."""
+        found = set(records)
+        word = "acknowledged " if found & self.after.acked else "committed " if found & self.after.committed else ""
+        return word + records_named(found)
+
+    def _lanes(self) -> Iterable[tuple[Lane, Lane]]:
+        return zip(self.before.lanes, self.after.lanes, strict=True)
+
+    def _lacking(self, broker: int) -> str:
+        """What a broker that is elected or in sync should have and has not."""
+        lacks = self.after.promised - self.after.lanes[broker].records
+        return f", though it lacks {self._promised(lacks)}" if lacks else ""
+
+    def assignment(self) -> list[str]:
+        """Replicas that come and go."""
+        before, after = self.before, self.after
+        done = (before.adding or before.removing) and not (after.adding or after.removing)
+        return [
+            *self._do([each for each in after.adding if each not in before.adding], "are", "being added"),
+            *self._do([each for each in after.removing if each not in before.removing], "are", "being removed"),
+            *(["no reassignment is in progress any more"] if done else []),
+        ]
+
+    def membership(self) -> list[str]:
+        """ISR and ELR."""
+        before, after = self.before, self.after
+        joined = [each for each in after.isr if each not in before.isr]
+        left = [each for each in before.isr if each not in after.isr]
+        found = self._do([each for each in left if each not in after.elr], "leave", "the ISR")
+        found += self._do([each for each in left if each in after.elr], "leave", "the ISR for the ELR")
+        found += [f"{self.names[each]} joins the ISR{self._lacking(each)}" for each in joined]
+        gone = [each for each in before.elr if each not in after.elr and each not in after.isr]
+        found += self._do(gone, "leave", "the ELR")
+        least = after.min_isr
+        if least is not None and len(after.isr) < least <= len(before.isr):
+            found.append(f"the ISR is below min.insync.replicas={least}")
+        return found
+
+    def election(self) -> list[str]:
+        """The leader that the controller names."""
+        before, after = self.before, self.after
+        if after.leader is None:
+            return [] if before.leader is None else ["no eligible leader is left"]
+        new = self.names[after.leader]
+        if before.leader == after.leader:
+            again = NOT_APPLIED == after.knowledge != before.knowledge and before.lanes[after.leader].role != DOWN
+            return [f"leader {new} gets a new leader epoch"] if again else []
+        origin = self._origin(after.leader) + self._lacking(after.leader)
+        if before.leader is None:
+            return [f"{new} is elected leader{origin}"]
+        return [f"leadership moves from {self.names[before.leader]} to {new}{origin}"]
+
+    def _origin(self, leader: int) -> str:
+        """Why a replica could be elected, where it was not simply in the ISR."""
+        if self.before.isr == (leader,):
+            return " as the last member of the ISR"
+        if leader in self.before.isr or self.after.isr != (leader,):
+            return ""
+        if leader in self.before.elr:
+            return " from the ELR"
+        if leader == self.before.last_known_leader:
+            return " as the last known leader"
+        return " uncleanly, from outside the ISR"
+
+    def logs(self) -> list[str]:
+        """Records that brokers append, truncate and lose."""
+        found = []
+        for old, new in self._lanes():
+            same = next((offset for offset, pair in enumerate(zip(old.log, new.log, strict=False)) if pair[0] != pair[1]), None)
+            same = min(old.log_end_offset, new.log_end_offset) if same is None else same
+            gone = [record for record, _ in old.log[same:]]
+            added = [f"m{record} at offset {offset}" for offset, (record, _) in enumerate(new.log) if offset >= same]
+            if gone:
+                verb = "loses" if new.role == DOWN else "truncates"
+                found.append(f"{self._name(new)}{verb} {self._promised(gone)}{self._last_copy(gone)}")
+            if added:
+                found.append(f"{self._name(new)}appends {', '.join(added)}")
+        return found
+
+    def _last_copy(self, gone: Iterable[int]) -> str:
+        """A promised record that nobody has any more."""
+        left = frozenset[int]().union(*(lane.records for lane in self.after.lanes))
+        return ", the last copy" if (set(gone) & self.after.promised) - left else ""
+
+    def requests(self) -> list[str]:
+        """AlterPartition requests that are sent, and the ISR that a leader takes over."""
+        found = []
+        for old, new in self._lanes():
+            if new.pending and new.pending != old.pending:
+                action, replica = new.pending
+                place = "to" if action == "add" else "from"
+                found.append(f"{self._name(new)}sends AlterPartition to {action} {self.names[replica]} {place} the ISR")
+            if new.isr is not None and new.isr != old.isr:
+                found.append(f"{self._whose(new)} ISR is {self._listed(new.isr)}")
+        return found
+
+    def watermarks(self) -> list[str]:
+        """High watermarks, and what a leader counts on when it moves its own."""
+        found = []
+        for old, new in self._lanes():
+            if old.high_watermark is None or new.high_watermark is None:
+                continue
+            if old.high_watermark != new.high_watermark:
+                whose = "" if new.broker == self.actor else f" of {self.names[new.broker]}"
+                moved = f"HW{whose} {old.high_watermark} -> {new.high_watermark}"
+                found.append(moved + self._passed(old, new))
+            elif new.fetched != old.fetched:
+                noted = [each for each in new.fetched if each not in old.fetched]
+                found += [f"the fetch offset of {self.names[follower]} is {offset}" for follower, offset in noted]
+            if old.role == STALE_LEADER and new.role == LEADER:
+                found += [f"it still {each}" for each in remembered(new, self.after, self.names)]
+        return found
+
+    def _passed(self, old: Lane, new: Lane) -> str:
+        """Records that a high watermark passes although an ISR member lacks them."""
+        if new.isr is None or old.high_watermark is None or new.high_watermark is None:
+            return ""
+        passed = [record for record, _ in new.log[old.high_watermark : new.high_watermark]]
+        members = sorted({*new.isr, *self.after.isr} - {new.broker})
+        lacking = [each for each in members if not self.after.lanes[each].records >= set(passed)]
+        if not lacking:
+            return ""
+        counted = [(follower, offset) for follower, offset in old.fetched if follower in lacking]
+        by = "".join(f" by the remembered fetch offset {offset} of {self.names[follower]}" for follower, offset in counted)
+        return f"{by}, past {records_named(passed)}, which ISR member {self._listed(lacking)} lacks"
+
+    def acknowledgements(self) -> list[str]:
+        """What the producer and consumers are promised, and by how much."""
+        acked = self.after.acked - self.before.acked
+        moved = any(old.high_watermark != new.high_watermark for old, new in self._lanes())
+        read = self.after.committed - self.before.committed - self.after.acked if moved else frozenset[int]()
+        found = [f"{records_named(acked)} acknowledged{self._basis(acked)}"] if acked else []
+        return found + ([f"{records_named(read)} committed{self._basis(read)}"] if read else [])
+
+    def _basis(self, records: Iterable[int]) -> str:
+        """Who has the records, if fewer than min.insync.replicas or not the ISR that the controller has."""
+        holders = [lane.broker for lane in self.after.lanes if lane.records >= set(records)]
+        if self.after.min_isr is not None and len(holders) < self.after.min_isr:
+            return f", though only {self._listed(holders)} has it" if holders else ", though nobody has it"
+        leader = self.after.lanes[self.actor] if self.actor is not None else None
+        if leader is None or leader.isr is None or leader.isr == self.after.isr:
+            return ""
+        return f" by the stale ISR={self._listed(leader.isr)}, while the controller has ISR={self._listed(self.after.isr)}"
+
+    def knowledge(self) -> list[str]:
+        """What is no longer known to those whom it concerns."""
+        before, after = self.before, self.after
+        found = [note for note in after.notes if note not in before.notes]
+        if after.min_isr != before.min_isr:
+            found.append(f"min.insync.replicas is {after.min_isr} now")
+        for old, new in self._lanes():
+            if new.role == STALE_LEADER and old.role == LEADER:
+                found.append(f"{self.names[new.broker]} still believes it is leader")
+        if after.knowledge == STALE != before.knowledge:
+            found.append(f"{leader_of(after, self.names)} does not know yet")
+        return found

@@ -29,7 +29,7 @@ from neverlost.model.kernel import (
     replica_id,
     smaller,
 )
-from neverlost.model.scene import Lane, Scene, log_of, members, named
+from neverlost.model.scene import FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, log_of, members, named
 
 KEYS = ("replication.factor", "bounds.records", "bounds.log_size", "bounds.max_leader_epoch")
 
@@ -158,7 +158,7 @@ def replicate(k: Any, s: Any, follower: int, leader: int) -> None:
     s.high_watermark[follower] = smaller(k, s.high_watermark[leader], s.log_end_offset[follower])
 
 
-@action(replica="replica", says="controller takes broker {replica} out of the ISR and bumps the leader epoch")
+@action(replica="replica", says="controller removes broker {replica} from the ISR and raises the leader epoch")
 def controller_shrink_isr(k: Any, s: Any, replica: int) -> Clauses:
     leads = s.quorum_leader == replica
     is_last = k.all_of(*[s.quorum_isr[each] if each == replica else k.not_(s.quorum_isr[each]) for each in replicas(s)])
@@ -183,7 +183,7 @@ def become_leader(k: Any, s: Any, replica: int, epoch: int) -> Clauses:
     follow(k, s, replica, replica, epoch)
 
 
-@action(replica="replica", says="producer writes a record to broker {replica}")
+@action(replica="replica", says="the producer writes to broker {replica}")
 def leader_write(k: Any, s: Any, replica: int) -> Clauses:
     yield "presumes leadership", presumes_leadership(s, replica)
     yield "bound: record left", s.next_record < s.sizes["record"]
@@ -192,7 +192,7 @@ def leader_write(k: Any, s: Any, replica: int) -> Clauses:
     append(k, s, replica, s.next_record, s.leader_epoch[replica])
 
 
-@action(leader="replica", replica="replica", where=different, says="leader {leader} drops broker {replica} from the ISR")
+@action(leader="replica", replica="replica", where=different, says="{leader} drops broker {replica} from the ISR")
 def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
@@ -200,7 +200,7 @@ def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     set_isr_member(s, leader, replica, False)
 
 
-@action(leader="replica", replica="replica", where=different, says="leader {leader} admits broker {replica} to the ISR")
+@action(leader="replica", replica="replica", where=different, says="{leader} admits broker {replica} to the ISR")
 def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
@@ -208,7 +208,7 @@ def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     set_isr_member(s, leader, replica, True)
 
 
-@action(leader="replica", says="leader {leader} advances its high watermark")
+@action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
     watermark = s.high_watermark[leader]
     yield "presumes leadership", presumes_leadership(s, leader)
@@ -245,7 +245,8 @@ def portrait(values: Mapping[str, Any]) -> Scene:
     lanes = []
     for replica, leader in enumerate(values["leader"]):
         leads = leader == replica
-        role = "leader" if leads else ("idle" if leader < 0 else f"follower of {leader + 1}")
+        is_stale = leads and values["quorum_leader"] != replica
+        role = STALE_LEADER if is_stale else LEADER if leads else WAITING if leader < 0 else FOLLOWER
         lanes.append(
             Lane(
                 broker=replica,
@@ -255,11 +256,12 @@ def portrait(values: Mapping[str, Any]) -> Scene:
                 epoch=named(values["leader_epoch"][replica]),
                 isr=members(values["isr"][replica]) if leads else None,
                 is_leader=leads,
+                follows=named(leader),
             )
         )
     shown = frozenset(record for lane in lanes if lane.is_leader for record, _ in lane.log[: lane.high_watermark])
     epoch = named(values["next_leader_epoch"] - 1)
-    return Scene(named(values["quorum_leader"]), epoch, members(values["quorum_isr"]), tuple(lanes), shown)
+    return Scene(named(values["quorum_leader"]), epoch, members(values["quorum_isr"]), tuple(lanes), committed=shown)
 
 
 BASE = Model(

@@ -16,7 +16,7 @@ from neverlost.model.kraft.log import crash, crash_unflushed, log_end, lose_disk
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
 
 
-@action(broker="replica", says="broker {broker} learns that it leads and takes over")
+@action(broker="replica", says="broker {broker} applies its leadership")
 def broker_take_over(k: Any, s: Any, broker: int) -> Clauses:
     """Who led before and never heard of another leader goes on with what it knows of its followers.
 
@@ -71,7 +71,7 @@ def broker_learn_config(k: Any, s: Any, broker: int) -> Clauses:
     learn_config(s, broker)
 
 
-@action(broker="replica", leader="replica", where=different, says="broker {broker} learns of leader {leader} and follows it")
+@action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
 def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
     yield "elected", s.leader == leader
     yield "broker is running", s.is_running[broker]
@@ -116,7 +116,7 @@ def start(k: Any, s: Any, broker: int) -> None:
     s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, *asked))
 
 
-@action(broker="replica", says="broker {broker} crashes; its log stays intact", fault="crash")
+@action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="crash")
 def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
     yield from crash(k, s, broker)
     stop(k, s, broker)
@@ -125,7 +125,7 @@ def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
 @action(
     broker="replica",
     kept="offset",
-    says="broker {broker} crashes and loses its unflushed log from offset {kept} on",
+    says="unclean shutdown of broker {broker} that loses unflushed data",
     fault="lossy_crash",
 )
 def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
@@ -142,7 +142,7 @@ def broker_lose_disk(k: Any, s: Any, broker: int) -> Clauses:
 @action(
     rack="rack",
     kept="offset",
-    says="rack {rack} loses power; its brokers lose their unflushed logs from offset {kept} on",
+    says="unclean shutdown of rack {rack} that loses unflushed data",
     fault="rack_loss",
 )
 def rack_lose_power(k: Any, s: Any, rack: int, kept: int) -> Clauses:
@@ -157,7 +157,7 @@ def rack_lose_power(k: Any, s: Any, rack: int, kept: int) -> Clauses:
         stop(k, s, each)
 
 
-@action(broker="replica", elected="replica", says="broker {broker} starts and registers; leader {elected} if none led")
+@action(broker="replica", elected="replica", says="broker {broker} starts and registers")
 def broker_restart(k: Any, s: Any, broker: int, elected: int) -> Clauses:
     """A new incarnation: the old one's session must have expired, and a request that names it is outdated."""
     yield "broker is down", k.not_(s.is_running[broker])
@@ -171,7 +171,7 @@ def broker_restart(k: Any, s: Any, broker: int, elected: int) -> Clauses:
 @action(
     broker="clean_stop",
     elected="replica",
-    says="broker {broker}, which stopped cleanly, starts and registers; leader {elected} if none led",
+    says="broker {broker} starts and registers after a clean shutdown",
 )
 def broker_restart_clean(k: Any, s: Any, broker: int, elected: int) -> Clauses:
     """The clean-shutdown file names the registered broker epoch, so the broker stays in the ELR."""
@@ -182,7 +182,7 @@ def broker_restart_clean(k: Any, s: Any, broker: int, elected: int) -> Clauses:
     start(k, s, broker)
 
 
-@action(broker="bounce", says="broker {broker} restarts within its session and the controller does not notice")
+@action(broker="bounce", says="broker {broker} restarts within its session, unnoticed by the controller")
 def broker_bounce(k: Any, s: Any, broker: int) -> Clauses:
     """Source: KAFKA-7235; only where bounces are not detected."""
     yield "broker is down", k.not_(s.is_running[broker])
@@ -194,7 +194,7 @@ def broker_bounce(k: Any, s: Any, broker: int) -> Clauses:
 @action(
     broker="clean_stop",
     elected="replica",
-    says="broker {broker} shuts down cleanly after the controller moved its work; leader {elected} if it led",
+    says="controlled shutdown of broker {broker}",
     fault="crash",
 )
 def broker_stop_cleanly(k: Any, s: Any, broker: int, elected: int) -> Clauses:

@@ -22,7 +22,7 @@ def note_processed(k: Any, s: Any, offset: Any) -> None:
         s.ghost_processed[each] = k.ite(offset == each, once_more, s.ghost_processed[each])
 
 
-@action(consumer="consumer", leader="replica", says="the consumer reads its next record from leader {leader}")
+@action(consumer="consumer", leader="replica", says="the consumer reads its next record from {leader}")
 def consumer_poll(k: Any, s: Any, consumer: int, leader: int) -> Clauses:
     yield "takes itself for the leader", leads(s, leader)
     yield "below the high watermark", s.consumer_position < s.high_watermark[leader]

@@ -37,7 +37,7 @@ def unfence(k: Any, s: Any, broker: int, elected: int, unclean_restart: int | No
     s.is_fenced[broker] = False
 
 
-@action(broker="replica", elected="replica", says="the controller fences dead broker {broker}; leader {elected} if it led")
+@action(broker="replica", elected="replica", says="controller fences broker {broker}")
 def controller_fence_dead(k: Any, s: Any, broker: int, elected: int) -> Clauses:
     yield "broker is down", k.not_(s.is_running[broker])
     yield "not yet fenced", k.not_(s.is_fenced[broker])
@@ -47,7 +47,7 @@ def controller_fence_dead(k: Any, s: Any, broker: int, elected: int) -> Clauses:
 @action(
     broker="replica",
     elected="replica",
-    says="the controller loses sight of live broker {broker} and fences it; leader {elected} if it led",
+    says="controller loses contact with running broker {broker} and fences it",
     fault="fence",
 )
 def controller_fence_live(k: Any, s: Any, broker: int, elected: int) -> Clauses:
@@ -58,14 +58,14 @@ def controller_fence_live(k: Any, s: Any, broker: int, elected: int) -> Clauses:
     s.fence_left = s.fence_left - 1
 
 
-@action(broker="replica", elected="replica", says="the controller unfences broker {broker}; leader {elected} if none led")
+@action(broker="replica", elected="replica", says="controller unfences broker {broker}")
 def controller_unfence(k: Any, s: Any, broker: int, elected: int) -> Clauses:
     yield "broker is running", s.is_running[broker]
     yield "fenced", s.is_fenced[broker]
     yield from unfence(k, s, broker, elected)
 
 
-@action(elected="replica", says="the controller moves leadership to broker {elected}", fault="leader_move")
+@action(elected="replica", says="leader election without a failure", fault="leader_move")
 def controller_move_leader(k: Any, s: Any, elected: int) -> Clauses:
     yield "bound: a move is left", s.leader_move_left > 0
     yield "partition has a leader", s.leader != NOBODY
@@ -79,7 +79,7 @@ def controller_move_leader(k: Any, s: Any, elected: int) -> Clauses:
     move_leader_epoch(k, s, True)
 
 
-@action(change="config_change", says="an operator raises min.insync.replicas by one", fault="min_isr_change")
+@action(change="config_change", says="an operator raises min.insync.replicas", fault="min_isr_change")
 def controller_raise_min_isr(k: Any, s: Any, change: int) -> Clauses:
     """With ELR the change also clears the ELR and the last known leader (ClearElrRecord), whatever the value.
 

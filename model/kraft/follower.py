@@ -25,7 +25,7 @@ from neverlost.model.kraft.log import (
 from neverlost.model.kraft.state import BY_EPOCH, TO_HIGH_WATERMARK
 
 
-@action(follower="replica", leader="replica", where=different, says="broker {follower} takes a fetch response of {leader}")
+@action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     end = log_end(k, s, follower)
@@ -42,7 +42,9 @@ def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clause
     s.high_watermark[follower] = larger(k, reached, s.high_watermark[follower])
 
 
-@action(follower="replica", leader="replica", where=different, says="broker {follower} truncates to what {leader} has")
+@action(
+    follower="replica", leader="replica", where=different, says="broker {follower} learns from {leader} that their logs diverge"
+)
 def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     """The response says that the logs diverge, or that the offset is out of range; it tells the leader nothing."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)

@@ -41,7 +41,7 @@ def ask(k: Any, s: Any, leader: int, replica: int) -> Clauses:
         adopt_isr(k, s, leader)
 
 
-@action(leader="replica", follower="replica", where=different, says="leader {leader} asks to add {follower} to the ISR")
+@action(leader="replica", follower="replica", where=different, says="{leader} finds {follower} caught up")
 def leader_ask_to_expand_isr(k: Any, s: Any, leader: int, follower: int) -> Clauses:
     """A fetch of a replica outside the ISR makes the leader ask, when the replica has caught up."""
     yield "follower is in the leader's epoch", is_answered(k, s, follower, leader)
@@ -65,7 +65,7 @@ def leader_ask_to_expand_isr(k: Any, s: Any, leader: int, follower: int) -> Clau
     leader="replica",
     follower="replica",
     where=different,
-    says="leader {leader} asks to drop slow broker {follower} from the ISR",
+    says="{leader} finds {follower} too slow",
     fault="isr_shrink",
 )
 def leader_ask_to_shrink_isr(k: Any, s: Any, leader: int, follower: int) -> Clauses:
@@ -83,7 +83,7 @@ def leader_ask_to_shrink_isr(k: Any, s: Any, leader: int, follower: int) -> Clau
     replica="replica",
     elected="choice",
     where=lambda leader, replica, elected: leader != replica,
-    says="the controller commits the ISR change of broker {replica} that leader {leader} asked for",
+    says="controller commits the AlterPartition of {leader}",
 )
 def controller_alter_isr(k: Any, s: Any, leader: int, replica: int, elected: int) -> Clauses:
     """`elected` matters only where the change completes a reassignment that removes the leader."""
@@ -108,7 +108,7 @@ def controller_alter_isr(k: Any, s: Any, leader: int, replica: int, elected: int
     leader="replica",
     replica="replica",
     where=different,
-    says="the controller refuses to add broker {replica} for leader {leader}: not eligible",
+    says="controller refuses the AlterPartition of {leader}, because {replica} is not eligible",
 )
 def controller_refuse_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     """INELIGIBLE_REPLICA is the one refusal after which the leader goes back to the ISR that it knows."""
@@ -124,7 +124,7 @@ def controller_refuse_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     raise_high_watermark(k, s, leader)
 
 
-@action(leader="replica", says="leader {leader} gives up its pending ISR because its request was refused as stale")
+@action(leader="replica", says="{leader} drops its pending ISR, because its AlterPartition was refused as stale")
 def leader_drop_pending_isr(k: Any, s: Any, leader: int) -> Clauses:
     """Only where the pending ISR is not kept: a retry of a request that was applied comes back refused."""
     yield "pending ISR is not kept", k.not_(s.pending_isr_kept)

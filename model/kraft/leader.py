@@ -134,7 +134,7 @@ def accepts_writes(k: Any, s: Any, leader: int) -> Value:
     return k.any_of(s.acks <= ACKS["1"], is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader))
 
 
-@action(leader="replica", says="the producer's next record reaches leader {leader}, which appends it")
+@action(leader="replica", says="{leader} receives the producer's next record")
 def leader_append(k: Any, s: Any, leader: int) -> Clauses:
     yield "takes itself for the leader", leads(s, leader)
     yield "bound: a record is left", s.next_record < s.sizes["record"]
@@ -148,7 +148,7 @@ def leader_append(k: Any, s: Any, leader: int) -> Clauses:
 @action(
     record="retried",
     leader="replica",
-    says="the producer, without an answer, sends record {record} again to leader {leader}",
+    says="the producer, without an answer, sends {record} again to {leader}",
     fault="producer_retry",
 )
 def leader_append_retry(k: Any, s: Any, record: int, leader: int) -> Clauses:
@@ -164,7 +164,7 @@ def leader_append_retry(k: Any, s: Any, record: int, leader: int) -> Clauses:
     put_in_log(k, s, leader, record + 1)
 
 
-@action(leader="replica", says="the producer's next record is lost on its way; with acks=0 it counts as sent")
+@action(leader="replica", says="the producer's next record is lost in transit; with acks=0 it counts as sent")
 def producer_send_into_the_void(k: Any, s: Any, leader: int) -> Clauses:
     """`leader` is the broker that the record was meant for."""
     yield "acks=0", s.acks == ACKS["0"]
@@ -174,7 +174,7 @@ def producer_send_into_the_void(k: Any, s: Any, leader: int) -> Clauses:
     acknowledge(k, s, s.next_record, True)
 
 
-@action(leader="replica", follower="replica", where=different, says="leader {leader} handles a fetch of {follower}, in sync")
+@action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
     """The fetch offset of an ISR member tells the leader what it has; the answer is another step."""
     yield "follower is in the leader's epoch", is_answered(k, s, follower, leader)

@@ -29,7 +29,7 @@ def active_brokers(k: Any, s: Any) -> Flags:
     target="target",
     elected="movable",
     where=lambda target, elected: target > 0,
-    says="an operator reassigns the partition to brokers {target}; leader {elected} if the old one goes",
+    says="an operator reassigns the partition to brokers {target}",
     fault="reassign",
 )
 def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:
@@ -56,7 +56,7 @@ def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:
     s.reassign_left = s.reassign_left - 1
 
 
-@action(elected="movable", says="an operator cancels the reassignment; leader {elected} if an added replica led")
+@action(elected="movable", says="an operator cancels the reassignment")
 def controller_cancel_reassignment(k: Any, s: Any, elected: int) -> Clauses:
     """The added replicas go at once, with no look at min.insync.replicas."""
     yield "in progress", k.any_of(*s.is_adding, *s.is_removing)

@@ -6,53 +6,82 @@ from collections.abc import Mapping
 from typing import Any
 
 from neverlost.model.kraft.state import BEHIND, ELECTED
-from neverlost.model.scene import Lane, Scene, members, named
+from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, WAITING, Lane, Scene, members, named
 
-KNOWS = {ELECTED: "has not taken over", BEHIND: "is behind"}
+KNOWLEDGE = {ELECTED: NOT_APPLIED, BEHIND: STALE}
 
 
 def portrait(values: Mapping[str, Any]) -> Scene:
     """The controller's metadata, and every broker with its log and what it believes."""
-    acked = [number + 1 for number, is_acked in enumerate(values.get("ghost_acked", ())) if is_acked]
-    committed = sorted({record for record in values.get("ghost_committed", ()) if record})
     leader = named(values["leader"])
-    notes = [f"fenced {_brokers(members(values['is_fenced']))}"] if any(values["is_fenced"]) else []
-    notes += [f"ELR {_brokers(members(values['elr']))}"] if any(values.get("elr", ())) else []
-    if leader is not None and values["leader_knows"] in KNOWS:
-        notes.append(f"{leader + 1} {KNOWS[values['leader_knows']]}")
+    is_led = leader is not None and values["is_running"][leader]
     return Scene(
         leader=leader,
         epoch=None,
         isr=members(values["isr"]),
         lanes=tuple(_lane(values, replica) for replica in range(len(values["log_record"]))),
-        promised=frozenset(acked) | frozenset(committed),
-        notes=(*notes, *([f"acknowledged {_records(acked)}"] if acked else [])),
+        acked=frozenset(number + 1 for number in members(values.get("ghost_acked", []))),
+        committed=frozenset(record for record in values.get("ghost_committed", ()) if record),
+        elr=members(values.get("elr", [])),
+        last_known_leader=named(values.get("last_known_leader", -1)),
+        fenced=members(values["is_fenced"]),
+        adding=members(values.get("is_adding", [])),
+        removing=members(values.get("is_removing", [])),
+        min_isr=values["min_isr"] + values.get("min_isr_raised", 0),
+        knowledge=KNOWLEDGE.get(values["leader_knows"], "") if is_led else "",
+        notes=_consumer(values),
     )
+
+
+def _consumer(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the consumer is, and what it has processed other than once."""
+    if "consumer_position" not in values:
+        return ()
+    at = f"consumer at offset {values['consumer_position']}, committed {values['consumer_committed']}"
+    again = [offset for offset, times in enumerate(values["ghost_processed"]) if times > 1]
+    return (at, *[f"offset {each} processed again" for each in again])
 
 
 def _lane(values: Mapping[str, Any], replica: int) -> Lane:
     log = tuple((record, None) for record in values["log_record"][replica] if record)
     if not values["is_running"][replica]:
-        return Lane(replica, "down", log)
+        return Lane(replica, DOWN, log)
     follows = values["follows"][replica]
-    leads = follows == replica
-    is_current = leads and values["leader"] == replica and values["leader_knows"] != ELECTED
-    role = "leader" if is_current else ("old leader" if leads else ("waiting" if follows < 0 else f"follower of {follows + 1}"))
-    pending = values["pending"][replica] if leads else -1
+    if follows != replica:
+        role = WAITING if follows < 0 else FOLLOWER
+        if not values.get("is_replica", {replica: True})[replica]:
+            role = "no replica"
+        return Lane(replica, role, log, values["high_watermark"][replica], follows=named(follows))
+    is_current = values["leader"] == replica and values["leader_knows"] != ELECTED
     return Lane(
         broker=replica,
-        role=role,
+        role=LEADER if is_current else STALE_LEADER,
         log=log,
         high_watermark=values["high_watermark"][replica],
-        isr=members(values["leader_isr"][replica]) if leads else None,
+        isr=members(values["leader_isr"][replica]),
         is_leader=is_current,
-        notes=(f"asks to change {pending + 1}",) if pending >= 0 else (),
+        follows=replica,
+        pending=_pending(values, replica),
+        fetched=_fetched(values, replica),
+        notes=_configuration(values, replica),
     )
 
 
-def _brokers(replicas: tuple[int, ...]) -> str:
-    return ",".join(str(replica + 1) for replica in replicas)
+def _pending(values: Mapping[str, Any], leader: int) -> tuple[str, int] | None:
+    replica = values["pending"][leader]
+    if replica < 0:
+        return None
+    return "remove" if values["leader_isr"][leader][replica] else "add", replica
 
 
-def _records(records: list[int]) -> str:
-    return ",".join(f"m{record}" for record in records)
+def _fetched(values: Mapping[str, Any], leader: int) -> tuple[tuple[int, int], ...]:
+    """Up to its high watermark a leader does not tell its followers' offsets apart."""
+    known = enumerate(values["fetch_offset"][leader])
+    return tuple((follower, offset) for follower, offset in known if offset > values["high_watermark"][leader])
+
+
+def _configuration(values: Mapping[str, Any], leader: int) -> tuple[str, ...]:
+    """An old configuration that a leader still goes by."""
+    if "min_isr_known" not in values or values["min_isr_known"][leader] == values["min_isr_raised"]:
+        return ()
+    return (f"goes by min.insync.replicas={values['min_isr'] + values['min_isr_known'][leader]}",)

@@ -66,7 +66,7 @@ def forget_leadership(k: Any, s: Any, broker: int, when: Value = True) -> None:
         s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NOBODY, s.follows[each])
 
 
-@action(leader="replica", says="the producer's next record reaches leader {leader}, which appends it")
+@action(leader="replica", says="{leader} receives the producer's next record")
 def leader_append(k: Any, s: Any, leader: int) -> Clauses:
     yield "takes itself for the leader", leads(s, leader)
     yield "bound: a record is left", s.next_record < s.sizes["record"]
@@ -80,7 +80,7 @@ def leader_append(k: Any, s: Any, leader: int) -> Clauses:
     raise_high_watermark(k, s, leader)
 
 
-@action(leader="replica", follower="replica", where=different, says="leader {leader} handles a fetch of {follower}")
+@action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
     yield "follower is in the leader's term", s.follows[follower] == leader
     known = log_end(k, s, follower)
@@ -90,7 +90,7 @@ def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
     raise_high_watermark(k, s, leader)
 
 
-@action(follower="replica", leader="replica", where=different, says="broker {follower} takes a fetch response of {leader}")
+@action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     yield "in the leader's term", s.follows[follower] == leader
     end = log_end(k, s, follower)
@@ -103,7 +103,9 @@ def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clause
     s.high_watermark[follower] = larger(k, reached, s.high_watermark[follower])
 
 
-@action(follower="replica", leader="replica", where=different, says="broker {follower} truncates to what {leader} has")
+@action(
+    follower="replica", leader="replica", where=different, says="broker {follower} learns from {leader} that their logs diverge"
+)
 def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     yield "in the leader's term", s.follows[follower] == leader
     yield "bound: logs diverge", k.not_(is_prefix(k, s, follower, leader))
@@ -135,7 +137,7 @@ def is_ballot(candidate: int, ballot: int) -> bool:
     candidate="replica",
     ballot="ballot",
     where=is_ballot,
-    says="the leader is dead; broker {candidate} wins an election with the votes of set number {ballot}",
+    says="broker {candidate} wins an election with the votes of {ballot}, because the leader is down",
 )
 def voters_replace_dead_leader(k: Any, s: Any, candidate: int, ballot: int) -> Clauses:
     yield "a majority votes", ballot.bit_count() == majority(s)
@@ -148,7 +150,7 @@ def voters_replace_dead_leader(k: Any, s: Any, candidate: int, ballot: int) -> C
     candidate="replica",
     ballot="ballot",
     where=is_ballot,
-    says="broker {candidate} hears nothing of the leader and wins an election with the votes of set number {ballot}",
+    says="broker {candidate} loses contact with the leader and wins an election with the votes of {ballot}",
     fault="leader_move",
 )
 def voters_replace_live_leader(k: Any, s: Any, candidate: int, ballot: int) -> Clauses:
@@ -181,7 +183,7 @@ def stop(k: Any, s: Any, broker: int) -> None:
     s.leader_knows = k.ite(s.leader == broker, ELECTED, s.leader_knows)
 
 
-@action(broker="replica", says="broker {broker} crashes; its log stays intact", fault="crash")
+@action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="crash")
 def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
     yield from crash(k, s, broker)
     stop(k, s, broker)
@@ -190,7 +192,7 @@ def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
 @action(
     broker="replica",
     kept="offset",
-    says="broker {broker} crashes and loses its unflushed log from offset {kept} on",
+    says="unclean shutdown of broker {broker} that loses unflushed data",
     fault="lossy_crash",
 )
 def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:

@@ -64,7 +64,7 @@ def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     follower="replica",
     leader="replica",
     where=different,
-    says="broker {follower} is told by {leader} that its log diverges, and truncates",
+    says="broker {follower} learns from {leader} that their logs diverge",
 )
 def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     end = s.log_end_offset[follower]
@@ -78,7 +78,7 @@ def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     s.high_watermark[follower] = smaller(k, new_end, s.high_watermark[follower])
 
 
-@action(leader="replica", says="leader {leader} advances its high watermark")
+@action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
     watermark = s.high_watermark[leader]
     yield "presumes leadership", presumes_leadership(s, leader)
@@ -89,7 +89,7 @@ def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
     s.high_watermark[leader] = watermark + 1
 
 
-@action(leader="replica", replica="replica", where=different, says="leader {leader} drops broker {replica} from the ISR")
+@action(leader="replica", replica="replica", where=different, says="{leader} drops broker {replica} from the ISR")
 def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
@@ -97,7 +97,7 @@ def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     set_isr_member(s, leader, replica, False)
 
 
-@action(leader="replica", replica="replica", where=different, says="leader {leader} admits broker {replica} to the ISR")
+@action(leader="replica", replica="replica", where=different, says="{leader} admits broker {replica} to the ISR")
 def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])

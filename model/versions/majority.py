@@ -8,7 +8,7 @@ from typing import Any
 from neverlost.model.kernel import Configuration, Field, Model, flag, number, replica_id
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE
 from neverlost.model.majority import protocol as quorum_log
-from neverlost.model.scene import Lane, Scene, named
+from neverlost.model.scene import DOWN, FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, members, named
 
 BUDGETS = ("crash", "lossy_crash", "disk_loss", "leader_move")
 
@@ -71,22 +71,22 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 def portrait(values: Mapping[str, Any]) -> Scene:
     """Every broker with its log and term; there is no ISR."""
-    acked = [number + 1 for number, is_acked in enumerate(values["ghost_acked"]) if is_acked]
     epochs = values["record_epoch"]
     lanes = []
     for replica, log in enumerate(values["log_record"]):
         follows, is_running = values["follows"][replica], values["is_running"][replica]
         leads = follows == replica
         is_leader = leads and values["leader"] == replica
-        role = "leader" if is_leader else "old leader" if leads else "waiting" if follows < 0 else f"follower of {follows + 1}"
+        role = LEADER if is_leader else STALE_LEADER if leads else WAITING if follows < 0 else FOLLOWER
         lanes.append(
             Lane(
                 broker=replica,
-                role=role if is_running else "down",
+                role=role if is_running else DOWN,
                 log=tuple((record, epochs[record - 1]) for record in log if record),
                 high_watermark=values["high_watermark"][replica] if is_running else None,
                 epoch=values["term"][replica],
                 is_leader=is_leader,
+                follows=named(follows),
             )
         )
     return Scene(
@@ -94,8 +94,8 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         epoch=values["newest_term"],
         isr=(),
         lanes=tuple(lanes),
-        promised=frozenset(acked) | {record for record in values["ghost_committed"] if record},
-        notes=tuple(f"acknowledged m{record}" for record in acked),
+        acked=frozenset(number + 1 for number in members(values["ghost_acked"])),
+        committed=frozenset(record for record in values["ghost_committed"] if record),
     )
 
 

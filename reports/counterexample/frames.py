@@ -6,35 +6,36 @@ import json
 from typing import Any
 
 from neverlost.checker.outcome import Trace
+from neverlost.model.sentences import Names
 from neverlost.model.system import System
-from neverlost.reports.counterexample.siblings import follow
-from neverlost.reports.counterexample.timeline import Frame, Timeline, isr_text, missing, timeline
+from neverlost.reports.counterexample.comparison import follow
+from neverlost.reports.counterexample.timeline import Frame, Timeline, timeline
 from neverlost.specs.property import Property
 
 
-class Stories:
-    """A pool of frames, of the counterexamples made of them, and of the same steps under a safe configuration."""
+class Timelines:
+    """A pool of frames, of the timelines made of them, and of comparisons with a safe configuration."""
 
     def __init__(self) -> None:
         self.frames: list[dict[str, Any]] = []
-        self.stories: list[dict[str, Any]] = []
-        self.runs: list[dict[str, Any]] = []
+        self.timelines: list[dict[str, Any]] = []
+        self.comparisons: list[dict[str, Any]] = []
         self._known: dict[str, int] = {}
 
-    def add(self, system: System, broken: Property, trace: Trace) -> int | None:
-        """The number of a counterexample; equal ones are kept once."""
+    def add(self, system: System, broken: Property, trace: Trace, given: Names = ()) -> int | None:
+        """The number of a counterexample's timeline; equal ones are kept once."""
         if system.model.portrait is None:
             return None
-        shown = timeline(system, broken, trace)
-        return self._once(self.stories, {"title": shown.verdict_line, "frames": self._frames(shown)})
+        shown = timeline(system, broken, trace, given=given)
+        return self._once(self.timelines, {"title": shown.verdict_line, "frames": self._frames(shown)})
 
-    def beside(self, system: System, broken: Property, trace: Trace, safe: System) -> int | None:
-        """The number of the run under a safe configuration, drawn as far as it goes."""
+    def compare(self, system: System, broken: Property, trace: Trace, safe: System) -> int | None:
+        """The number of the comparison with a safe configuration, drawn as far as the steps go there."""
         if safe.model.portrait is None:
             return None
-        run = follow(system, trace, safe)
-        shown = timeline(safe, broken, run.trace, breaks=False)
-        return self._once(self.runs, {**run.document(system, trace), "frames": self._frames(shown)})
+        found = follow(system, trace, safe)
+        shown = timeline(safe, broken, found.trace, breaks=False)
+        return self._once(self.comparisons, {**found.document(system, trace), "frames": self._frames(shown)})
 
     def _frames(self, shown: Timeline) -> list[int]:
         return [self._once(self.frames, _frame(each, shown)) for each in shown.frames]
@@ -48,27 +49,22 @@ class Stories:
 
 
 def _frame(frame: Frame, shown: Timeline) -> dict[str, Any]:
-    scene = frame.scene
-    is_last = frame is shown.frames[-1]
-    controller = ["no leader" if scene.leader is None else f"leader {scene.leader + 1}", f"ISR {isr_text(scene.isr)}"]
-    controller += [] if scene.epoch is None else [f"epoch {scene.epoch}"]
-    lanes = []
-    for lane, changed in zip(scene.lanes, frame.changed, strict=True):
-        notes = [*([] if lane.isr is None else [f"ISR {isr_text(lane.isr)}"]), *lane.notes]
-        lanes.append(
-            {
-                "role": lane.role,
-                "log": [record for record, _ in lane.log],
-                "hw": lane.high_watermark,
-                "notes": notes,
-                "changed": bool(changed),
-                "lost": missing(lane, frame, shown.lost) if is_last else [],
-            }
-        )
+    epoch = frame.scene.epoch
     return {
         "says": frame.says,
         "fault": frame.is_fault,
-        "controller": [*controller, *scene.notes],
+        "controller": [shown.leader(frame), *([] if epoch is None else [f"epoch {epoch}"]), *shown.metadata(frame)],
         "moved": frame.controller_changed,
-        "lanes": lanes,
+        "lanes": [
+            {
+                "broker": shown.name(lane),
+                "role": shown.role(lane),
+                "log": [record for record, _ in lane.log],
+                "hw": lane.high_watermark,
+                "notes": shown.beliefs(lane, frame),
+                "changed": bool(frame.changed[lane.broker]),
+                "lost": shown.lost_at(lane, frame),
+            }
+            for lane in frame.scene.lanes
+        ],
     }

@@ -14,7 +14,7 @@ from neverlost.checker.outcome import Finding, Trace, breaks, followed
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
-from neverlost.model.sentences import INITIAL, describe
+from neverlost.model.sentences import INITIAL, sentences
 from neverlost.model.system import State, System, bind
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.input import read_json
@@ -43,7 +43,7 @@ def to_itf(system: System, finding: Finding) -> dict[str, Any]:
                 "config": {name: shown(value) for name, value in configuration.items()},
                 "disabled": sorted(list(each) for each in system.disabled),
                 "property": finding.property.name,
-                "says": [describe(system, None), *(describe(system, system.steps[n]) for n in trace.steps)],
+                "says": sentences(system, trace.states, trace.steps),
             },
         },
         "params": [],

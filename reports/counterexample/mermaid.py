@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from neverlost.model.scene import Lane
-from neverlost.reports.counterexample.timeline import Frame, Timeline, isr_text, missing
+from neverlost.model.sentences import records_named
+from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 
 def render(shown: Timeline) -> str:
     """The diagram's text."""
-    first = shown.frames[0].scene
     lines = ["sequenceDiagram", "    participant C as controller"]
-    lines += [f"    participant B{lane.broker + 1} as broker {lane.broker + 1}" for lane in first.lanes]
+    lines += [f"    participant B{lane.broker} as broker {shown.name(lane)}" for lane in shown.frames[0].scene.lanes]
     for frame in shown.frames[1:]:
-        lines += _frame(frame)
-    last = shown.frames[-1]
-    for lane in last.scene.lanes:
-        for record in missing(lane, last, shown.lost):
-            lines.append(f"    Note over B{lane.broker + 1}: lost: m{record}")
+        lines += _frame(shown, frame)
     return "\n".join(lines) + "\n"
 
 
-def _frame(frame: Frame) -> list[str]:
-    touched = [lane for lane, changed in zip(frame.scene.lanes, frame.changed, strict=True) if changed]
-    over = [*(["C"] if frame.controller_changed else []), *(f"B{lane.broker + 1}" for lane in touched)] or ["C"]
+def _frame(shown: Timeline, frame: Frame) -> list[str]:
+    lanes = frame.scene.lanes
+    touched = [lane for lane in lanes if frame.changed[lane.broker] or shown.lost_at(lane, frame)]
+    over = [*(["C"] if frame.controller_changed else []), *(f"B{lane.broker}" for lane in touched)] or ["C"]
     ends = over[0] if len(over) == 1 else f"{over[0]},{over[-1]}"
     lines = [f"    Note over {ends}: {frame.number}. {_plain(frame.says)}"]
-    return lines + [f"    Note right of B{lane.broker + 1}: {_plain(_lane(lane))}" for lane in touched]
+    lines += [f"    Note right of B{lane.broker}: {_plain(_lane(shown, lane, frame))}" for lane in touched]
+    gone = {lane.broker: shown.lost_at(lane, frame) for lane in touched}
+    return lines + [f"    Note over B{broker}: lost: {records_named(lost)}" for broker, lost in gone.items() if lost]
 
 
-def _lane(lane: Lane) -> str:
+def _lane(shown: Timeline, lane: Lane, frame: Frame) -> str:
     log = " ".join(f"m{record}" for record, _ in lane.log)
-    parts = [lane.role, f"[{log}]", f"LEO={lane.log_end_offset}"]
+    parts = [shown.role(lane), f"[{log}]", f"LEO={lane.log_end_offset}"]
     parts += [] if lane.high_watermark is None else [f"HW={lane.high_watermark}"]
-    parts += [] if lane.isr is None else [f"ISR={isr_text(lane.isr)}"]
-    return " ".join([*parts, *lane.notes])
+    return " ".join([*parts, *shown.beliefs(lane, frame)])
 
 
 def _plain(text: str) -> str:

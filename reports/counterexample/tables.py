@@ -1,4 +1,4 @@
-"""Runs as tables, for Markdown: a counterexample alone, or with the same steps under the nearest safe setting beside it."""
+"""Counterexamples as tables, for Markdown: alone, or with the same steps under the nearest safe setting beside them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Data = Mapping[str, Any]
 
 
 def pairs(data: Data) -> list[dict[str, Any]]:
-    """Counterexamples with the run under the nearest safe setting, each pair once.
+    """Counterexamples with the same steps under the nearest safe setting, each pair once.
 
     One of each kind of reason comes first, and those with the fewest changes before others.
     """
     found = {}
     for cell in data["cells"]:
         for entry in cell["properties"]:
-            if entry.get("run") is not None and (entry["story"], entry["run"]) not in found:
-                found[entry["story"], entry["run"]] = _pair(cell, entry, data)
+            if entry.get("comparison") is not None and (entry["timeline"], entry["comparison"]) not in found:
+                found[entry["timeline"], entry["comparison"]] = _pair(cell, entry, data)
     kinds = Counter[str]()
     for pair in found.values():
         pair["again"] = kinds[pair["kind"]]
@@ -33,24 +33,24 @@ def alone(data: Data) -> list[dict[str, Any]]:
     """Counterexamples of single configurations, each once."""
     if data["varying"]:
         return []
-    told: dict[int, list[str]] = {}
+    broken: dict[int, list[str]] = {}
     for cell in data["cells"]:
         where = f" for {cell['name']}" if len(data["cells"]) > 1 else ""
         for entry in cell["properties"]:
-            if entry.get("story") is not None:
-                told.setdefault(entry["story"], []).append(f"`{entry['name']}`{where}")
-    stories = [(", ".join(names), data["stories"][story]) for story, names in sorted(told.items())]
+            if entry.get("timeline") is not None:
+                broken.setdefault(entry["timeline"], []).append(f"`{entry['name']}`{where}")
+    found = [(", ".join(names), data["timelines"][number]) for number, names in sorted(broken.items())]
     return [
         {"of": names, "title": each["title"], "says": [data["frames"][frame]["says"] for frame in each["frames"]]}
-        for names, each in stories
+        for names, each in found
     ]
 
 
 def _pair(cell: Mapping[str, Any], entry: Mapping[str, Any], data: Data) -> dict[str, Any]:
-    run = data["runs"][entry["run"]]
-    refused, differs = run.get("refused") or {}, run.get("differs") or {}
+    other = data["comparisons"][entry["comparison"]]
+    refused, differs = other.get("refused") or {}, other.get("differs") or {}
     rows = []
-    for number, frame in enumerate(data["stories"][entry["story"]]["frames"]):
+    for number, frame in enumerate(data["timelines"][entry["timeline"]]["frames"]):
         there = "the same"
         if differs and number >= differs["step"]:
             there = "; ".join(differs["says"]) if number == differs["step"] else "taken, too"

@@ -10,43 +10,86 @@ from dataclasses import dataclass
 
 from neverlost.checker.outcome import Trace
 from neverlost.model.scene import Lane, Scene
-from neverlost.model.sentences import describe
+from neverlost.model.sentences import Names, beliefs_of, leader_of, metadata_of, names_of, records_named, role_of, sentences
 from neverlost.model.system import System
 from neverlost.specs.property import RECOVERY, SAFETY, Property
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One moment.  `changed` names the parts of each lane that differ from the frame before (`log`, `HW`, ...)."""
+    """One moment.
+
+    `changed` names the parts of each lane that differ from the frame before (`log`, `HW`, ...); `dropped` are the records
+    that each broker had then and has no more.
+    """
 
     number: int
     says: str
     is_fault: bool
     scene: Scene
     changed: tuple[frozenset[str], ...]
+    dropped: tuple[tuple[int, ...], ...]
     controller_changed: bool
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """All frames of a counterexample.  `lost` are promised records that the broken property misses at the end."""
+    """All frames of a counterexample.
+
+    `lost` are promised records that the broken property misses at the end; `names` is what the brokers are called.
+    """
 
     model: str
     title: str
     frames: tuple[Frame, ...]
     lost: frozenset[int]
+    names: Names
 
     @property
     def verdict_line(self) -> str:
         """What the last frame shows."""
         if not self.lost:
             return self.title
-        names = ", ".join(f"m{record}" for record in sorted(self.lost))
-        return f"{self.title}: {names} {'is' if len(self.lost) == 1 else 'are'} gone where it must be"
+        acked = self.frames[-1].scene.acked
+        word = "acknowledged " if self.lost <= acked else "" if self.lost & acked else "committed "
+        many = len(self.lost) > 1
+        return f"{self.title}: {word}record{'s' * many} {records_named(self.lost)} {'are' if many else 'is'} lost"
+
+    @property
+    def last(self) -> Frame:
+        """How it ends."""
+        return self.frames[-1]
+
+    def name(self, lane: Lane) -> str:
+        """What a broker is called."""
+        return self.names[lane.broker]
+
+    def role(self, lane: Lane) -> str:
+        """A broker's role in words."""
+        return role_of(lane, self.names)
+
+    def beliefs(self, lane: Lane, frame: Frame) -> list[str]:
+        """What a broker that believes it is leader knows."""
+        return beliefs_of(lane, frame.scene, self.names)
+
+    def leader(self, frame: Frame) -> str:
+        """Who leads, as the controller has it."""
+        return leader_of(frame.scene, self.names)
+
+    def metadata(self, frame: Frame) -> list[str]:
+        """What the controller has."""
+        return metadata_of(frame.scene, self.names)
+
+    def lost_at(self, lane: Lane, frame: Frame) -> list[int]:
+        """Lost records that this broker drops in this frame, and at the end those that it should have."""
+        gone = set(frame.dropped[lane.broker])
+        if frame is self.last and (lane.is_leader or lane.broker in frame.scene.isr):
+            gone |= self.lost - lane.records
+        return sorted(gone & self.lost)
 
 
-def timeline(system: System, broken: Property, trace: Trace, breaks: bool = True) -> Timeline:
-    """The frames of a trace, which need not break the property.
+def timeline(system: System, broken: Property, trace: Trace, breaks: bool = True, given: Names = ()) -> Timeline:
+    """The frames of a trace, which need not break the property; `given` is what the user calls the replicas.
 
     Errors: `ValueError` for a model without a portrait.
     """
@@ -54,14 +97,14 @@ def timeline(system: System, broken: Property, trace: Trace, breaks: bool = True
     if draw is None:
         raise ValueError(f"{system.model.name} has no portrait")
     scenes = [draw(system.nested(state)) for state in trace.states]
-    steps = [None, *(system.steps[number] for number in trace.steps)]
-    says = [(describe(system, step), step is not None and step.action.fault is not None) for step in steps]
-    shown = frames(says, scenes)
+    faults = [False, *(system.steps[number].action.fault is not None for number in trace.steps)]
+    said = sentences(system, trace.states, trace.steps, given)
+    shown, names = frames(list(zip(said, faults, strict=True)), scenes), names_of(system, given)
     if not breaks:
-        return Timeline(system.model.name, broken.name, shown, frozenset())
+        return Timeline(system.model.name, broken.name, shown, frozenset(), names)
     lost = _lost(scenes) if broken.kind == SAFETY else frozenset[int]()
     end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
-    return Timeline(system.model.name, f"violates {broken.name}{end}", shown, lost)
+    return Timeline(system.model.name, f"violates {broken.name}{end}", shown, lost, names)
 
 
 def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[Scene]) -> tuple[Frame, ...]:
@@ -69,9 +112,10 @@ def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[Scene]) -> tuple[F
     found = []
     for number, ((said, is_fault), scene) in enumerate(zip(says, scenes, strict=True)):
         before = scenes[max(number - 1, 0)]
-        changed = tuple(_changes(old, new) for old, new in zip(before.lanes, scene.lanes, strict=True))
-        moved = (before.leader, before.epoch, before.isr, before.notes) != (scene.leader, scene.epoch, scene.isr, scene.notes)
-        found.append(Frame(number, said, is_fault, scene, changed, moved))
+        lanes = list(zip(before.lanes, scene.lanes, strict=True))
+        changed = tuple(_changes(old, new) for old, new in lanes)
+        dropped = tuple(tuple(record for record, _ in old.log if record not in new.records) for old, new in lanes)
+        found.append(Frame(number, said, is_fault, scene, changed, dropped, before.metadata != scene.metadata))
     return tuple(found)
 
 
@@ -80,9 +124,11 @@ def _changes(before: Lane, after: Lane) -> frozenset[str]:
         "log": (before.log, after.log),
         "HW": (before.high_watermark, after.high_watermark),
         "epoch": (before.epoch, after.epoch),
-        "role": (before.role, after.role),
-        "ISR": (before.isr, after.isr),
-        "notes": (before.notes, after.notes),
+        "role": ((before.role, before.follows), (after.role, after.follows)),
+        "beliefs": (
+            (before.isr, before.pending, before.fetched, before.notes),
+            (after.isr, after.pending, after.fetched, after.notes),
+        ),
     }
     return frozenset(name for name, (old, new) in parts.items() if old != new)
 
@@ -92,17 +138,4 @@ def _lost(scenes: list[Scene]) -> frozenset[int]:
     promised: set[int] = set().union(*(scene.promised for scene in scenes))
     last = scenes[-1]
     responsible = [lane for lane in last.lanes if lane.is_leader or lane.broker in last.isr]
-    held = [{record for record, _ in lane.log} for lane in responsible]
-    return frozenset(record for record in promised if not all(record in each for each in held))
-
-
-def missing(lane: Lane, frame: Frame, lost: frozenset[int]) -> list[int]:
-    """Lost records that this broker lacks though it leads or is in the ISR."""
-    if not (lane.is_leader or lane.broker in frame.scene.isr):
-        return []
-    return sorted(lost - {record for record, _ in lane.log})
-
-
-def isr_text(members: tuple[int, ...]) -> str:
-    """Broker numbers as Kafka's tools print them."""
-    return ",".join(str(member + 1) for member in members) or "none"
+    return frozenset(record for record in promised if not all(record in lane.records for lane in responsible))

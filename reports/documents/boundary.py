@@ -9,7 +9,7 @@ from neverlost.checker.campaign.boundary_rule import Place, Rule, smallest_rule
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.checker.outcome import Trace, Verdict
 from neverlost.model.kraft.mechanisms import parsed
-from neverlost.reports.counterexample.siblings import follow
+from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.documents.merged_rows import merged, plain, values_of
 from neverlost.specs.configuration.keys import is_setting, shown
 from neverlost.specs.configuration.matrix import Matrix

@@ -14,8 +14,8 @@ from neverlost.checker.evidence import ledger
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
-from neverlost.reports.counterexample import tables as runs
-from neverlost.reports.counterexample.frames import Stories
+from neverlost.reports.counterexample import tables
+from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.documents.forecast import afterwards
 from neverlost.reports.documents.merged_rows import many, words
@@ -50,8 +50,8 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
     }
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     write_text(place / "report.html", environment.get_template("report.html").render(data=data, packed=packed, **extra))
-    told = {"pairs": runs.pairs(data), "alone": runs.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
-    write_text(place / "report.md", environment.get_template("report.md").render(data=data, **told))
+    listed = {"pairs": tables.pairs(data), "alone": tables.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
+    write_text(place / "report.md", environment.get_template("report.md").render(data=data, **listed))
     for name, drawn in (("growth", growth), ("graph", graph and graph.drawn)):
         if drawn is not None:
             write_text(place / f"{name}.svg", alone(drawn))
@@ -63,10 +63,10 @@ def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
     cells = [{"model": document.get("model"), **each} for each in cells]
     systems = Systems(cells)
-    stories = Stories()
+    drawn = Timelines()
     shown = []
     for cell in cells:
-        entries = [_entry(folder, cell, each, document, stories, systems) for each in cell["properties"]]
+        entries = [_entry(folder, cell, each, document, drawn, systems) for each in cell["properties"]]
         shown.append(
             {
                 "id": cell.get("id"),
@@ -96,9 +96,9 @@ def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
         "forecast": _forecast(document),
         "cells": shown,
         "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
-        "frames": stories.frames,
-        "stories": stories.stories,
-        "runs": stories.runs,
+        "frames": drawn.frames,
+        "timelines": drawn.timelines,
+        "comparisons": drawn.comparisons,
     }
 
 
@@ -209,7 +209,7 @@ def _entry(
     cell: Mapping[str, Any],
     each: Mapping[str, Any],
     document: Mapping[str, Any],
-    stories: Stories,
+    drawn: Timelines,
     systems: Systems,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {"name": each["name"], "verdict": each["verdict"], "says": sentence(cell, each, document)}
@@ -219,9 +219,9 @@ def _entry(
         sibling = each.get("sibling")
         if each.get("trace"):
             system, broken, trace = read_itf(folder / str(each["trace"]))
-            found["story"] = stories.add(system, broken, trace)
-            run = None if sibling is None else stories.beside(system, broken, trace, systems.of(sibling["id"]))
-            found["run"] = run
+            found["timeline"] = drawn.add(system, broken, trace)
+            safe = None if sibling is None else systems.of(sibling["id"])
+            found["comparison"] = None if safe is None else drawn.compare(system, broken, trace, safe)
         if sibling is not None:
             found["sibling"] = {"id": sibling["id"], "changed": sibling["changed"]}
     return found

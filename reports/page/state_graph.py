@@ -21,9 +21,8 @@ from neverlost.checker.search.options import Options
 from neverlost.checker.search.state_graph import Component, StateGraph, of_levels
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import holds, pack_rows
-from neverlost.model.sentences import describe
+from neverlost.model.sentences import beliefs_of, describe, leader_of, metadata_of, names_of, role_of
 from neverlost.model.system import State, System
-from neverlost.reports.counterexample.timeline import isr_text
 from neverlost.reports.page.drawing import alone, canvas, text
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import RECOVERY, Property
@@ -34,6 +33,10 @@ DRAWN, LISTED = 400, 200_000
 GAP, ROW, MARGIN, RADIUS, TOP, LEGEND = 30, 62, 36, 8, 72, 800
 NAMED = 60
 """Edges up to which their names are written into the picture; beyond that they appear where someone points."""
+
+
+Place = tuple[float, float]
+"""Where something is drawn: pixels to the right and down."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,9 @@ class Picture:
             attributes["deadlock"] = number in self.deadlocks
             attributes["violates"] = ",".join(self.violated.get(number, ()))
             attributes["component"] = home[number]
-        says = [describe(self.graph.system, step) for step in self.graph.system.steps]
-        for _, _, attributes in found.edges(data=True):
+        for one, _, attributes in found.edges(data=True):
             step = self.graph.system.steps[attributes["step"]]
-            attributes["says"] = says[attributes["step"]]
+            attributes["says"] = self._says(one, attributes["step"])
             attributes["fault"] = step.action.fault or ""
         return found
 
@@ -110,14 +112,21 @@ class Picture:
             if one != other:
                 names[int(one), int(other)].append(int(step))
         for (one, other), steps in names.items():
-            self._edge(root, places[one], places[other], steps, len(names) <= NAMED)
+            self._edge(root, one, (places[one], places[other]), steps, len(names) <= NAMED)
         for number, (x, y) in places.items():
             self._node(root, number, x, y)
         return root
 
-    def _edge(self, root: Element, start: tuple[float, float], end: tuple[float, float], steps: list[int], named: bool) -> None:
+    def _says(self, source: int, number: int) -> str:
+        """An edge in a sentence.  With symmetry it leads to a state of the target's orbit, which calls brokers otherwise."""
+        before, step = self.graph.state(source), self.graph.system.steps[number]
+        after = ints.take(self.graph.system, before, step)
+        assert after is not None
+        return describe(self.graph.system, before, step, after)
+
+    def _edge(self, root: Element, source: int, ends: tuple[Place, Place], steps: list[int], named: bool) -> None:
         system = self.graph.system
-        (x, y), (u, v) = start, end
+        (x, y), (u, v) = ends
         bend = 0.0 if v > y else 0.35 * (abs(u - x) + abs(v - y)) + GAP / 2
         middle = ((x + u) / 2 + bend, (y + v) / 2 - bend / 3)
         far = math.hypot(u - middle[0], v - middle[1]) / (RADIUS + 1)
@@ -125,7 +134,7 @@ class Picture:
         path = f"M{x:.0f} {y:.0f}Q{middle[0]:.0f} {middle[1]:.0f} {end[0]:.1f} {end[1]:.1f}"
         is_fault = all(system.steps[step].action.fault for step in steps)
         edge = SubElement(root, "path", {"class": "edge fault" if is_fault else "edge", "d": path, "marker-end": "url(#head)"})
-        SubElement(edge, "title").text = "\n".join(describe(system, system.steps[step]) for step in steps)
+        SubElement(edge, "title").text = "\n".join(self._says(source, step) for step in steps)
         if named:
             label = ", ".join(dict.fromkeys(system.steps[step].action.name.replace("_", " ") for step in steps))
             text(root, (x + u) / 2 + bend / 2 + 4, (y + v) / 2 + 4, label, "faint")
@@ -164,12 +173,13 @@ def state_words(system: System, state: State) -> str:
     if system.model.portrait is None:
         return json.dumps(system.nested(state))
     scene = system.model.portrait(system.nested(state))
-    leader = "no leader" if scene.leader is None else f"leader {scene.leader + 1}"
-    parts = [", ".join([leader, f"ISR {isr_text(scene.isr)}", *scene.notes])]
+    names = names_of(system)
+    parts = [", ".join([leader_of(scene, names), *metadata_of(scene, names)])]
     for lane in scene.lanes:
         log = " ".join(f"m{record}" for record, _ in lane.log)
-        watermark = "" if lane.high_watermark is None else f" HW {lane.high_watermark}"
-        parts.append(f"{lane.broker + 1}: {lane.role} [{log}]{watermark}" + "".join(f", {each}" for each in lane.notes))
+        watermark = "" if lane.high_watermark is None else f" HW={lane.high_watermark}"
+        beliefs = "".join(f", {each}" for each in beliefs_of(lane, scene, names))
+        parts.append(f"{names[lane.broker]}: {role_of(lane, names)} [{log}]{watermark}{beliefs}")
     return " | ".join(parts)
 
 

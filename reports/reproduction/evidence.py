@@ -13,6 +13,7 @@ from neverlost.checker.kafka.cluster.metadata import Metadata
 from neverlost.checker.kafka.reproduce.follow import Outcome, number_of
 from neverlost.checker.kafka.reproduce.plan import Plan
 from neverlost.checker.machine.whole_files import as_json, write_text
+from neverlost.model.sentences import numbered
 from neverlost.reports.counterexample import svg
 from neverlost.reports.counterexample.timeline import Timeline, frames
 from neverlost.reports.reproduction.script import script
@@ -90,7 +91,8 @@ class Told:
         says = [(f"{each.says} (after {each.seconds:.1f} s)", False) for each in self.outcome.moments]
         scenes = [each.scene for each in self.outcome.moments]
         title = "reproduced" if self.is_reproduced else "not reproduced"
-        return Timeline(f"Kafka {self.kafka}", title, frames(says, scenes), frozenset(self.outcome.lost))
+        names = numbered(self.plan.brokers)
+        return Timeline(f"Kafka {self.kafka}", title, frames(says, scenes), frozenset(self.outcome.lost), names)
 
     def document(self) -> dict[str, Any]:
         """The machine-readable result."""

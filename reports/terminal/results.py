@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any, Self
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
@@ -16,14 +16,18 @@ from neverlost.checker.outcome import Outcome, Trace, Verdict
 from neverlost.checker.search.options import Progress as SearchProgress
 from neverlost.model.kernel import Configuration
 from neverlost.model.scene import Lane
+from neverlost.model.sentences import records_named
 from neverlost.model.system import System
-from neverlost.reports.counterexample.timeline import Frame, Timeline, isr_text, missing
+from neverlost.reports.counterexample.timeline import Frame, Timeline
 from neverlost.reports.documents.merged_rows import many, spent
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
 
 STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCONCLUSIVE: "bold yellow"}
+
+COLUMNS = 100
+"""How wide a counterexample is at most."""
 
 
 def console() -> Console:
@@ -44,7 +48,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         line = Text()
         line.append(f"{finding.verdict.upper():12}", STYLES[finding.verdict])
         line.append(f" {finding.property.name}: ", "bold")
-        line.append(_says(finding.verdict, finding.property.says))
+        line.append(finding.property.says)
         if finding.trace is not None:
             faults = spent(finding.trace.faults(outcome.system))
             line.append(f" ({many(len(finding.trace.steps), 'step')}; {faults})", "dim")
@@ -84,10 +88,6 @@ def summary(configuration: Configuration, release: str | None = None) -> str:
     return " ".join(parts) + (f" without {', '.join(off)}" if off and release is None else "")
 
 
-def _says(verdict: Verdict, says: str) -> str:
-    return {Verdict.HOLDS: says, Verdict.VIOLATED: f"not always: {says}", Verdict.INCONCLUSIVE: f"undecided: {says}"}[verdict]
-
-
 def show_counts(out: Console, outcome: Outcome) -> None:
     """What was covered."""
     counts = outcome.counts
@@ -106,55 +106,71 @@ def show_counts(out: Console, outcome: Outcome) -> None:
         out.print(Text(f"inconclusive: {outcome.reason}", style="bold yellow"))
 
 
-def show_timeline(out: Console, shown_timeline: Timeline) -> None:
-    """A counterexample, one line per broker and step; what changed is bold, the lost record red."""
-    lost = shown_timeline.lost
-    for frame in shown_timeline.frames:
-        is_last = frame is shown_timeline.frames[-1]
-        head = Text(f"{frame.number:3}  ", "bold")
-        head.append(frame.says, "bold yellow" if frame.is_fault else "bold")
+def show_timeline(out: Console, shown: Timeline) -> None:
+    """A counterexample in at most 100 columns: the first and the last frame whole, between them a line per broker that
+    changed.  What changed is bold, a lost record red where it is lost."""
+    widths = _widths(shown)
+    for frame in shown.frames:
+        head = _table([3], "right")
+        head.add_row(str(frame.number), frame.says, style="bold yellow" if frame.is_fault else "bold")
         out.print(head)
-        table = Table(box=None, show_header=False, padding=(0, 1, 0, 1))
-        for _ in range(7):
-            table.add_column(no_wrap=True)
-        for lane, changed in zip(frame.scene.lanes, frame.changed, strict=True):
-            table.add_row(*_lane(lane, frame, changed, lost, is_last))
-        table.add_row(*_controller(frame))
-        out.print(table)
-    out.print(Text(shown_timeline.verdict_line, "bold red"))
+        is_whole = frame in (shown.frames[0], shown.last)
+        lines = [_lane(shown, lane, frame) for lane in frame.scene.lanes if is_whole or frame.changed[lane.broker]]
+        lines += [_controller(shown, frame)] if is_whole or frame.controller_changed else []
+        if lines:
+            out.print(_lines(lines, widths))
+    out.print(Text(shown.verdict_line, "bold red"))
 
 
-def _lane(lane: Lane, frame: Frame, changed: frozenset[str], lost: frozenset[int], is_last: bool) -> list[Text]:
+def _widths(shown: Timeline) -> list[int]:
+    """How wide each column must be for every frame; the last one is wrapped in the room that is left."""
+    lines = [[_controller(shown, each), *(_lane(shown, lane, each) for lane in each.scene.lanes)] for each in shown.frames]
+    return [max(len(cells[column]) for frame in lines for cells in frame) for column in range(6)]
+
+
+def _lines(lines: list[list[Text]], widths: list[int]) -> Table:
+    """Lines with their columns where they are in every frame."""
+    table = _table([3, *filter(None, widths)])
+    for cells in lines:
+        table.add_row("", *(cell for cell, width in zip(cells, [*widths, COLUMNS], strict=True) if width))
+    return table
+
+
+def _table(widths: list[int], justify: JustifyMethod = "left") -> Table:
+    """Columns with a blank between them; the last one is wrapped in the room that is left."""
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
+    for width in widths:
+        table.add_column(width=width, no_wrap=True, justify=justify)
+    table.add_column(width=COLUMNS - sum(widths) - len(widths) - 1, overflow="fold")
+    return table
+
+
+def _lane(shown: Timeline, lane: Lane, frame: Frame) -> list[Text]:
+    """A broker: name, role, epoch, log, log end offset, high watermark, what it believes."""
+    changed, lost = frame.changed[lane.broker], shown.lost_at(lane, frame)
+
     def cell(text: str, part: str) -> Text:
         return Text(text, "bold cyan" if part in changed else "")
 
-    log = Text("[")
-    for offset, (record, epoch) in enumerate(lane.log):
-        log.append(" " if offset else "")
-        style = "bold red" if record in lost else ("bold cyan" if "log" in changed else "")
-        log.append(f"m{record}" + ("" if epoch is None else f"(e{epoch})"), style)
-    log.append("]")
-    if is_last:
-        for record in missing(lane, frame, lost):
-            log.append(f"  lost: m{record}", "bold red reverse")
+    records = " ".join(f"m{record}" + ("" if epoch is None else f"(e{epoch})") for record, epoch in lane.log)
+    log = cell(f"[{records}]", "log")
+    log.append(f" lost: {records_named(lost)}" if lost else "", "bold red reverse")
     return [
-        Text(f"     broker {lane.broker + 1}"),
-        cell(lane.role, "role"),
+        Text(f"broker {shown.name(lane)}"),
+        cell(shown.role(lane), "role"),
         cell("" if lane.epoch is None else f"e{lane.epoch}", "epoch"),
         log,
         cell(f"LEO={lane.log_end_offset}", "log"),
         cell("" if lane.high_watermark is None else f"HW={lane.high_watermark}", "HW"),
-        cell(" ".join([*([] if lane.isr is None else [f"ISR={isr_text(lane.isr)}"]), *lane.notes]), "ISR"),
+        cell("; ".join(shown.beliefs(lane, frame)), "beliefs"),
     ]
 
 
-def _controller(frame: Frame) -> list[Text]:
-    scene = frame.scene
+def _controller(shown: Timeline, frame: Frame) -> list[Text]:
+    """The controller, in the columns of the brokers."""
     style = "bold cyan" if frame.controller_changed else ""
-    leader = "no leader" if scene.leader is None else f"leader {scene.leader + 1}"
-    epoch = "" if scene.epoch is None else f"e{scene.epoch}"
-    detail = " ".join([f"ISR={isr_text(scene.isr)}", *scene.notes])
-    return [Text("     controller"), Text(leader, style), Text(epoch, style), Text(detail, style), Text(), Text(), Text()]
+    epoch, metadata = "" if frame.scene.epoch is None else f"e{frame.scene.epoch}", "; ".join(shown.metadata(frame))
+    return [Text("controller"), *(Text(each, style) for each in (shown.leader(frame), epoch, "", "", "", metadata))]
 
 
 def show_bundle(out: Console, directory: str) -> None:

@@ -17,7 +17,7 @@ from neverlost.checker.outcome import Trace, replayed
 from neverlost.checker.search.explore import explored_graph
 from neverlost.checker.search.state_graph import StateGraph
 from neverlost.model.interpreters import ints
-from neverlost.model.sentences import describe
+from neverlost.model.sentences import sentences
 from neverlost.model.system import System
 from tests.support.modern import system as modern
 from tests.support.searches import classic
@@ -91,10 +91,9 @@ def written(model: str) -> str:
     graph = graph_of(model)
     parts = []
     for event in events(model):
-        steps = witness(graph, event).steps
-        lines = [
-            f"{number:3}  {describe(graph.system, graph.system.steps[step])}" for number, step in enumerate(steps, start=1)
-        ]
+        trace = witness(graph, event)
+        said = sentences(graph.system, trace.states, trace.steps)[1:]
+        lines = [f"{number:3}  {text}" for number, text in enumerate(said, start=1)]
         parts.append("\n".join([f"{model}: {event.__name__.replace('_', ' ')}", *lines]))
     return "\n\n".join(parts) + "\n\n"
 

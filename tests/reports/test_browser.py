@@ -144,7 +144,9 @@ def violated(page: Page) -> int:
         number
         for number, cell in enumerate(data["cells"])
         for entry in cell["properties"][:1]
-        if entry.get("run") is not None and data["runs"][entry["run"]].get("refused") and len(entry["sibling"]["changed"]) == 1
+        if entry.get("comparison") is not None
+        and data["comparisons"][entry["comparison"]].get("refused")
+        and len(entry["sibling"]["changed"]) == 1
     )
 
 
@@ -154,13 +156,13 @@ def test_a_cell_opens_and_steps_by_keyboard(page: Page) -> None:
     page.locator(f"#map [data-cell='{number}']").click()
     assert page.locator("#cell .sentence").text_content() == entry["says"]
     assert page.evaluate("document.activeElement.className") == "stepper"
-    frames = data["stories"][entry["story"]]["frames"]
+    frames = data["timelines"][entry["timeline"]]["frames"]
     for step in range(1, len(frames)):
         page.keyboard.press("ArrowRight")
         assert page.locator("[data-step]").get_attribute("data-step") == str(step)
         assert data["frames"][frames[step]]["says"] in (page.locator(".stepper .says").text_content() or "")
         assert page.locator("ol.all li[aria-current=step]").count() == 1
-    assert page.locator(".run.broken .record.gone").count() > 0
+    assert page.locator(".behaviour.broken .record.gone").count() > 0
     page.keyboard.press("ArrowRight")
     assert page.locator("[data-step]").get_attribute("data-step") == str(len(frames) - 1)
     page.keyboard.press("Home")
@@ -172,15 +174,15 @@ def test_a_cell_opens_and_steps_by_keyboard(page: Page) -> None:
 def test_the_safe_run_stands_beside_and_says_where_it_parts(page: Page) -> None:
     data, number = data_of(page), violated(page)
     entry = data["cells"][number]["properties"][0]
-    refused = data["runs"][entry["run"]]["refused"]
+    refused = data["comparisons"][entry["comparison"]]["refused"]
     page.locator(f"#map [data-cell='{number}']").click()
-    left, right = page.locator(".run.broken").bounding_box(), page.locator(".run.safe").bounding_box()
+    left, right = page.locator(".behaviour.broken").bounding_box(), page.locator(".behaviour.safe").bounding_box()
     assert left and right and left["y"] == right["y"] and left["x"] + left["width"] <= right["x"]
     for _ in range(refused["step"] - 1):
         page.keyboard.press("ArrowRight")
-    assert "is refused here" not in page.locator(".run.safe").inner_text()
+    assert "is refused here" not in page.locator(".behaviour.safe").inner_text()
     page.keyboard.press("ArrowRight")
-    assert f"Step {refused['step']} is refused here: {refused['clause']}" in page.locator(".run.safe").inner_text()
+    assert f"Step {refused['step']} is refused here: {refused['clause']}" in page.locator(".behaviour.safe").inner_text()
     page.locator("#sibling button").click()
     assert page.locator("#cell h2 .badge").text_content() == "holds"
 
@@ -232,7 +234,7 @@ def test_themes_switch_and_stay_readable(page: Page) -> None:
     assert colours[0] != colours[1] and page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
-def test_print_has_the_story_and_no_controls(page: Page) -> None:
+def test_print_has_the_counterexample_and_no_controls(page: Page) -> None:
     page.locator("#theme").click()
     page.emulate_media(media="print")
     for control in ("#filters", "#theme", ".step button", "#cite button", "#sibling button"):

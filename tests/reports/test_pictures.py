@@ -17,7 +17,7 @@ from neverlost.checker.search.explore import explore, explored_graph
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.system import System
-from neverlost.reports.counterexample.siblings import follow
+from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.documents.merged_rows import merged, values_of
 from neverlost.reports.documents.result import document
 from neverlost.reports.documents.survived import tolerance
@@ -53,16 +53,16 @@ def test_the_safe_run_takes_the_same_steps_up_to_the_refused_one() -> None:
     assert [safe.steps[number].label for number in run.trace.steps] == labels[: place - 1]
     (blocked,) = [step for step in safe.steps if step.label == labels[place - 1]]
     assert ints.refusals(safe, run.trace.states[-1], blocked) == [clause]
-    assert run.differs is not None and run.differs[0] == run.parts < place
+    assert run.differs is not None and run.differs[0] == run.diverges < place
     assert any("ELR" in each for each in run.differs[1])
     told = run.document(system, trace)
-    assert clause in told["why"] and told["step"] == run.parts
+    assert clause in told["why"] and told["step"] == run.diverges
 
 
 def test_a_run_under_the_same_configuration_does_not_part() -> None:
     system = modern("kraft", min_isr=2, **SHRINKING)
     run = follow(system, lost(system), modern("kraft", min_isr=2, **SHRINKING))
-    assert run.differs is None and run.refused is None and len(run.trace.steps) == run.parts
+    assert run.differs is None and run.refused is None and len(run.trace.steps) == run.diverges
 
 
 def test_another_number_of_replicas_differs_from_the_beginning() -> None:

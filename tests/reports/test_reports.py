@@ -110,11 +110,11 @@ def test_the_page_is_self_contained_and_complete(result: tuple[Matrix, Sweep, di
         for each, entry in zip(cell["properties"], shown["properties"], strict=True):
             assert cell["id"] in entry["says"] and each["verdict"] in {entry["verdict"]}
             if each["verdict"] == "violated":
-                story = data["stories"][entry["story"]]
-                assert len(story["frames"]) == each["steps"] + 1
-                assert any(lane["lost"] for lane in data["frames"][story["frames"][-1]]["lanes"])
-                assert (entry.get("run") is not None) == ("sibling" in each)
-    assert len(data["stories"]) < len([each for each in document["cells"] if each["verdict"] == "violated"])
+                drawn = data["timelines"][entry["timeline"]]
+                assert len(drawn["frames"]) == each["steps"] + 1
+                assert any(lane["lost"] for lane in data["frames"][drawn["frames"][-1]]["lanes"])
+                assert (entry.get("comparison") is not None) == ("sibling" in each)
+    assert len(data["timelines"]) < len([each for each in document["cells"] if each["verdict"] == "violated"])
     markdown = (tmp_path / "report.md").read_text()
     assert all(term in markdown for term in document["boundary"][0]["rule"]["terms"]) and document["id"] in markdown
     assert "## Where a setting mattered" in markdown and "taken, too; nothing is lost" in markdown

@@ -15,7 +15,7 @@ from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, FETCH, HEARTBEAT, Rule
 from neverlost.checker.kafka.cluster.process import ClusterError, Unmet
 from neverlost.checker.kafka.reproduce.plan import Holds, Plan, Stage, Target
-from neverlost.model.scene import Lane, Scene
+from neverlost.model.scene import DOWN, LEADER, Lane, Scene
 
 FILLER = b"m0"
 """A record that slow followers lack.  Kafka drops no follower that has everything, however late its fetches are."""
@@ -383,16 +383,15 @@ class Run:
     def scene(self) -> Scene:
         """The cluster as the pictures draw it."""
         now = self.cluster.partition(self.topic)
-        notes = [f"fenced {_members(gone)}"] if (gone := self._fenced()) else []
-        notes += [f"ELR {_members(now.elr)}"] if now.elr else []
-        notes += [f"acknowledged {','.join(f'm{each}' for each in sorted(self.outcome.told))}"] if self.outcome.told else []
         return Scene(
             leader=None if now.leader < 0 else now.leader - 1,
             epoch=now.leader_epoch,
             isr=tuple(sorted(each - 1 for each in now.isr)),
             lanes=tuple(self._lane(each) for each in self.cluster.brokers),
-            promised=frozenset(self.outcome.told) | frozenset(self.outcome.read_before),
-            notes=tuple(notes),
+            acked=frozenset(self.outcome.told),
+            committed=frozenset(self.outcome.read_before),
+            elr=tuple(sorted(each - 1 for each in now.elr)),
+            fenced=tuple(each - 1 for each in self._fenced()),
         )
 
     def _fenced(self) -> tuple[int, ...]:
@@ -407,9 +406,9 @@ class Run:
         )
         is_running = self.cluster.brokers[broker].process.is_running
         if not is_running:
-            return Lane(broker - 1, "down", log)
+            return Lane(broker - 1, DOWN, log)
         epoch, _ = known_epochs(self.cluster, broker, self.topic)
-        role = "leader" if now.leader == broker else "replica" if broker in now.replicas else "no replica"
+        role = LEADER if now.leader == broker else "replica" if broker in now.replicas else "no replica"
         high = self.cluster.high_watermark(broker, self.topic)
         return Lane(broker - 1, role, log, high, None if epoch < 0 else epoch, is_leader=now.leader == broker)
 

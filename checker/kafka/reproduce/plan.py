@@ -18,7 +18,7 @@ from typing import Any
 from neverlost.checker.outcome import Trace
 from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.state import ELECTED, UP_TO_DATE
-from neverlost.model.sentences import describe
+from neverlost.model.sentences import sentences
 from neverlost.model.system import Step, System
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
@@ -183,13 +183,14 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
         raise InputError(f"{system.model.name} is an abstraction that no Kafka runs; reproduce traces of kraft and kraft-elr")
     states = [system.nested(state) for state in trace.states]
     steps = [system.steps[number] for number in trace.steps]
+    said = sentences(system, trace.states, trace.steps)
     if system.configurations[0]["acks"] not in ("0", "1", "all"):
         raise InputError(f"no Kafka has acks={system.configurations[0]['acks']}: it is a proposal")
     if system.configurations[0]["start.outside_isr"]:
         raise InputError("the trace begins with replicas outside the ISR; a cluster is started with all of them in it")
     for number, step in enumerate(steps, start=1):
         if step.action.name not in (*DRIVEN, *BY_ITSELF):
-            raise InputError(f"step {number} ({describe(system, step)}) cannot be brought about on a cluster yet")
+            raise InputError(f"step {number} ({said[number]}) cannot be brought about on a cluster yet")
     starts = beginnings(steps, states)
     if not starts or starts[0] != 0:
         raise InputError("the trace does not begin with something that a client, an operator or a fault does")
@@ -205,7 +206,7 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
             Stage(
                 first + 1,
                 following,
-                tuple(describe(system, step) for step in taken),
+                tuple(said[first + 1 : following + 1]),
                 operation,
                 broker,
                 argument,

@@ -121,28 +121,28 @@ document.getElementById("map").addEventListener("keydown", event => {
 });
 
 /* A counterexample, and the same steps under the nearest safe setting beside it. */
-function lane(each, number) {
-  return make("div", {class: "lane" + (each.changed ? " changed" : "")}, make("b", {}, `broker ${number + 1}`),
+function lane(each) {
+  return make("div", {class: "lane" + (each.changed ? " changed" : "")}, make("b", {}, `broker ${each.broker}`),
     make("span", {class: "dim"}, each.role), make("br"),
     ...each.log.map((record, offset) => make("span", {class: "record" + (each.hw !== null && offset < each.hw ? " safe" : "")}, `m${record}`)),
     ...each.lost.map(record => make("span", {class: "record gone"}, `m${record} lost`)),
-    make("div", {class: "dim"}, [each.hw === null ? "" : `high watermark ${each.hw}`, ...each.notes].filter(Boolean).join(" · ")));
+    make("div", {class: "dim"}, [each.hw === null ? "" : `HW=${each.hw}`, ...each.notes].filter(Boolean).join(" · ")));
 }
 const lanes = frame => make("div", {class: "lanes"},
   make("div", {class: "lane" + (frame.moved ? " changed" : "")}, make("b", {}, "controller"), ...frame.controller.flatMap(each => [each, make("br")])),
   ...frame.lanes.map(lane));
-const frameOf = (story, number) => data.frames[story.frames[Math.min(number, story.frames.length - 1)]];
+const frameOf = (timeline, number) => data.frames[timeline.frames[Math.min(number, timeline.frames.length - 1)]];
 
-function lastFrame(story) {
-  return make("p", {class: "badge violated", style: "white-space: normal"}, story.title);
+function lastFrame(timeline) {
+  return make("p", {class: "badge violated", style: "white-space: normal"}, timeline.title);
 }
 
-function safeRun(run, sibling) {
-  const isRefused = run.refused && step >= run.refused.step, differs = run.differs && step >= run.differs.step;
-  const box = make("div", {class: "run safe" + (isRefused ? " over" : "")}, make("h4", {}, "The same steps with ", changes(sibling)), lanes(frameOf(run, step)));
-  if (isRefused) box.append(make("p", {class: "parting"}, make("b", {}, `Step ${run.refused.step} is refused here: `), make("code", {}, run.refused.clause)));
-  if (differs) box.append(make("p", {class: "parting"}, make("b", {}, run.differs.step ? `Different since step ${run.differs.step}: ` : "Different from the beginning: "), run.differs.says.join("; ")));
-  if (!run.refused && step >= run.frames.length - 1) box.append(make("p", {class: "parting"}, make("b", {}, "The same steps leave nothing lost here.")));
+function safeSide(comparison, sibling) {
+  const isRefused = comparison.refused && step >= comparison.refused.step, differs = comparison.differs && step >= comparison.differs.step;
+  const box = make("div", {class: "behaviour safe" + (isRefused ? " over" : "")}, make("h4", {}, "The same steps with ", changes(sibling)), lanes(frameOf(comparison, step)));
+  if (isRefused) box.append(make("p", {class: "divergence"}, make("b", {}, `Step ${comparison.refused.step} is refused here: `), make("code", {}, comparison.refused.clause)));
+  if (differs) box.append(make("p", {class: "divergence"}, make("b", {}, comparison.differs.step ? `Different since step ${comparison.differs.step}: ` : "Different from the initial state on: "), comparison.differs.says.join("; ")));
+  if (!comparison.refused && step >= comparison.frames.length - 1) box.append(make("p", {class: "divergence"}, make("b", {}, "The same steps leave nothing lost here.")));
   return box;
 }
 
@@ -151,18 +151,18 @@ function changes(sibling) {
     [place ? ", " : "", make("code", {}, `${key}=${text(to)}`), ` (not ${text(from)})`]));
 }
 
-function stepper(story, run, sibling) {
-  const last = story.frames.length - 1;
+function stepper(timeline, comparison, sibling) {
+  const last = timeline.frames.length - 1;
   const box = make("div", {class: "stepper", tabindex: "0", role: "group", "aria-label": "counterexample, step by step; arrow keys, Home and End step"});
   const draw = () => {
-    const frame = frameOf(story, step);
+    const frame = frameOf(timeline, step);
     const bar = make("div", {class: "step"},
       make("button", {type: "button", class: "act", onclick: () => go(step - 1), disabled: step === 0, "aria-label": "previous step"}, "←"),
       make("button", {type: "button", class: "act", onclick: () => go(step + 1), disabled: step === last, "aria-label": "next step"}, "→"),
       make("span", {class: "dim", "data-step": step}, `step ${step} of ${last}`));
-    const broken = make("div", {class: run ? "run broken" : ""}, run ? make("h4", {}, "This setting") : null, lanes(frame), step === last ? lastFrame(story) : null);
+    const broken = make("div", {class: comparison ? "behaviour broken" : ""}, comparison ? make("h4", {}, "This setting") : null, lanes(frame), step === last ? lastFrame(timeline) : null);
     box.replaceChildren(bar, make("div", {class: "says" + (frame.fault ? " fault" : ""), "aria-live": "polite"}, (frame.fault ? "⚡ " : "") + frame.says),
-      make("div", {class: run ? "runs" : ""}, broken, run ? safeRun(run, sibling) : null));
+      make("div", {class: comparison ? "behaviours" : ""}, broken, comparison ? safeSide(comparison, sibling) : null));
     const items = box.parentElement ? box.parentElement.querySelectorAll("ol.all li") : [];
     items.forEach((item, number) => number + 1 === step ? item.setAttribute("aria-current", "step") : item.removeAttribute("aria-current"));
   };
@@ -180,15 +180,15 @@ function stepper(story, run, sibling) {
   return box;
 }
 
-function allSteps(story, run) {
+function allSteps(timeline, comparison) {
   const said = number => {
-    if (!run) return null;
-    if (run.refused && run.refused.step === number) return make("small", {}, "refused in the safe setting: ", make("code", {}, run.refused.clause));
-    if (run.differs && run.differs.step === number) return make("small", {}, "different in the safe setting: " + run.differs.says.join("; "));
+    if (!comparison) return null;
+    if (comparison.refused && comparison.refused.step === number) return make("small", {}, "refused in the safe setting: ", make("code", {}, comparison.refused.clause));
+    if (comparison.differs && comparison.differs.step === number) return make("small", {}, "different in the safe setting: " + comparison.differs.says.join("; "));
     return null;
   };
   return make("details", {open: true}, make("summary", {}, "All steps"), make("ol", {class: "all"},
-    ...story.frames.slice(1).map((frame, number) => make("li", {class: data.frames[frame].fault ? "fault" : false},
+    ...timeline.frames.slice(1).map((frame, number) => make("li", {class: data.frames[frame].fault ? "fault" : false},
       (data.frames[frame].fault ? "⚡ " : "") + data.frames[frame].says, said(number + 1)))));
 }
 
@@ -238,9 +238,9 @@ function show(number, focus) {
   if (entry.ledger) parts.push(make("p", {class: "dim"}, `Ledger: ${entry.ledger.status} (${entry.ledger.how}).`));
   if (entry.how !== "explored") parts.push(make("p", {class: "dim"}, HOW[entry.how] || entry.how));
   if (cell.properties.length > 1) parts.push(others(cell, entry, number));
-  if (entry.story !== undefined && entry.story !== null) {
-    const story = data.stories[entry.story], run = entry.run === undefined || entry.run === null ? null : data.runs[entry.run];
-    parts.push(siblingLine(entry), make("div", {}, stepper(story, run, entry.sibling), allSteps(story, run)));
+  if (entry.timeline !== undefined && entry.timeline !== null) {
+    const timeline = data.timelines[entry.timeline], comparison = entry.comparison === undefined || entry.comparison === null ? null : data.comparisons[entry.comparison];
+    parts.push(siblingLine(entry), make("div", {}, stepper(timeline, comparison, entry.sibling), allSteps(timeline, comparison)));
   }
   parts.push(cite(cell, entry));
   box.replaceChildren(...parts.filter(Boolean));
@@ -258,7 +258,7 @@ function ledger() {
 }
 if (data.varying.length) { filters(); map(); } else verdicts();
 /* The first look is worth most at a loss that one setting prevents. */
-const isTelling = entry => entry && entry.sibling && Object.keys(entry.sibling.changed).length === 1 && entry.run !== null && data.runs[entry.run].refused;
+const isTelling = entry => entry && entry.sibling && Object.keys(entry.sibling.changed).length === 1 && entry.comparison !== null && data.comparisons[entry.comparison].refused;
 const telling = data.cells.findIndex(cell => isTelling(entryOf(cell)));
 const first = telling >= 0 ? telling : data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
 if (data.cells.length && data.properties.length) show(Math.max(first, 0), false);

@@ -1,4 +1,4 @@
-"""A counterexample's steps once more under a configuration that holds: where the two runs part, and why."""
+"""A counterexample's steps once more under a configuration that holds: where the two behaviours diverge, and why."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any
 from neverlost.checker.outcome import Trace, followed, same_steps
 from neverlost.model.interpreters import ints
 from neverlost.model.scene import Lane, Scene
-from neverlost.model.sentences import describe
+from neverlost.model.sentences import Names, attempted, beliefs_of, leader_of, metadata_of, numbered, role_of
 from neverlost.model.system import System
-from neverlost.reports.counterexample.timeline import isr_text
 
 
 @dataclass(frozen=True)
-class Run:
+class Comparison:
     """The same steps, as far as the other configuration takes them.
 
     `differs` is the first step after which it looks different there, with the differences in words; `refused` the step
@@ -27,27 +26,30 @@ class Run:
     refused: tuple[int, str] | None
 
     @property
-    def parts(self) -> int:
+    def diverges(self) -> int:
         """The step at which the setting mattered first."""
         first = self.differs or self.refused
         return first[0] if first else len(self.trace.steps)
 
     def why(self, says: str) -> str:
-        """The parting in a sentence; `says` is the refused step in words."""
-        told = []
+        """The divergence in a sentence; `says` is the refused step in words."""
+        found = []
         if self.differs is not None:
             place, differences = self.differs
-            told.append(f"{f'from step {place} on' if place else 'from the beginning'}: " + "; ".join(differences))
+            found.append(f"{f'from step {place} on' if place else 'from the beginning'}: " + "; ".join(differences))
         if self.refused is not None:
-            told.append(f"step {self.refused[0]} is refused ({self.refused[1]}): {says}")
+            found.append(f"step {self.refused[0]} is refused ({self.refused[1]}): {says}")
         else:
-            told.append("the same steps leave nothing lost there")
-        return "; ".join(told)
+            found.append("the same steps leave nothing lost there")
+        return "; ".join(found)
 
     def document(self, system: System, trace: Trace) -> dict[str, Any]:
-        """The parting, for the result document."""
-        says = describe(system, system.steps[trace.steps[self.refused[0] - 1]]) if self.refused else ""
-        found: dict[str, Any] = {"step": self.parts, "why": self.why(says)}
+        """The divergence, for the result document."""
+        says = ""
+        if self.refused:
+            last = self.refused[0] - 1
+            says = attempted(system, trace.states[last], system.steps[trace.steps[last]])
+        found: dict[str, Any] = {"step": self.diverges, "why": self.why(says)}
         if self.differs is not None:
             found["differs"] = {"step": self.differs[0], "says": list(self.differs[1])}
         if self.refused is not None:
@@ -55,12 +57,12 @@ class Run:
         return found
 
 
-def follow(system: System, trace: Trace, other: System) -> Run:
+def follow(system: System, trace: Trace, other: System) -> Comparison:
     """The steps of a trace in another system, from the initial state that takes them furthest."""
     steps = same_steps(system, trace, other)
-    runs = [followed(other, start, steps) for _, start in other.initial_states()]
-    taken = max(runs, key=lambda each: len(each.steps))
-    return Run(taken, _first_difference(system, trace, other, taken), _refused(other, taken, steps))
+    behaviours = [followed(other, start, steps) for _, start in other.initial_states()]
+    taken = max(behaviours, key=lambda each: len(each.steps))
+    return Comparison(taken, _first_difference(system, trace, other, taken), _refused(other, taken, steps))
 
 
 def _refused(system: System, taken: Trace, steps: Sequence[int | None]) -> tuple[int, str] | None:
@@ -85,30 +87,27 @@ def _first_difference(system: System, trace: Trace, other: System, taken: Trace)
     return None
 
 
-def differences(here: Scene, there: Scene) -> list[str]:
+def differences(here: Scene, there: Scene, given: Names = ()) -> list[str]:
     """What a second scene shows otherwise than a first one."""
+    names = numbered(max(len(here.lanes), len(there.lanes)), given)
     about = {
-        "leader": (_broker(here.leader), _broker(there.leader)),
+        "leader": (leader_of(here, names), leader_of(there, names)),
         "epoch": (here.epoch, there.epoch),
-        "ISR": (isr_text(here.isr), isr_text(there.isr)),
     }
-    found = [f"controller: {each}" for each in [*_changes(about), *_notes(here.notes, there.notes)]]
+    known = _notes(metadata_of(here, names), metadata_of(there, names))
+    found = [f"controller: {each}" for each in [*_changes(about), *known]]
     if len(here.lanes) != len(there.lanes):
         found.append(f"{len(there.lanes)} brokers instead of {len(here.lanes)}")
     for one, other in zip(here.lanes, there.lanes, strict=False):
-        found += [f"broker {one.broker + 1}: {each}" for each in _lane_differences(one, other)]
+        parts = {
+            "": (role_of(one, names), role_of(other, names)),
+            "log": (_log(one), _log(other)),
+            "high watermark": (one.high_watermark, other.high_watermark),
+            "epoch": (one.epoch, other.epoch),
+        }
+        known = _notes(beliefs_of(one, here, names), beliefs_of(other, there, names))
+        found += [f"broker {names[one.broker]}: {each}" for each in [*_changes(parts), *known]]
     return found
-
-
-def _lane_differences(one: Lane, other: Lane) -> list[str]:
-    about = {
-        "": (one.role, other.role),
-        "log": (_log(one), _log(other)),
-        "high watermark": (one.high_watermark, other.high_watermark),
-        "epoch": (one.epoch, other.epoch),
-        "ISR": (None if one.isr is None else isr_text(one.isr), None if other.isr is None else isr_text(other.isr)),
-    }
-    return [*_changes(about), *_notes(one.notes, other.notes)]
 
 
 def _changes(about: dict[str, tuple[Any, Any]]) -> list[str]:
@@ -119,12 +118,8 @@ def _changes(about: dict[str, tuple[Any, Any]]) -> list[str]:
     ]
 
 
-def _notes(here: tuple[str, ...], there: tuple[str, ...]) -> list[str]:
+def _notes(here: list[str], there: list[str]) -> list[str]:
     return [*(each for each in there if each not in here), *(f'no "{each}"' for each in here if each not in there)]
-
-
-def _broker(number: int | None) -> str:
-    return "none" if number is None else str(number + 1)
 
 
 def _log(lane: Lane) -> str:
