@@ -268,7 +268,8 @@ class _Change:
                 action, replica = new.pending
                 place = "to" if action == "add" else "from"
                 found.append(f"{self._name(new)}sends AlterPartition to {action} {self.names[replica]} {place} the ISR")
-            if new.isr is not None and new.isr != old.isr:
+            is_said = new.isr == self.after.isr != self.before.isr
+            if new.isr is not None and new.isr != old.isr and not is_said:
                 found.append(f"{self._whose(new)} ISR is {self._listed(new.isr)}")
         return found
 

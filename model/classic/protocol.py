@@ -158,7 +158,7 @@ def replicate(k: Any, s: Any, follower: int, leader: int) -> None:
     s.high_watermark[follower] = smaller(k, s.high_watermark[leader], s.log_end_offset[follower])
 
 
-@action(replica="replica", says="controller removes broker {replica} from the ISR and raises the leader epoch")
+@action(replica="replica", says="controller finds broker {replica} unavailable")
 def controller_shrink_isr(k: Any, s: Any, replica: int) -> Clauses:
     leads = s.quorum_leader == replica
     is_last = k.all_of(*[s.quorum_isr[each] if each == replica else k.not_(s.quorum_isr[each]) for each in replicas(s)])
@@ -169,7 +169,7 @@ def controller_shrink_isr(k: Any, s: Any, replica: int) -> Clauses:
     send_leader_and_isr(k, s, k.ite(leads, NOBODY, s.quorum_leader), isr)
 
 
-@action(replica="replica", says="controller elects broker {replica}")
+@action(replica="replica", says="controller holds an election")
 def controller_elect_leader(k: Any, s: Any, replica: int) -> Clauses:
     yield "in the ISR", s.quorum_isr[replica]
     yield "not the leader already", s.quorum_leader != replica
@@ -183,7 +183,7 @@ def become_leader(k: Any, s: Any, replica: int, epoch: int) -> Clauses:
     follow(k, s, replica, replica, epoch)
 
 
-@action(replica="replica", says="the producer writes to broker {replica}")
+@action(replica="replica", says="broker {replica} receives the producer's next record")
 def leader_write(k: Any, s: Any, replica: int) -> Clauses:
     yield "presumes leadership", presumes_leadership(s, replica)
     yield "bound: record left", s.next_record < s.sizes["record"]
@@ -192,7 +192,7 @@ def leader_write(k: Any, s: Any, replica: int) -> Clauses:
     append(k, s, replica, s.next_record, s.leader_epoch[replica])
 
 
-@action(leader="replica", replica="replica", where=different, says="{leader} drops broker {replica} from the ISR")
+@action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
@@ -200,7 +200,7 @@ def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     set_isr_member(s, leader, replica, False)
 
 
-@action(leader="replica", replica="replica", where=different, says="{leader} admits broker {replica} to the ISR")
+@action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
 def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
@@ -224,7 +224,7 @@ def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch} and truncates to its high watermark",
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from its high watermark on",
 )
 def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
     yield from request_to_follow(k, s, replica, leader, epoch)

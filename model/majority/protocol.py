@@ -163,7 +163,7 @@ def voters_replace_live_leader(k: Any, s: Any, candidate: int, ballot: int) -> C
     s.leader_move_left = s.leader_move_left - 1
 
 
-@action(broker="replica", leader="replica", where=different, says="broker {broker} learns of leader {leader} and follows it")
+@action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
 def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
     yield "newest leader", s.leader == leader
     yield "leads", leads(s, leader)

@@ -29,7 +29,7 @@ def lookup_offset_for_epoch(k: Any, s: Any, leader: int, follower: int, epoch: V
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch} and truncates to its answer",
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the offset that it answers on",
 )
 def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
     log_end = s.log_end_offset[replica]

@@ -26,7 +26,7 @@ def first_non_matching_offset(k: Any, s: Any, leader: int, follower: int) -> Val
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch} and truncates to the last entry they share",
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the last entry they share on",
 )
 def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
     yield from request_to_follow(k, s, replica, leader, epoch)

@@ -66,7 +66,7 @@ def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
     s.high_watermark[leader] = watermark + 1
 
 
-@action(leader="replica", replica="replica", where=different, says="{leader} drops broker {replica} from the ISR")
+@action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
@@ -75,7 +75,7 @@ def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     set_isr_member(s, leader, replica, False)
 
 
-@action(leader="replica", replica="replica", where=different, says="{leader} admits broker {replica} to the ISR")
+@action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
 def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
@@ -90,7 +90,7 @@ def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch} and truncates to the last entry they share",
+    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the last entry they share on",
 )
 def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
     yield from request_to_follow(k, s, replica, leader, epoch)

@@ -1,4 +1,4 @@
-"""The leader of the newest epoch has every record that the producer was told is written."""
+"""The current leader has every acknowledged record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def acked_never_lost(k: Any, s: Any) -> Value:
-    """Once the elected leader has taken over, its log holds every acknowledged record."""
+    """Once the current leader has applied its leadership, its log holds every acknowledged record."""
     return k.all_of(
         *[
             implies(
@@ -27,7 +27,7 @@ def acked_never_lost(k: Any, s: Any) -> Value:
 
 PROPERTY = Property(
     name="acked-never-lost",
-    says="the leader of the newest epoch, once it has taken over, has every record that the producer was told is written",
+    says="the current leader, once it has applied its leadership, has every acknowledged record",
     failure="loses acknowledged records",
     condition=acked_never_lost,
     needs=("ghost_acked", "leader_knows", "log_record"),

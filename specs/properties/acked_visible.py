@@ -32,7 +32,7 @@ def acked_visible(k: Any, s: Any) -> Value:
 
 PROPERTY = Property(
     name="acked-visible",
-    says="every record that the producer was told is written is below the newest leader's high watermark",
+    says="every acknowledged record is below the current leader's high watermark",
     failure="hides acknowledged records from readers",
     condition=acked_visible,
     needs=("ghost_acked", "high_watermark", "leader_knows", "log_record"),

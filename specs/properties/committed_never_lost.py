@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def committed_never_lost(k: Any, s: Any) -> Value:
-    """Once the elected leader has taken over, its log holds, at their offsets, the records that a consumer may have read."""
+    """Once the current leader has applied its leadership, its log holds every committed record at its offset."""
     return k.all_of(
         *[
             implies(

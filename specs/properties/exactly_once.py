@@ -27,7 +27,7 @@ def exactly_once(k: Any, s: Any) -> Value:
 
 PROPERTY = Property(
     name="exactly-once",
-    says="the log of the newest leader that has taken over has no record twice",
+    says="the log of the current leader, once it has applied its leadership, has no record twice",
     failure="writes a record twice",
     condition=exactly_once,
     needs=(

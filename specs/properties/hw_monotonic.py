@@ -27,7 +27,7 @@ def hw_monotonic(k: Any, s: Any) -> Value:
 
 PROPERTY = Property(
     name="hw-monotonic",
-    says="the high watermark of the newest leader that has taken over is not behind what an earlier leader has shown",
+    says="the current leader, once it has applied its leadership, has no lower high watermark than an earlier leader has shown",
     condition=hw_monotonic,
     needs=(
         "ghost_committed",

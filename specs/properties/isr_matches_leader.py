@@ -1,4 +1,4 @@
-"""Every member of the newest leader's ISR that follows it has the leader's log up to the leader's high watermark."""
+"""Every member of the current leader's ISR that follows it has the leader's log up to the leader's high watermark."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def isr_matches_leader(k: Any, s: Any) -> Value:
 
 PROPERTY = Property(
     name="isr-matches-leader",
-    says="a member of the newest leader's ISR that follows it agrees with it at every offset below both high watermarks",
+    says="a member of the current leader's ISR that follows it agrees with it at every offset below both high watermarks",
     condition=isr_matches_leader,
     needs=("follows", "high_watermark", "leader_isr", "leader_knows", "log_record"),
     violated_by="kraft",

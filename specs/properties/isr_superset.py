@@ -28,7 +28,7 @@ def isr_superset(k: Any, s: Any) -> Value:
 
 PROPERTY = Property(
     name="isr-superset",
-    says="the maximal ISR of the newest leader contains the ISR that the controller elects from",
+    says="the maximal ISR of the current leader contains the ISR that the controller elects from",
     condition=isr_superset,
     needs=(
         "isr",

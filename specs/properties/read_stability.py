@@ -28,7 +28,7 @@ def read_stability(k: Any, s: Any) -> Value:
 
 PROPERTY = Property(
     name="read-stability",
-    says="a consumer that reads an offset again, from any broker that takes itself for the leader, gets the same record",
+    says="a consumer that reads an offset again, from any broker that believes it is leader, gets the same record",
     failure="shows readers another record at the same offset",
     condition=read_stability,
     needs=(

@@ -11,10 +11,10 @@ from neverlost.specs.property import Property
 
 
 def single_leader_per_epoch(k: Any, s: Any) -> Value:
-    """The elected leader that has taken over leads, and nobody leads in an epoch of somebody else.
+    """The current leader that has applied its leadership leads, and no broker leads in an epoch of another.
 
     With fenced fetches `follows[b] == l` says that `b` is in `l`'s leader epoch, so `l` leads there; without, a broker that is
-    not stale knows the newest epoch, so if it leads it is the elected one.
+    not stale knows the current epoch, so if it leads it is the elected one.
     """
     pairs = [(broker, leader) for broker in everyone(s) for leader in everyone(s)]
     if s.sizes["fenced_fetch"]:

@@ -210,7 +210,7 @@ def test_a_loss_says_what_stands_at_the_offset_now() -> None:
     said = told(outcome)
     assert said.is_reproduced
     assert said.verdict() == [
-        "reproduced on Kafka 3.9.1: violates acked-never-lost: m1 is gone where it must be",
+        "reproduced on Kafka 3.9.1: violates acked-never-lost: acknowledged record m1 is lost",
         "  m1: acknowledged at 2026-01-01T00:00:00.000Z at offset 1; LOST: the log ends at 1",
     ]
     outcome.read.append(record(1, b"m0"))  # type: ignore[union-attr]
