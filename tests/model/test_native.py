@@ -1,0 +1,160 @@
+"""Every action and property of every model reads the same under ints (the definition) and as machine code."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from neverlost.model.catalogue import models
+from neverlost.model.interpreters import ints, native
+from neverlost.model.interpreters.machine_code import Machine
+from neverlost.model.kernel import ModelError, Value
+from neverlost.model.system import Slot, State, System
+from tests.model.test_interpreters import (
+    BATCHES,
+    OUT_OF_BOUNDS,
+    defined,
+    defined_successors,
+    in_bounds,
+    rich_system,
+    walk,
+)
+from tests.support.searches import kraft_matrix
+
+SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted(models())}
+SYSTEMS["three configurations"] = kraft_matrix
+
+
+def compiled(system: System, is_fast: bool) -> Machine:
+    return Machine(system, [each.condition for each in defined(system)], is_fast)
+
+
+@cache
+def machine(name: str, is_fast: bool) -> Machine:
+    return compiled(SYSTEMS[name](), is_fast)
+
+
+def rows_of(system: System, states: list[State]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    return np.array([system.pack(state) for state in states], np.uint64).reshape(len(states), system.words)
+
+
+def check(found: Machine, states: list[State]) -> None:
+    """Machine code agrees with ints on every step and property of a batch; steps that leave the bounds are refused."""
+    system = found.system
+    expected = [defined_successors(system, state) for state in states]
+    safe = [row for row, each in enumerate(expected) if OUT_OF_BOUNDS not in each]
+    after, origins, steps = found.successors(rows_of(system, [states[row] for row in safe]))
+    taken = {
+        (int(row), int(step)): system.unpack(words) for words, row, step in zip(after.tolist(), origins, steps, strict=True)
+    }
+    assert taken == {
+        (place, step): state for place, row in enumerate(safe) for step, state in enumerate(expected[row]) if state is not None
+    }
+    for row in sorted(set(range(len(states))) - set(safe)):
+        with pytest.raises(ModelError, match=r"wrote .* outside"):
+            found.successors(rows_of(system, [states[row]]))
+    broken = found.broken(rows_of(system, states)).tolist()
+    for position, each in enumerate(defined(system)):
+        held = [not word >> position & 1 for word in broken]
+        assert held == [ints.evaluate(system, state, each.condition) for state in states], each.name
+
+
+@pytest.mark.parametrize("is_fast", [False, True], ids=["plain", "fast"])
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_machine_code_agrees_with_the_definition(name: str, is_fast: bool, data: st.DataObject) -> None:
+    found = machine(name, is_fast)
+    states = walk(found.system, data.draw(st.integers(0, 2**32)), 257)
+    for size in BATCHES:
+        check(found, states[:size])
+    check(found, data.draw(st.lists(in_bounds(found.system), min_size=8, max_size=8)))
+
+
+def test_a_batch_may_have_any_length() -> None:
+    found = machine("kip-320", False)
+    states = walk(found.system, 5, 257) * 9
+    after, origins, steps = found.successors(rows_of(found.system, states))
+    assert origins.tolist() == sorted(origins.tolist()) and origins[-1] > 2048
+    one = found.successors(rows_of(found.system, states[2048 : 2048 + 1]))
+    here = origins == 2048
+    assert after[here].tolist() == one[0].tolist() and steps[here].tolist() == one[2].tolist()
+
+
+def without_guards(code: native.Code, condition: Value) -> None:
+    """A mutant: clauses are not asked."""
+
+
+def without_bounds(code: native.Code, slot: Slot, value: Value) -> None:
+    """A mutant: values that leave their bounds are stored."""
+
+
+def one_bit_off(code: native.Code, slot: Slot, value: Value) -> str:
+    """A mutant: a value is stored one bit beside its place."""
+    return code.value(f"shl i64 {packed(code, slot, value)}, 1")
+
+
+def without_mask(code: native.Code, slot: Slot) -> Value:
+    """A mutant: a number is read with the slots above it."""
+    if slot.is_constant or slot.field.kind == "flag":
+        return unpacked(code, slot)
+    shifted = code.value(f"lshr i64 %w{slot.word}, {slot.shift}")
+    return native.Number(code, code.value(f"trunc i64 {shifted} to i32"), slot.low, slot.high)
+
+
+def second_as_first(condition: Value, then: Value, otherwise: Value) -> Value:
+    """A mutant: the two cases of a choice are exchanged."""
+    return ite(condition, otherwise, then)
+
+
+packed, unpacked, ite = native.packed, native.unpacked, native.Native.ite
+hasty = {"eq": lambda low, high, least, most: False if low < least or high > most else None}
+MUTANTS: dict[str, tuple[str, Any]] = {
+    "a dropped guard": ("guarded", without_guards),
+    "dropped bounds": ("bounded", without_bounds),
+    "a wrong shift": ("packed", one_bit_off),
+    "a dropped mask": ("unpacked", without_mask),
+    "exchanged cases": ("Native.ite", staticmethod(second_as_first)),
+    "any for all": ("Native.all_of", staticmethod(native.Native.any_of)),
+    "all for any": ("Native.any_of", staticmethod(native.Native.all_of)),
+    "a wrong range": ("DECIDED", native.DECIDED | hasty),
+}
+
+
+@cache
+def samples(name: str) -> list[State]:
+    """Reachable states, and arbitrary ones until a step has left its bounds, where the model has such a step."""
+    system = rich_system(name)
+    chance = random.Random(3)
+    states = walk(system, 1, 60)
+    for _ in range(400):
+        states.append(tuple(chance.randint(slot.low, slot.high) for slot in system.slots))
+        if OUT_OF_BOUNDS in defined_successors(system, states[-1]):
+            break
+    return states
+
+
+def leaves_its_bounds(name: str) -> bool:
+    return any(OUT_OF_BOUNDS in defined_successors(rich_system(name), state) for state in samples(name))
+
+
+def test_bounds_are_left_from_arbitrary_states() -> None:
+    assert [name for name in sorted(models()) if not leaves_its_bounds(name)] == ["majority"]
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"),
+    [(name, each) for name in sorted(models()) for each in MUTANTS if (name, each) != ("majority", "dropped bounds")],
+)
+def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, change = MUTANTS[mutant]
+    monkeypatch.setattr(f"neverlost.model.interpreters.native.{where}", change)
+    with pytest.raises((AssertionError, ModelError, pytest.fail.Exception)):
+        check(compiled(rich_system(name), False), samples(name))
