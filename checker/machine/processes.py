@@ -51,10 +51,15 @@ def _die_with_parent() -> None:
             ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))
 
 
-def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None) -> None:
+def prepare_child() -> None:
+    """End with the parent process, and leave Ctrl-C to it."""
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None) -> None:
+    prepare_child()
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     try:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from neverlost.reports import options
+
+if TYPE_CHECKING:
+    from neverlost.checker.kafka.conform.free import Bounds
+    from neverlost.checker.kafka.conform.kafka import Kafka
+    from neverlost.reports.request import Request
 
 
 def register(app: typer.Typer) -> None:
@@ -22,6 +27,9 @@ def conform(
     part: Annotated[list[str] | None, typer.Option("--part", metavar="NAME", help="compare only this (repeatable)")] = None,
     short: Annotated[bool, typer.Option("--short", help="under a minute: few configurations")] = False,
     baseline: Annotated[str | None, typer.Option(metavar="FILE", help="fail only on differences that it has not")] = None,
+    free: Annotated[bool, typer.Option("--free", help="explore Kafka's classes themselves, with no model")] = False,
+    fix: Annotated[list[str] | None, typer.Option("--fix", metavar="NAME", help="--free: a stand-in fix: equal-epoch")] = None,
+    depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="--free: at most so many events")] = None,
     trust_maven: Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")] = False,
     workers: options.Workers = None,
     out: options.OutDirectory = None,
@@ -40,11 +48,15 @@ def conform(
     run.prepare(request)
     if (kafka_version is None) == (classpath is None):
         raise InputError("say which Kafka: either --kafka-version X.Y or --classpath DIR")
+    if not free and (fix or depth is not None):
+        raise InputError("--fix and --depth go with --free")
     for name in part or ():
         if name not in comparing.PARTS:
             raise unknown("part", name, comparing.PARTS, "--part")
     known = page.baseline(baseline)
     kafka = judges.of_folder(classpath) if classpath else judges.of_version(str(kafka_version), trust_maven)
+    if free:
+        return _free(kafka, page.bounds(settings or [], fix or []), depth, request)
     given = " ".join(settings) if settings else None
     todo = comparing.jobs(kafka, part or list(comparing.PARTS), short, given)
     with terminal.PartsProgress() as told:
@@ -61,3 +73,20 @@ def conform(
     if json != "-":
         page.show(terminal.console(), document)
     return page.exit_status(document)
+
+
+def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request) -> int:
+    """Explore Kafka's classes themselves; a loss is a violation (12), not a difference."""
+    from neverlost.checker.kafka.conform.free_search import search
+    from neverlost.reports import request as run
+    from neverlost.reports.documents import conform as page
+    from neverlost.reports.terminal import results as terminal
+
+    with terminal.PartsProgress() as told:
+        workers = request.workers or os.cpu_count() or 1
+        found = search(kafka, bounds, workers, depth, request.time_limit, lambda so_far: told(page.free_rate(so_far)))
+    document = page.free_document(found)
+    run.deliver(document, request)
+    if request.json != "-":
+        page.show_free(terminal.console(), found)
+    return page.free_status(found)

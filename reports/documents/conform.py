@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ from rich.text import Text
 
 import neverlost
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.free import Bounds
+from neverlost.checker.kafka.conform.free_search import Found
 from neverlost.checker.kafka.conform.run import Report
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports import exit_status as statuses
+from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
-from neverlost.specs.errors import InputError, misread
+from neverlost.specs.errors import InputError, misread, unknown
 
 SCHEMA = "neverlost.conform/1"
 SHOWN = 5
@@ -153,3 +157,79 @@ def markdown(stated: dict[str, Any]) -> str:
 def write(directory: str, stated: dict[str, Any]) -> None:
     """The page beside `result.json`."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
+
+
+def bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
+    """The bounds of a free search.
+
+    Errors: `InputError` for a key that it does not read, a value out of range, and an unknown fix.
+    """
+    found: dict[str, Any] = {}
+    for name, (text, where) in read_settings(settings).items():
+        if name not in FREE_KEYS:
+            raise unknown("key", name, FREE_KEYS, f"{where} with --free")
+        field, low, high = FREE_KEYS[name]
+        if not str(text).isdecimal() or not low <= int(text) <= high:
+            raise InputError(f"bad value {text!r} for {name} in {where}: use {low} to {high}")
+        found[field] = int(text)
+    for name in fixes:
+        if name not in FIXES:
+            raise unknown("fix", name, FIXES, "--fix")
+        found[FIXES[name]] = True
+    return Bounds(**found)
+
+
+FREE_KEYS = {
+    "bounds.records": ("records", 1, 9),
+    "faults.isr_shrink": ("waits", 0, 9),
+    "min.insync.replicas": ("min_isr", 1, 3),
+}
+"""The keys that a free search reads: the bound's name, least and greatest value."""
+
+FIXES = {"equal-epoch": "skips_known_epoch"}
+"""Stand-in fixes: a metadata record with a partition epoch that the leader has already is left out."""
+
+FREE_SCHEMA = "neverlost.conform-free/1"
+
+
+def free_rate(so_far: Found) -> str:
+    """One line of progress."""
+    pace = so_far.transitions / max(so_far.seconds, 1e-9)
+    return f"depth {so_far.depth}: {so_far.states:,} states, {so_far.transitions:,} transitions, {pace:,.0f}/s"
+
+
+def free_document(found: Found) -> dict[str, Any]:
+    """The result document of a free search."""
+    return {
+        "schema": FREE_SCHEMA,
+        "version": neverlost.__version__,
+        "kafka": found.kafka,
+        "bounds": asdict(found.bounds),
+        "verdict": found.verdict,
+        "reason": found.reason,
+        "states": {"generated": found.transitions, "distinct": found.states, "depth": found.depth, "left": found.left},
+        "replayed": found.replayed,
+        "trace": None if found.trace is None else list(found.trace),
+        "story": list(found.story),
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def show_free(out: Console, found: Found) -> None:
+    """A free search at a terminal."""
+    for line in found.story:
+        out.print(Text(line))
+    words = {
+        "violated": f"Kafka {found.kafka}'s own classes lose an acknowledged record in {len(found.trace or ())} events",
+        "holds": f"Kafka {found.kafka}'s own classes: nothing is lost, and nothing is left to explore",
+        "inconclusive": f"Kafka {found.kafka}'s own classes: undecided ({found.reason}; {found.left:,} states not expanded)",
+    }
+    out.print(Text(words[found.verdict], {"violated": "bold red", "holds": "bold green"}.get(found.verdict, "bold yellow")))
+    out.print(
+        Text(f"{free_rate(found)}, {found.replayed:,} states reached again by their paths, {found.seconds:,.0f} s", "dim")
+    )
+
+
+def free_status(found: Found) -> int:
+    """12 for a loss, 20 where something was not expanded."""
+    return {"violated": statuses.VIOLATED, "holds": statuses.HOLDS, "inconclusive": statuses.INCONCLUSIVE}[found.verdict]

@@ -80,6 +80,18 @@ def kafka_class(name: str) -> Any:
 
 
 @functools.cache
+def returns_optional(interface: str, method: str) -> bool:
+    """Whether an interface's method answers with Java's Optional; else with Scala's Option."""
+    found = [each for each in java_class(interface).class_.getMethods() if str(each.getName()) == method]
+    return bool(found) and str(found[0].getReturnType().getName()) == "java.util.Optional"
+
+
+def maybe(interface: str, method: str, value: Any = None) -> Any:
+    """A value or nothing, as a method of an interface answers in this version."""
+    return optional(value) if returns_optional(interface, method) else option(value)
+
+
+@functools.cache
 def first_of(*names: str) -> str:
     """The first of some names that is a class here: classes move between versions.
 
