@@ -18,6 +18,8 @@ from neverlost.model.system import State, Step, System
 INITIAL = "initial state"
 BROKERS = ("broker", "leader", "follower", "replica", "elected", "candidate")
 """Parameters of actions that name a broker."""
+STALE_MARK = "stale"
+"""What is known to a broker and no longer so."""
 
 Names = Sequence[str]
 """What brokers are called, by their number in the model."""
@@ -93,7 +95,8 @@ def metadata_of(scene: Scene, names: Names) -> list[str]:
 
 def beliefs_of(lane: Lane, scene: Scene, names: Names) -> list[str]:
     """What a broker that believes it is leader knows of the partition, true or not."""
-    found = [] if lane.isr is None else [f"ISR={listed(lane.isr, names)}"]
+    old = f" {STALE_MARK}" if lane.isr != scene.isr else ""
+    found = [] if lane.isr is None else [f"ISR={listed(lane.isr, names)}{old}"]
     found += [f"AlterPartition pending: {lane.pending[0]} {names[lane.pending[1]]}"] if lane.pending else []
     return [*found, *remembered(lane, scene, names), *lane.notes]
 
@@ -102,9 +105,14 @@ def remembered(leader: Lane, scene: Scene, names: Names) -> list[str]:
     """The fetch offsets that a leader has noted, and which of them its followers have gone back from."""
     found = []
     for follower, offset in leader.fetched:
-        since = "" if leader.has_fetched(scene.lanes[follower], offset) else ", which truncated since"
-        found.append(f"remembers fetch offset {offset} of {names[follower]}{since}")
+        old = "" if leader.has_fetched(scene.lanes[follower], offset) else f" ({STALE_MARK}: it has truncated)"
+        found.append(f"remembers fetch offset {offset} of {names[follower]}{old}")
     return found
+
+
+def is_stale(words: str) -> bool:
+    """Whether words of a scene say that something known is no longer so."""
+    return STALE_MARK in words
 
 
 def _actor(step: Step) -> int | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from neverlost.checker.outcome import Trace
-from neverlost.model.sentences import Names
+from neverlost.model.sentences import Names, is_stale
 from neverlost.model.system import System
 from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.counterexample.timeline import Frame, Timeline, timeline
@@ -53,18 +54,23 @@ def _frame(frame: Frame, shown: Timeline) -> dict[str, Any]:
     return {
         "says": frame.says,
         "fault": frame.is_fault,
-        "controller": [shown.leader(frame), *([] if epoch is None else [f"epoch {epoch}"]), *shown.metadata(frame)],
+        "controller": _known([shown.leader(frame), *([] if epoch is None else [f"epoch {epoch}"]), *shown.metadata(frame)]),
         "moved": frame.controller_changed,
         "lanes": [
             {
                 "broker": shown.name(lane),
-                "role": shown.role(lane),
+                "role": _known([shown.role(lane)])[0],
                 "log": [record for record, _ in lane.log],
                 "hw": lane.high_watermark,
-                "notes": shown.beliefs(lane, frame),
+                "knows": _known(shown.beliefs(lane, frame)),
                 "changed": bool(frame.changed[lane.broker]),
                 "lost": shown.lost_at(lane, frame),
             }
             for lane in frame.scene.lanes
         ],
     }
+
+
+def _known(words: Sequence[str]) -> list[dict[str, Any]]:
+    """What is known, and whether it is still so."""
+    return [{"says": each, "stale": is_stale(each)} for each in words]

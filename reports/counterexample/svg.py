@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from neverlost.model.scene import Lane
+from neverlost.model.sentences import is_stale
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
-MARGIN, GAP, PAD, COLUMN = 16, 10, 8, 236
+MARGIN, GAP, PAD, COLUMN = 16, 10, 8, 252
 HEAD, SAYS_LINE, LINE = 76, 19, 17
-BOX, BOX_HEIGHT = 58, 22
+BOX, BOX_HEIGHT = 64, 22
 LETTER = 6.9
 """How wide a letter of running text is, on the safe side."""
 
@@ -25,13 +26,14 @@ text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f
 .cell { fill: #f6f8fa; stroke: #d0d7de; } .changed { stroke: #0969da; stroke-width: 2; } .same { opacity: .6; }
 .record { fill: #ffffff; stroke: #57606a; } .committed { fill: #dafbe1; stroke: #1a7f37; }
 .lost { fill: #ffebe9; stroke: #cf222e; stroke-width: 2; stroke-dasharray: 4 3; }
+.stale { fill: #bc4c00; font-style: italic; }
 .bad { fill: #cf222e; font-weight: 700; } .watermark { stroke: #1a7f37; stroke-width: 3; }
 .mono { font: 12px ui-monospace, Menlo, Consolas, monospace; }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3; } .page { fill: #0d1117; } .dim { fill: #9198a1; } .fault { fill: #d29922; }
 .cell { fill: #161b22; stroke: #30363d; } .changed { stroke: #4493f8; }
 .record { fill: #0d1117; stroke: #8d96a0; } .committed { fill: #12261e; stroke: #3fb950; }
-.lost { fill: #25171c; stroke: #f85149; } .bad { fill: #f85149; } .watermark { stroke: #3fb950; }
+.lost { fill: #25171c; stroke: #f85149; } .stale { fill: #ffa657; } .bad { fill: #f85149; } .watermark { stroke: #3fb950; }
 }
 """
 
@@ -103,7 +105,8 @@ def render(shown: Timeline) -> str:
 
 
 def _legend(root: Element, top: int) -> None:
-    x = MARGIN
+    _text(root, MARGIN, top, "stale: no longer so", "stale")
+    x = MARGIN + 150
     for kind, says in LEGEND:
         _box(root, x, top - 11, 22, 14, kind)
         _text(root, x + 30, top, says, "dim")
@@ -116,7 +119,7 @@ def _frame(root: Element, sheet: Sheet, frame: Frame, top: int) -> None:
     y = top + SAYS_LINE * len(sheet.says(frame)) + 6
     cell = _cell(root, sheet, 0, y, frame, frame.controller_changed)
     for line, text in enumerate(sheet.controller(frame)):
-        _text(cell, MARGIN + PAD, y + 18 + LINE * line, text, "dim" if line else "")
+        _text(cell, MARGIN + PAD, y + 18 + LINE * line, text, _kind(text) if line else "")
     for number, lane in enumerate(frame.scene.lanes, start=1):
         lost = sheet.shown.lost_at(lane, frame)
         _lane(_cell(root, sheet, number, y, frame, bool(frame.changed[lane.broker] or lost)), sheet, lane, frame, y)
@@ -132,7 +135,8 @@ def _cell(root: Element, sheet: Sheet, column: int, y: int, frame: Frame, change
 
 def _lane(root: Element, sheet: Sheet, lane: Lane, frame: Frame, y: int) -> None:
     x = sheet.left(lane.broker + 1) + PAD
-    _text(root, x, y + 18, sheet.shown.role(lane) + ("" if lane.epoch is None else f", epoch {lane.epoch}"), "")
+    role = sheet.shown.role(lane)
+    _text(root, x, y + 18, role + ("" if lane.epoch is None else f", epoch {lane.epoch}"), "stale" if is_stale(role) else "")
     for offset, (record, epoch) in enumerate(lane.log):
         below = lane.high_watermark is not None and offset < lane.high_watermark
         _record(root, x + offset * (BOX + 2), y, f"m{record}" + ("" if epoch is None else f" e{epoch}"), below)
@@ -145,7 +149,12 @@ def _lane(root: Element, sheet: Sheet, lane: Lane, frame: Frame, y: int) -> None
     watermark = "" if lane.high_watermark is None else f"  HW={lane.high_watermark}"
     lines = [f"LEO={lane.log_end_offset}{watermark}", *sheet.beliefs(lane, frame)]
     for line, text in enumerate(lines):
-        _text(root, x, y + 66 + LINE * line, text, "dim")
+        _text(root, x, y + 66 + LINE * line, text, _kind(text))
+
+
+def _kind(words: str) -> str:
+    """How something known is drawn."""
+    return "stale" if is_stale(words) else "dim"
 
 
 def _record(root: Element, x: int, y: int, says: str, is_committed: bool) -> None:

@@ -10,7 +10,17 @@ from dataclasses import dataclass
 
 from neverlost.checker.outcome import Trace
 from neverlost.model.scene import Lane, Scene
-from neverlost.model.sentences import Names, beliefs_of, leader_of, metadata_of, names_of, records_named, role_of, sentences
+from neverlost.model.sentences import (
+    Names,
+    beliefs_of,
+    leader_of,
+    metadata_of,
+    names_of,
+    numbered,
+    records_named,
+    role_of,
+    sentences,
+)
 from neverlost.model.system import System
 from neverlost.specs.property import RECOVERY, SAFETY, Property
 
@@ -113,22 +123,22 @@ def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[Scene]) -> tuple[F
     for number, ((said, is_fault), scene) in enumerate(zip(says, scenes, strict=True)):
         before = scenes[max(number - 1, 0)]
         lanes = list(zip(before.lanes, scene.lanes, strict=True))
-        changed = tuple(_changes(old, new) for old, new in lanes)
+        changed = tuple(_changes((old, before), (new, scene)) for old, new in lanes)
         dropped = tuple(tuple(record for record, _ in old.log if record not in new.records) for old, new in lanes)
         found.append(Frame(number, said, is_fault, scene, changed, dropped, before.metadata != scene.metadata))
     return tuple(found)
 
 
-def _changes(before: Lane, after: Lane) -> frozenset[str]:
+def _changes(was: tuple[Lane, Scene], now: tuple[Lane, Scene]) -> frozenset[str]:
+    """The parts of a lane that differ; what a broker knows differs too when the controller's metadata moves on."""
+    (before, _), (after, scene) = was, now
+    names = numbered(len(scene.lanes))
     parts = {
         "log": (before.log, after.log),
         "HW": (before.high_watermark, after.high_watermark),
         "epoch": (before.epoch, after.epoch),
         "role": ((before.role, before.follows), (after.role, after.follows)),
-        "beliefs": (
-            (before.isr, before.pending, before.fetched, before.notes),
-            (after.isr, after.pending, after.fetched, after.notes),
-        ),
+        "beliefs": (beliefs_of(*was, names), beliefs_of(*now, names)),
     }
     return frozenset(name for name, (old, new) in parts.items() if old != new)
 

@@ -138,10 +138,10 @@ def _lines(lines: list[list[Text]], widths: list[int]) -> Table:
 
 def _table(widths: list[int], justify: JustifyMethod = "left") -> Table:
     """Columns with a blank between them; the last one is wrapped in the room that is left."""
-    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
     for width in widths:
         table.add_column(width=width, no_wrap=True, justify=justify)
-    table.add_column(width=COLUMNS - sum(widths) - len(widths) - 1, overflow="fold")
+    table.add_column(width=COLUMNS - sum(widths) - len(widths), overflow="fold")
     return table
 
 

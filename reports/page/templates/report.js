@@ -121,15 +121,16 @@ document.getElementById("map").addEventListener("keydown", event => {
 });
 
 /* A counterexample, and the same steps under the nearest safe setting beside it. */
+const known = each => make("div", {class: each.stale ? "stale" : "dim"}, each.says);
 function lane(each) {
   return make("div", {class: "lane" + (each.changed ? " changed" : "")}, make("b", {}, `broker ${each.broker}`),
-    make("span", {class: "dim"}, each.role), make("br"),
+    known(each.role),
     ...each.log.map((record, offset) => make("span", {class: "record" + (each.hw !== null && offset < each.hw ? " safe" : "")}, `m${record}`)),
     ...each.lost.map(record => make("span", {class: "record gone"}, `m${record} lost`)),
-    make("div", {class: "dim"}, [each.hw === null ? "" : `HW=${each.hw}`, ...each.notes].filter(Boolean).join(" · ")));
+    make("div", {class: "dim"}, `LEO=${each.log.length}` + (each.hw === null ? "" : ` · HW=${each.hw}`)), ...each.knows.map(known));
 }
 const lanes = frame => make("div", {class: "lanes"},
-  make("div", {class: "lane" + (frame.moved ? " changed" : "")}, make("b", {}, "controller"), ...frame.controller.flatMap(each => [each, make("br")])),
+  make("div", {class: "lane" + (frame.moved ? " changed" : "")}, make("b", {}, "controller"), ...frame.controller.map(known)),
   ...frame.lanes.map(lane));
 const frameOf = (timeline, number) => data.frames[timeline.frames[Math.min(number, timeline.frames.length - 1)]];
 
