@@ -23,6 +23,8 @@ GROUPS = {
     "G": "reassignment",
     "H": "producer sessions",
     "I": "consumers",
+    "J": "tiered storage",
+    "K": "the same mechanisms elsewhere",
 }
 
 

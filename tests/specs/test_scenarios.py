@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -61,10 +62,54 @@ def test_every_case_is_as_expected() -> None:
 
 def test_the_corpus_is_large_and_covers_every_group() -> None:
     found = scenarios().values()
-    assert len(found) >= 95
-    assert sum(bool(each.cases) for each in found) >= 60
+    assert len(found) >= 130
+    assert sum(bool(each.cases) for each in found) >= 80
     assert {each.group for each in found if each.cases} == set(GROUPS)
     assert {case.expected for each in found for case in each.cases} == {"holds", "violated"}
+
+
+NAMED = {
+    "lossy": ("lossy_crash",),
+    "crash": ("crash", "lossy_crash"),
+    "crashes": ("crash", "lossy_crash"),
+    "stop": ("clean_stop", "crash"),
+    "stops": ("clean_stop", "crash"),
+    "move": ("leader_move",),
+    "moves": ("leader_move",),
+    "shrink": ("isr_shrink",),
+    "fence": ("fence",),
+    "wipe": ("disk_loss",),
+    "retry": ("producer_retry",),
+}
+NUMBERS = {"one": 1, "two": 2, "three": 3}
+
+
+def least(words: list[str], place: int) -> int:
+    """How many faults a name promises: `two-clean-crashes` promises two."""
+    before = [word for word in words[:place] if word not in ("clean", "lossy")]
+    return NUMBERS.get(before[-1], 1) if before else 1
+
+
+def test_a_case_has_the_faults_that_its_name_says() -> None:
+    """The faults are the limits of the search; a name that says a number needs that many of them."""
+    for scenario in scenarios().values():
+        for case in scenario.cases:
+            words = case.name.split("-")
+            for place, word in enumerate(words):
+                allowed = sum(int(case.keys.get(f"faults.{kind}", 0)) for kind in NAMED.get(word, ()))
+                assert word not in NAMED or allowed >= least(words, place), case.where
+
+
+def test_a_case_has_the_version_and_the_sizes_that_its_name_says() -> None:
+    for scenario in scenarios().values():
+        for case in scenario.cases:
+            for pattern, key in (
+                (r"^(\d\.\d+)", "kafka.version"),
+                (r"rf-?(\d)", "replication.factor"),
+                (r"min-isr-(\d)", "min.insync.replicas"),
+            ):
+                said = re.search(pattern, case.name)
+                assert said is None or str(case.keys.get(key)) == said[1], case.where
 
 
 def test_a_scenario_file_is_read_as_written(tmp_path: Path) -> None:
