@@ -100,14 +100,13 @@ def test_a_case_has_the_faults_that_its_name_says() -> None:
                 assert word not in NAMED or allowed >= least(words, place), case.where
 
 
+SAID = {r"^(\d\.\d+)": "kafka.version", r"rf-?(\d)": "replication.factor", r"min-isr-(\d)": "min.insync.replicas"}
+
+
 def test_a_case_has_the_version_and_the_sizes_that_its_name_says() -> None:
     for scenario in scenarios().values():
         for case in scenario.cases:
-            for pattern, key in (
-                (r"^(\d\.\d+)", "kafka.version"),
-                (r"rf-?(\d)", "replication.factor"),
-                (r"min-isr-(\d)", "min.insync.replicas"),
-            ):
+            for pattern, key in SAID.items():
                 said = re.search(pattern, case.name)
                 assert said is None or str(case.keys.get(key)) == said[1], case.where
 
