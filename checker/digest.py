@@ -1,40 +1,53 @@
-"""A digest of everything that decides which states are reachable and what is asked of them.
+"""Digests of what a model, a property or a lemma means, which results, stored levels and the ledger carry.
 
-Two runs with the same digest, configuration and bounds explore the same states: results and stored levels carry it.
+Two that agree have the same reachable states, or the same condition; see `neverlost.checker.meaning` for what counts.
 """
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from collections.abc import Iterable
+from typing import Any
 
+from neverlost.checker.meaning import meaning
+from neverlost.model.interpreters import ints
 from neverlost.model.kernel import Model
+from neverlost.model.system import System
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.property import Property
 
-SOURCES = ("neverlost.model", "neverlost.specs.properties")
+SEMANTICS = (ints.take, ints.evaluate, System)
+"""What the words of a model mean: the defining interpreter."""
 
-
-@cache
-def sources_digest() -> str:
-    """SHA-256 over the names and contents of the model's and the properties' source files."""
-    found = hashlib.sha256()
-    for name, text in sorted(pair for package in SOURCES for pair in _sources(files(package), package.replace(".", "/"))):
-        found.update(f"{name}\0{len(text)}\0".encode())
-        found.update(text)
-    return found.hexdigest()
-
-
-def _sources(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
-    found = []
-    for each in folder.iterdir():
-        if each.is_dir():
-            found += _sources(each, f"{prefix}/{each.name}")
-        elif each.name.endswith(".py"):
-            found.append((f"{prefix}/{each.name}", each.read_bytes().replace(b"\r\n", b"\n")))
-    return found
+_known: dict[int, tuple[Any, str]] = {}
+"""Digests that were asked for, by the identity of what they are of, which is kept alive with them."""
 
 
 def model_digest(model: Model) -> str:
-    """The digest that results and stored levels carry for a model."""
-    return "sha256:" + hashlib.sha256(f"{model.name}\0{sources_digest()}".encode()).hexdigest()
+    """The digest of a model: its name, its state, its initial states and its actions."""
+    return _remembered(model, *SEMANTICS)
+
+
+def property_digest(asked: Property) -> str:
+    """The digest of a property: its name, its kind and its condition."""
+    return _remembered(asked)
+
+
+def lemma_digest(lemma: Lemma) -> str:
+    """The digest of a lemma: its name, its parts and which property it is for."""
+    return _remembered(lemma)
+
+
+def question_digest(model: Model, asked: Iterable[Property]) -> str:
+    """One digest of a model and of what is asked about it."""
+    return _digest(model_digest(model), *map(property_digest, asked))
+
+
+def _remembered(subject: Any, *more: Any) -> str:
+    if id(subject) not in _known:
+        _known[id(subject)] = subject, _digest(subject, *more)
+    return _known[id(subject)][1]
+
+
+def _digest(*values: Any) -> str:
+    return "sha256:" + hashlib.sha256(meaning(*values).encode()).hexdigest()

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.digest import model_digest
+from neverlost.checker.digest import question_digest
 from neverlost.checker.disk.levels import KEYED, StateFile, Store
 from neverlost.checker.disk.sorted_states import Keyed, key_range, keyed, merged, sorted_distinct, unkeyed, within, without
 from neverlost.checker.disk.storage import Bytes
@@ -56,14 +56,19 @@ class Search:
     symmetry: bool
 
     def bound(self) -> System:
-        """The system, from this machine's own source of the model.
+        """The system, from this machine's own source of the model and of the properties.
 
         Errors: `EngineError` when that is not the driver's.
         """
         found = models().get(self.model)
-        if found is None or model_digest(found) != self.digest:
+        if found is None or question_digest(found, self.asked()) != self.digest:
             raise EngineError(f"an executor has another version of {self.model} than the driver; install the same neverlost")
         return bind(found, *self.configurations, disabled=self.disabled)
+
+    def asked(self) -> list[Property]:
+        """The properties, from this machine's own source."""
+        known = properties()
+        return [known[name] for name in self.properties if name in known]
 
 
 @dataclass(frozen=True)
@@ -223,8 +228,7 @@ def _share(search_text: str) -> Share:
     )
     given["disabled"] = tuple(map(tuple, given["disabled"]))
     search = Search(**given)
-    asked = [properties()[name] for name in search.properties]
-    return Share(Store.attach(search.location), search.bound(), asked, search.symmetry)
+    return Share(Store.attach(search.location), search.bound(), search.asked(), search.symmetry)
 
 
 def _understood(text: str) -> tuple[Share, LevelTask, dict[str, Any]]:

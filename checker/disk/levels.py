@@ -26,14 +26,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.digest import model_digest
+from neverlost.checker.digest import model_digest, property_digest
 from neverlost.checker.disk.sorted_states import unkeyed
 from neverlost.checker.disk.storage import Bytes, Storage, storage
 from neverlost.checker.outcome import EngineError
 from neverlost.model.system import System
 from neverlost.specs.errors import InputError
+from neverlost.specs.property import Property
 
-FORMAT = "neverlost.levels/1"
+FORMAT = "neverlost.levels/2"
 KEYED = "keyed"
 """States in the form and order of `neverlost.checker.disk.sorted_states`."""
 PACKED = "packed"
@@ -97,8 +98,9 @@ class Level:
         return self.rows == 0
 
 
-def meta_of(system: System, properties: Iterable[str] = (), symmetry: bool = False) -> dict[str, Any]:
+def meta_of(system: System, properties: Iterable[Property] = (), symmetry: bool = False) -> dict[str, Any]:
     """What a store must agree on with a search that resumes it."""
+    asked = sorted(properties, key=lambda each: each.name)
     return {
         "format": FORMAT,
         "model": system.model.name,
@@ -106,7 +108,8 @@ def meta_of(system: System, properties: Iterable[str] = (), symmetry: bool = Fal
         "configurations": [{name: _plain(value) for name, value in each.items()} for each in system.configurations],
         "disabled": sorted([action, clause] for action, clause in system.disabled),
         "symmetry": symmetry,
-        "properties": sorted(properties),
+        "properties": [each.name for each in asked],
+        "property_digests": [property_digest(each) for each in asked],
         "words": system.words,
         "slots": [[each.name, each.low, each.high, each.word, each.shift, each.bits] for each in system.slots],
     }
@@ -323,8 +326,9 @@ def _parsed(content: Bytes, place: str) -> dict[str, Any]:
         found = json.loads(bytes(content))
     except ValueError:
         raise InputError(f"damaged {place}: it is not JSON; {_REMEDY}") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{place} is not in the format {FORMAT}; {_REMEDY}")
+    given = found.get("format") if isinstance(found, dict) else None
+    if given != FORMAT:
+        raise InputError(f"{place} has format {given!r}, and this version reads {FORMAT!r}; {_REMEDY}")
     return found
 
 

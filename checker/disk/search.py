@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.digest import model_digest
+from neverlost.checker.digest import question_digest
 from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, Search, Settled, Share
 from neverlost.checker.disk.levels import KEYED, Level, StateFile, Store, Violation, meta_of
 from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
@@ -132,18 +132,17 @@ class StoredTeam:
     ) -> None:
         self.system, self.properties = system, tuple(properties)
         self.tuning = _tuning(dict(options.spark_conf))
-        asked = tuple(each.name for each in properties)
-        meta = meta_of(system, asked, options.symmetry) | {
+        meta = meta_of(system, properties, options.symmetry) | {
             "forgets_decided": options.every_configuration and not options.keep_going
         }
         self.store = Store.open(place, meta) if options.resume else Store.create(place, meta)
         search = Search(
             location=self.store.files.location,
             model=system.model.name,
-            digest=model_digest(system.model),
+            digest=question_digest(system.model, properties),
             configurations=tuple(dict(each) for each in system.configurations),
             disabled=tuple(sorted(system.disabled)),
-            properties=asked,
+            properties=tuple(each.name for each in properties),
             symmetry=options.symmetry,
         )
         self.jobs = hire(search) if hire is not None and self._can_be_named() else None

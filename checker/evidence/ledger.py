@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.digest import property_digest
 from neverlost.checker.outcome import Outcome, Verdict
 from neverlost.checker.prove.smtlib import replace_file
 from neverlost.specs.configuration.keys import shown
@@ -31,7 +32,7 @@ EXPLORED = {Verdict.VIOLATED: REFUTED, Verdict.HOLDS: EXHAUSTED, Verdict.INCONCL
 class Line:
     """What is known about one property under one configuration.
 
-    `goal` is the property's name.
+    `goal` is the property's name; the digests say what model and property meant.
     Units: `steps` of the counterexample, or up to which there is none; `unbounded` names what a proof does not bound.
     """
 
@@ -43,6 +44,7 @@ class Line:
     how: str
     steps: int | None = None
     unbounded: tuple[str, ...] = ()
+    goal_digest: str = ""
 
     @property
     def known(self) -> str:
@@ -64,9 +66,9 @@ class Line:
         return f"{self.goal} is {self.known} ({self.how})"
 
     @property
-    def subject(self) -> tuple[str, str, str, str]:
+    def subject(self) -> tuple[str, str, str, str, str]:
         """What the line is about."""
-        return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal
+        return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
 
 
 def lines_of(
@@ -88,9 +90,8 @@ def lines_of(
             status, steps = BOUNDED, depth
         configuration = {name: shown(value) for name, value in outcome.system.configurations[each.configuration].items()}
         beyond = unbounded if status == PROVED else ()
-        found.append(
-            Line(outcome.system.model.name, model_digest, configuration, each.property.name, status, how, steps, beyond)
-        )
+        about = outcome.system.model.name, model_digest, configuration, each.property.name
+        found.append(Line(*about, status, how, steps, beyond, property_digest(each.property)))
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import z3
 
+from neverlost.checker.digest import lemma_digest
 from neverlost.checker.machine.processes import INTERRUPTED, Send, run
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
 from neverlost.checker.prove import smtlib as certificate
@@ -126,7 +127,9 @@ class Proof:
             "disabled": sorted(map(list, self.system.disabled)),
             "property": self.goal.name,
             "unbounded": list(self.unbounded),
-            "lemmas": [{"name": each.name, "says": each.says, "why": each.why} for each in self.lemmas],
+            "lemmas": [
+                {"name": each.name, "says": each.says, "why": each.why, "digest": lemma_digest(each)} for each in self.lemmas
+            ],
             "solver": self.solver,
             "seed": self.seed,
         }

@@ -60,9 +60,8 @@ class MemorySearch(LevelSearch):
         self._kept = (0, Counter[str]())
 
     def _opened(self, place: Path | str) -> Store:
-        asked = tuple(each.name for each in self.properties)
         forgets = self.options.every_configuration and not self.options.keep_going
-        meta = meta_of(self.system, asked, self.options.symmetry) | {"forgets_decided": forgets}
+        meta = meta_of(self.system, self.properties, self.options.symmetry) | {"forgets_decided": forgets}
         return Store.open(place, meta) if self.options.resume else Store.create(place, meta)
 
     def _seed(self) -> None:

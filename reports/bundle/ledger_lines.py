@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.campaign.sweep import REPLAYED, SAME
+from neverlost.checker.digest import property_digest
 from neverlost.checker.evidence import ledger
 from neverlost.checker.evidence.ledger import EXPLORED, FILE, OPEN, REFUTED, Line
 from neverlost.checker.outcome import Verdict
 from neverlost.specs.errors import InputError
+from neverlost.specs.property import properties
 
 HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counterexample of fewer faults, run again"}
 
@@ -26,6 +28,7 @@ def lines_of(document: Mapping[str, Any]) -> list[Line]:
             EXPLORED[Verdict(each["verdict"])],
             _how(each, cell, document),
             each.get("steps"),
+            goal_digest=_digest_of_property(each["name"]),
         )
         for cell in document.get("cells", [document])
         for each in cell["properties"]
@@ -35,6 +38,10 @@ def lines_of(document: Mapping[str, Any]) -> list[Line]:
 def digest_of(cell: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     """The digest that a result states for the model of a cell."""
     return str(cell.get("model_digest") or document["model_digests"][cell["model"]])
+
+
+def _digest_of_property(name: str) -> str:
+    return property_digest(properties()[name]) if name in properties() else ""
 
 
 def _how(each: Mapping[str, Any], cell: Mapping[str, Any], document: Mapping[str, Any]) -> str:

@@ -141,7 +141,9 @@ def _replayed(system: System, states: list[State], labels: list[Any], where: str
     numbers = {step.label: number for number, step in enumerate(system.steps)}
     for index, label in enumerate(labels, start=1):
         if label not in numbers:
-            raise InputError(f"state {index} of {where!r} has unknown action {label!r}")
+            raise InputError(
+                f"state {index} of {where!r} has unknown action {label!r}; if it is of another version, make it again"
+            )
     steps = [numbers[label] for label in labels]
     again = followed(system, states[0], steps)
     for index, (found, expected) in enumerate(zip(states, again.states, strict=False)):

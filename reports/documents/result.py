@@ -8,22 +8,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import neverlost
-from neverlost.checker.digest import model_digest
+from neverlost.checker.digest import model_digest, question_digest
 from neverlost.checker.outcome import Finding, Outcome, worst
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
-from neverlost.specs.property import RECOVERY
+from neverlost.specs.property import RECOVERY, properties
 
 SCHEMA = "neverlost.result/1"
 
 
-def question_id(model: Model, configuration: Configuration, properties: list[str]) -> str:
-    """A stable name of what was asked: model with its digest, configuration with its bounds, properties."""
+def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
+    """A stable name of what was asked: model and properties with their digest, configuration with its bounds."""
+    known = properties()
     asked = {
         "model": model.name,
-        "digest": model_digest(model),
+        "digest": question_digest(model, [known[name] for name in sorted(names) if name in known]),
         "config": {name: shown(value) for name, value in sorted(configuration.items())},
-        "properties": sorted(properties),
+        "properties": sorted(names),
     }
     return "nl-" + hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 

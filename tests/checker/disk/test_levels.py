@@ -14,7 +14,9 @@ from neverlost.model.system import bind
 from neverlost.model.versions.kip101 import MODEL as KIP_101
 from neverlost.model.versions.kip320 import MODEL as KIP_320
 from neverlost.specs.errors import InputError
+from neverlost.specs.property import properties
 
+STRONG, WEAK = properties()["strong-isr"], properties()["weak-isr"]
 CONFIGURATION = {"replication.factor": 2, "bounds.records": 2, "bounds.log_size": 2, "bounds.max_leader_epoch": 1}
 
 
@@ -76,7 +78,7 @@ def test_every_key_has_one_owner(parts: int) -> None:
 
 
 def meta(words: int = 2) -> dict[str, object]:
-    return meta_of(bind(KIP_320, CONFIGURATION), ["strong-isr"]) | {"words": words}
+    return meta_of(bind(KIP_320, CONFIGURATION), [STRONG]) | {"words": words}
 
 
 def filled(location: str | Path, levels: int = 3) -> Store:
@@ -120,6 +122,19 @@ def test_a_taken_directory_is_refused(tmp_path: Path) -> None:
         Store.create(tmp_path / "s", meta())
 
 
+def test_a_directory_of_an_earlier_version_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    filled(tmp_path / "s")
+    place = tmp_path / "s" / "meta.json"
+    place.chmod(0o644)
+    place.write_text(place.read_text().replace("neverlost.levels/2", "neverlost.levels/1"))
+    with pytest.raises(InputError) as refusal:
+        Store.open(tmp_path / "s", meta())
+    assert str(refusal.value) == (
+        f"{place} has format 'neverlost.levels/1', and this version reads 'neverlost.levels/2';"
+        " restore it, or delete the state directory and start again"
+    )
+
+
 def test_nothing_to_resume(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no stored search in .*s' \(meta.json is missing\)"):
         Store.open(tmp_path / "s", meta())
@@ -128,12 +143,13 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("model", meta_of(bind(KIP_101, CONFIGURATION), ["strong-isr"])),
-        ("configurations", meta_of(bind(KIP_320, CONFIGURATION | {"bounds.max_leader_epoch": 2}), ["strong-isr"])),
-        ("disabled", meta_of(bind(KIP_320, CONFIGURATION, disabled=[("follower_fetch", "leader has more")]), ["strong-isr"])),
-        ("properties", meta_of(bind(KIP_320, CONFIGURATION), ["weak-isr"])),
-        ("symmetry", meta_of(bind(KIP_320, CONFIGURATION), ["strong-isr"], symmetry=True)),
+        ("model", meta_of(bind(KIP_101, CONFIGURATION), [STRONG])),
+        ("configurations", meta_of(bind(KIP_320, CONFIGURATION | {"bounds.max_leader_epoch": 2}), [STRONG])),
+        ("disabled", meta_of(bind(KIP_320, CONFIGURATION, disabled=[("follower_fetch", "leader has more")]), [STRONG])),
+        ("properties", meta_of(bind(KIP_320, CONFIGURATION), [WEAK])),
+        ("symmetry", meta_of(bind(KIP_320, CONFIGURATION), [STRONG], symmetry=True)),
         ("model_digest", meta() | {"model_digest": "sha256:0"}),
+        ("property_digests", meta() | {"property_digests": ["sha256:0"]}),
     ],
 )
 def test_a_foreign_store_is_named(tmp_path: Path, name: str, expected: dict[str, object]) -> None:

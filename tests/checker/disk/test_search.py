@@ -251,7 +251,7 @@ def test_storage_need_not_be_local(monkeypatch: pytest.MonkeyPatch, small: int) 
     victim = store.levels()[4].files[0]
     store.files.remove([victim.name])
     with pytest.raises(InputError, match=f"missing state file memory://bucket/search/{victim.name}"):
-        Store.open("memory://bucket/search", meta_of(system, [each.name for each in guarantees(system.model)])).check()
+        Store.open("memory://bucket/search", meta_of(system, guarantees(system.model))).check()
 
 
 def test_an_unknown_scheme_is_an_input_error() -> None:
