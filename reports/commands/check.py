@@ -97,8 +97,8 @@ def _chosen(config: str | None, settings: list[str], files: dict[str, str | None
     from neverlost.specs.kafka_files.cluster import read_cluster
 
     found: list[Chosen] = []
-    warnings: list[str] = []
-    for each in read_cluster(**files, kafka_version=given.get("kafka.version", (None,))[0]):
+    warnings: list[Any] = []
+    for each in read_cluster(**files, kafka_version=given.get("kafka.version", (None,))[0], given=given.keys()):
         chosen = reading.choose(given, subjects=each.topics, offered=each.keys)
         found.append(chosen)
         warnings += each.warnings

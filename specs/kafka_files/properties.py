@@ -1,62 +1,19 @@
-"""Reads files that Kafka reads or prints: text of bounded size, and the Java properties format.
+"""The Java properties format.
 
 Source: `java.util.Properties.load` (ISO 8859-1, the escapes, the separators) and Kafka's `Utils.loadProps`.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from neverlost.specs.configuration.input import read_bytes
 from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.text import Path, lines_of, quoted, read_text, shown_name
+from neverlost.specs.setting import Setting, Settings
 
 _BLANK = " \t\f"
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A raw value and where it stands; `where` reads after "in"."""
-
-    value: str
-    where: str
-
-
-Settings = dict[str, Setting]
-
-
-def quoted(text: str, limit: int = 60) -> str:
-    """A text from a file as one short, printable word for messages."""
-    return repr(text if len(text) <= limit else text[: limit - 3] + "...")
-
-
-def read_text(path: str | os.PathLike[str], option: str, encoding: str = "utf-8") -> str:
-    """The text of a file; a byte order mark decides over `encoding`.
-
-    Errors: `InputError` for a file that cannot be read, is too large, or is not text.
-    """
-    name = os.fspath(path)
-    data = read_bytes(name, option)
-    for mark, named in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        encoding = named if data.startswith(mark) else encoding
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{option} {name!r} is not text: byte {error.start} is not {encoding}; save it as UTF-8") from None
-    found = _CONTROL.search(text)
-    if found:
-        raise InputError(f"{option} {name!r} is not text: it has a control character at {found.start()}; give a text file")
-    return text
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a text, whatever ends them; only LF, CR and CRLF do (Python's own splitting knows more)."""
-    return _LINE_END.split(text)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -126,9 +83,9 @@ def parse_properties(text: str, name: str) -> Settings:
     return found
 
 
-def read_properties(path: str | os.PathLike[str], option: str) -> Settings:
+def read_properties(path: Path, option: str) -> Settings:
     """The settings of a properties file.
 
     Errors: as `read_text` and `parse_properties`.
     """
-    return parse_properties(read_text(path, option, encoding="iso-8859-1"), os.fspath(path))
+    return parse_properties(read_text(path, option, encoding="iso-8859-1"), shown_name(path))

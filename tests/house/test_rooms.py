@@ -25,6 +25,9 @@ THIRD_PARTY = {
     "pyspark": ("checker/spark",),
     "pyarrow": ("checker/disk", "checker/spark"),
     "networkx": ("checker/search/state_graph.py", "reports/page/state_graph.py"),
+    "yaml": ("specs/kafka_files/documents.py",),
+    "hcl2": ("specs/kafka_files/formats/terraform.py",),
+    "lark": ("specs/kafka_files/formats/terraform.py",),
     "rich": ("reports",),
     "typer": ("reports/cli.py", "reports/options.py", "reports/commands"),
     "jpype": ("checker/kafka/conform/jvm.py",),
@@ -35,7 +38,7 @@ THIRD_PARTY = {
 }
 """The files and folders that may import a third party."""
 
-REGISTRIES = ("properties", "commands", "versions", "lemmas")
+REGISTRIES = ("properties", "commands", "versions", "lemmas", "formats")
 """One file for each entry."""
 
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))

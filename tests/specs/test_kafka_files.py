@@ -18,9 +18,11 @@ from neverlost.specs.configuration.input import LARGEST_FILE
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.cluster import ClusterConfiguration, read_cluster
-from neverlost.specs.kafka_files.describe import parse_configs, parse_describe, ranges, split_configs
+from neverlost.specs.kafka_files.described import Described, ranges, split_configs
 from neverlost.specs.kafka_files.properties import parse_properties
-from neverlost.specs.kafka_files.version_defaults import defaults, parse_version
+from neverlost.specs.kafka_files.recognise import described, readers
+from neverlost.specs.kafka_files.versions import defaults, parse_version
+from neverlost.specs.setting import Kind, Origin, Setting, of_kind
 from tests.support.program import neverlost
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "kafka"
@@ -40,6 +42,14 @@ def where(configuration: ClusterConfiguration, key: str) -> str:
 def one(**files: object) -> ClusterConfiguration:
     (found,) = read_cluster(**files)  # type: ignore[arg-type]
     return found
+
+
+def warned(configuration: ClusterConfiguration) -> list[str]:
+    return [str(each) for each in of_kind(configuration.notices, Kind.WARNING)]
+
+
+def assumed(configuration: ClusterConfiguration) -> list[str]:
+    return [str(each) for each in of_kind(configuration.notices, Kind.ASSUMED)]
 
 
 @pytest.fixture
@@ -67,7 +77,7 @@ def test_topics_with_equal_configurations_share_a_verdict():
     assert where(unsafe, "min.insync.replicas") == "describe-3.9.txt line 5"
     assert where(unsafe, "replication.factor") == "describe-3.9.txt line 6"
     assert where(unsafe, "acks") == "producer.properties line 2"
-    assert where(unsafe, UNCLEAN) == "Kafka 3.9's defaults"
+    assert where(unsafe, UNCLEAN) == "Kafka 3.9's default"
     assert unsafe.defaulted == {UNCLEAN, "flush.messages", ELR, "enable.idempotence"}
 
 
@@ -76,11 +86,11 @@ def test_a_partition_is_judged_from_where_it_stands():
     assert values(worn, "replication.factor", "min.insync.replicas", OUTSIDE) == ["3", "2", "1"]
     assert where(worn, OUTSIDE) == "describe-3.9.txt line 9"
     assert OUTSIDE not in safe.keys and OUTSIDE not in unsafe.keys
-    assert (safe.warnings, worn.warnings) == ((), ())
-    assert unsafe.warnings == (
-        f"topic 'clicks' is offline now (partition 1, {DATA / 'describe-3.9.txt'} line 7): "
-        "the verdict is about a partition that starts with all replicas in the ISR",
-    )
+    assert (warned(safe), warned(worn)) == ([], [])
+    assert warned(unsafe) == [
+        f"topic 'clicks' is offline now (partition 1) ({DATA / 'describe-3.9.txt'} line 7); "
+        "the verdict is about a partition that starts with all replicas in the ISR"
+    ]
 
 
 def test_partitions_of_a_topic_that_stand_differently_are_told_apart():
@@ -115,7 +125,7 @@ def test_a_pasted_screen_with_blanks_crlf_and_byte_order_mark():
 def test_tabs_and_blanks_read_alike(name):
     text = (DATA / name).read_text("utf-8-sig")
     blanks = text.replace(":\t", ": \t").replace("\t", "    ")
-    assert parse_describe(blanks, "f") == parse_describe(text, "f")
+    assert described(blanks, "f") == described(text, "f")
 
 
 def test_utf16_as_a_windows_shell_writes_it(given):
@@ -141,20 +151,22 @@ def test_partition_ranges():
 
 
 def test_topic_configs_with_synonyms_give_the_effective_value():
-    entities = parse_configs((DATA / "configs-topics-3.9.txt").read_text(), "c")
-    assert {key: each.value for key, each in entities.topics["orders"].items()} == {
+    found = described((DATA / "configs-topics-3.9.txt").read_text(), "c")
+    assert {key: each.value for key, each in found.configs["orders"].items()} == {
         "cleanup.policy": "compact,delete",
         "min.insync.replicas": "2",
     }
-    assert entities.topics["clicks"] == {}
+    assert found.configs["clicks"] == {}
 
 
 def test_configs_of_zookeeper_times():
     logs, state = read_cluster(configs=DATA / "configs-zookeeper.txt", kafka_version="1.0")
     assert values(logs, "min.insync.replicas", "flush.messages") == ["2", "1"]
     assert values(state, "min.insync.replicas", "flush.messages") == ["1", "1"]
-    assert "replication.factor" not in logs.keys
-    assert logs.warnings == ("these files do not show the replication factor of the topics; give --describe as well",)
+    assert logs.settings["replication.factor"] == Setting("3", "no file shows it", Origin.ASSUMED)
+    assert assumed(logs)[1:] == [
+        "the replication factor is assumed to be 3, for no file shows it; give --describe FILE, or --set replication.factor=..."
+    ]
 
 
 def test_racks_of_the_replicas_come_from_the_brokers():
@@ -171,9 +183,8 @@ def test_entities_of_other_kinds_are_passed_over():
         "Default configs for broker-loggers in the cluster are:\n  min.insync.replicas=5 sensitive=false synonyms={}\n"
         "Dynamic configs for client-metric m are:\n  min.insync.replicas=5 sensitive=false synonyms={}\n"
     )
-    entities = parse_configs(other, "c")
-    assert (entities.topics, entities.brokers, entities.cluster) == ({}, {}, {})
-    both = parse_configs(other + CLUSTER + other, "c")
+    assert described(other, "c") == Described()
+    both = described(other + CLUSTER + other, "c")
     assert {key: each.value for key, each in both.cluster.items()} == {"min.insync.replicas": "3"}
 
 
@@ -218,13 +229,15 @@ def test_the_topic_then_brokers_then_cluster_then_file_then_default(given):
     assert one(describe=plain, configs=broker, server_properties=server).keys[key] == ("2", "b line 2")
     assert one(describe=plain, configs=cluster, server_properties=server).keys[key] == ("3", "c line 2")
     assert one(describe=plain, server_properties=server).keys[key] == ("2", "s line 1")
-    assert one(describe=plain).keys[key] == ("1", "Kafka's defaults")
+    assert one(describe=plain).settings[key] == Setting("1", "Kafka's default; what brokers set is not shown", Origin.ASSUMED)
 
 
 def test_where_brokers_differ_the_least_safe_value_decides(given):
     found = one(describe=given("d", TOPIC.format("")), configs=given("b", BROKER.format(1, 3) + BROKER.format(2, 2)))
     assert found.keys["min.insync.replicas"] == ("2", "b line 4")
-    assert found.warnings == ("brokers differ in min.insync.replicas: taken as 2 (b line 4), the least safe of them",)
+    assert warned(found) == [
+        "brokers differ in min.insync.replicas: taken as 2, the least safe of them (b line 4); set it alike on every broker"
+    ]
 
 
 def test_a_topic_that_describe_and_configs_show_differently_is_refused(given):
@@ -240,17 +253,17 @@ def test_a_topic_that_describe_and_configs_show_differently_is_refused(given):
 def test_a_server_file_that_the_described_cluster_cannot_be_using_is_pointed_out(given):
     described = given("d", TOPIC.format("").replace("Topic: t\tPartitionC", "Topic: t\tTopicId: x\tPartitionC"))
     found = one(describe=described, server_properties=given("s", "min.insync.replicas=2\n"))
-    assert found.warnings == (
-        "s line 1 sets min.insync.replicas to 2, but the description of topic 't' does not show it: "
-        "the cluster that printed it may not use this file",
-    )
+    assert warned(found) == [
+        "min.insync.replicas=2 is not what the description of topic 't' shows (s line 1); "
+        "the cluster that printed it may not use this file; describe the cluster that does"
+    ]
 
 
 def test_min_insync_replicas_above_the_replication_factor_is_pointed_out(given):
     described = given("d", TOPIC.format("min.insync.replicas=4"))
-    start = "min.insync.replicas 4 (d line 1) is above the replication factor 3: "
-    assert one(describe=described, kafka_version="3.6").warnings == (start + "no acks=all write succeeds",)
-    assert one(describe=described, kafka_version="3.7").warnings == (start + "Kafka 3.7 and later lower it to that",)
+    start, end = "min.insync.replicas 4 is above the replication factor 3: ", " (d line 1); lower it, or add replicas"
+    assert warned(one(describe=described, kafka_version="3.6")) == [start + "no acks=all write succeeds" + end]
+    assert warned(one(describe=described, kafka_version="3.7")) == [start + "Kafka 3.7 and later lower it to that" + end]
 
 
 def test_a_broker_file_alone_speaks_for_the_topics_it_would_create():
@@ -342,12 +355,12 @@ def test_defaults_by_version(version, acks, idempotence, unclean, elr):
             "acks=1\nenable.idempotence=true",
             "1",
             "true",
-            ["Kafka refuses to start a producer with idempotence (p line 2) and acks=1 (p line 1)"],
+            ["Kafka refuses to start a producer with idempotence (p line 2) and acks=1 (p line 1); set one of them otherwise"],
         ),
         ("3.9", "acks=1\nenable.idempotence=false", "1", "false", []),
         ("2.8", "enable.idempotence=true", "all", "true", []),
         ("2.8", "transactional.id=x", "all", "true", []),
-        ("2.8", "", "1", "false", []),
+        ("2.8", "client.id=x", "1", "false", []),
         (
             "3.9",
             "retries=0",
@@ -372,7 +385,7 @@ def test_defaults_by_version(version, acks, idempotence, unclean, elr):
             "true",
             [
                 "Kafka refuses to start a producer with idempotence (on by default) and "
-                "max.in.flight.requests.per.connection=6 (p line 1)"
+                "max.in.flight.requests.per.connection=6 (p line 1); set one of them otherwise"
             ],
         ),
         (
@@ -380,7 +393,10 @@ def test_defaults_by_version(version, acks, idempotence, unclean, elr):
             "transactional.id=x\nenable.idempotence=false",
             "all",
             "false",
-            ["Kafka refuses to start a producer with transactional.id (p line 1) and no idempotence"],
+            [
+                "Kafka refuses to start a producer with transactional.id and no idempotence (p line 1); "
+                "remove enable.idempotence=false"
+            ],
         ),
         ("0.10.2", "enable.idempotence=true\nacks=-1", "all", "false", []),
     ],
@@ -388,22 +404,25 @@ def test_defaults_by_version(version, acks, idempotence, unclean, elr):
 def test_the_producer_that_results(given, version, lines, acks, idempotence, warnings):
     found = one(producer_properties=given("p", lines), kafka_version=version)
     assert values(found, "acks", "enable.idempotence") == [acks, idempotence]
-    assert list(found.warnings) == warnings
+    assert warned(found) == warnings
 
 
 def test_automatic_commits_are_pointed_out(given):
-    (warning,) = one(consumer_properties=given("c", "enable.auto.commit = true")).warnings
+    (warning,) = warned(one(consumer_properties=given("c", "enable.auto.commit = true")))
     assert warning == (
-        "enable.auto.commit=true (c line 1) commits what was polled: it is after-processing only where every record of a "
-        "poll is processed before the next one; otherwise use --set consumer.commit=before-processing"
+        "enable.auto.commit=true commits what was polled: it is after-processing only where every record of a poll is "
+        "processed first (c line 1); otherwise use --set consumer.commit=before-processing"
     )
-    assert one(consumer_properties=given("c", "enable.auto.commit=false")).warnings == ()
+    assert warned(one(consumer_properties=given("c", "enable.auto.commit=false"))) == []
 
 
 # Errors: the value, the place and the remedy, on one line
 
 LINE = "\tTopic: t\tPartition: {}\tLeader: 1\tReplicas: {}\tIsr: {}\n"
 HEAD = "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: {}\n"
+
+GIVE = "give what kafka-topics.sh --bootstrap-server HOST:PORT --describe prints"
+KNOWN = "; known: " + ", ".join(each.NAME for each in readers().values())
 
 ERRORS = [
     (
@@ -451,13 +470,17 @@ ERRORS = [
         "acks=\0",
         "--producer-properties 'f' is not text: it has a control character at 5; give a text file",
     ),
-    ("describe", "", "f describes no topic; give what kafka-topics.sh --describe prints"),
-    ("describe", "\n$ kafka-topics.sh --describe\n", "f describes no topic; give what kafka-topics.sh --describe prints"),
+    ("describe", "", "f is empty; give what kafka-topics.sh --bootstrap-server HOST:PORT --describe prints"),
+    (
+        "describe",
+        "\n$ kafka-topics.sh --describe\n",
+        "f has no format that is known here (it begins '$ kafka-topics.sh --describe'); " + GIVE + KNOWN,
+    ),
     ("describe", b"\x89PNG\r\n", "--describe 'f' is not text: byte 0 is not utf-8; save it as UTF-8"),
     (
         "describe",
         "Error while executing topic command : late",
-        "f line 1 is not what kafka-topics.sh --describe prints: 'Error while executing topic command : late'; remove the line",
+        "f has no format that is known here (it begins 'Error while executing topic command : late'); " + GIVE + KNOWN,
     ),
     (
         "describe",
@@ -513,8 +536,17 @@ ERRORS = [
         HEAD.format("") + LINE.format(0, "1", "1\tAdding Replicas: 1"),
         "bad value '1' for Adding Replicas in f line 2: it names every replica; describe again",
     ),
-    ("configs", "", "f describes no configuration; give what kafka-configs.sh --describe prints"),
-    ("configs", "  a=b", "f line 1 is not what kafka-configs.sh --describe prints: 'a=b'; remove the line"),
+    ("configs", "", "f is empty; give what kafka-topics.sh --bootstrap-server HOST:PORT --describe prints"),
+    (
+        "describe",
+        HEAD.format("") + "Error: late",
+        "f line 2 is not what kafka-topics.sh --describe prints: 'Error: late'; remove the line",
+    ),
+    (
+        "configs",
+        "  a=b\nDynamic configs for topic t are:",
+        "f line 1 is not what kafka-configs.sh --describe prints: 'a=b'; remove the line",
+    ),
     (
         "configs",
         "All configs for topic t are:\n  min.insync.replicas=0 sensitive=false synonyms={}",
@@ -565,14 +597,37 @@ def test_what_is_no_readable_file(option, tmp_path, monkeypatch):
         ("3", "use a version such as 3.9 or 3.0.1"),
         ("", "use a version such as 3.9 or 3.0.1"),
         ("3.x", "use a version such as 3.9 or 3.0.1"),
-        ("0.7", "use a version from 0.8 to 4.x"),
-        ("5.0", "use a version from 0.8 to 4.x"),
     ],
 )
 def test_versions_that_kafka_never_had(text, remedy):
     with pytest.raises(InputError) as caught:
         read_cluster(kafka_version=text)
     assert str(caught.value) == f"bad value {text!r} for --kafka-version: {remedy}"
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("0.7", "0.8.0"),
+        ("0.8.3", "0.8.2"),
+        ("0.12", "0.11.0"),
+        ("2.9", "2.8"),
+        ("2.8.3", "2.8.2"),
+        ("3.10", "3.9"),
+        ("3.3.2.1", "3.3.2"),
+        ("4.5", "4.4"),
+        ("5.0", "4.4"),
+    ],
+)
+def test_releases_that_do_not_exist(text, near):
+    with pytest.raises(InputError) as caught:
+        read_cluster(kafka_version=text)
+    assert str(caught.value).startswith(f"there is no Kafka {text} (--kafka-version); did you mean {near!r}? releases go from")
+
+
+@pytest.mark.parametrize("text", ["0.8", "0.8.2", "0.8.2.2", "0.10.2.2", "0.11", "1.1.1", "2.8.2", "3.0", "3.9.7", "4.4"])
+def test_releases_that_exist(text):
+    assert parse_version(text) == tuple(map(int, text.split(".")))
 
 
 # Anything at all in a file is a configuration or one clear line
@@ -650,7 +705,7 @@ def test_two_thousand_mutated_files_raise_nothing_but_input_errors(tmp_path):
             except InputError as error:
                 outcomes["refused"] += 1
                 assert "\n" not in str(error)
-                assert len(str(error)) < 600
+                assert len(str(error)) < 800
             else:
                 outcomes["read"] += 1
                 for configuration in found:
@@ -701,7 +756,10 @@ FAULTS = ("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=2", "--se
 
 def test_check_gives_a_verdict_for_each_distinct_configuration():
     found = check("--describe", DATA / "describe-3.9.txt", "--set", "model=kraft", *FAULTS, "--json", "-")
-    assert [line.split(" now (")[0] for line in found.stderr.splitlines()] == ["neverlost: warning: topic 'clicks' is offline"]
+    assert [line.split(" (")[0] for line in found.stderr.splitlines()] == [
+        "neverlost: warning: acks=all is assumed, for no file shows a producer",
+        "neverlost: warning: topic 'clicks' is offline now",
+    ]
     cells = json.loads(found.stdout)["cells"]
     assert [each["topics"] for each in cells] == [["orders"], ["clicks"], ["audit"]]
     assert [(each["config"]["min.insync.replicas"], each["config"][OUTSIDE]) for each in cells] == [(2, 0), (1, 0), (2, 1)]

@@ -1,0 +1,173 @@
+"""What files say of a cluster: topics with partitions, configurations by entity, features; the same from every format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.setting import Notice, Setting, Settings
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Where one partition stands."""
+
+    number: int
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    has_leader: bool
+    where: str
+
+    @property
+    def outside(self) -> int:
+        """How many settled replicas are not in the ISR."""
+        return len(set(self.settled) - set(self.isr))
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether nobody leads, or nobody that would still be a replica."""
+        return not self.has_leader or self.outside == len(self.settled)
+
+    @property
+    def settled(self) -> tuple[int, ...]:
+        """Replicas without those that a reassignment in progress is adding; `TopicCommand` counts these."""
+        return tuple(each for each in self.replicas if each not in self.adding)
+
+
+@dataclass
+class Topic:
+    """One described topic.  With `shows_broker_values` a broker printed it, so a value that is not Kafka's default
+    shows even where the topic does not set it; ZooKeeper, and files that ask for a topic, show what the topic sets.
+    `named_by` is the option that gives what the format lacks."""
+
+    name: str
+    replication_factor: Setting
+    configs: Settings
+    shows_broker_values: bool
+    partitions: dict[int, Partition] = field(default_factory=dict)
+
+
+@dataclass
+class Described:
+    """What one or several files describe.
+
+    `configs` are of topics by name, `brokers` dynamic values by broker, `cluster` their dynamic defaults, `server` the
+    static values of brokers; `elr` is what the features say.  `versions` are statements of the Kafka version,
+    `metadata` the finalized `metadata.version`, which is at most that.
+    """
+
+    topics: dict[str, Topic] = field(default_factory=dict)
+    configs: dict[str, Settings] = field(default_factory=dict)
+    brokers: dict[str, Settings] = field(default_factory=dict)
+    cluster: Settings = field(default_factory=dict)
+    server: Settings = field(default_factory=dict)
+    elr: Setting | None = None
+    versions: list[Setting] = field(default_factory=list)
+    metadata: Setting | None = None
+    plan: dict[tuple[str, int], tuple[tuple[int, ...], str]] = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+
+    def add_topic(self, topic: Topic, where: str) -> None:
+        """Errors: `InputError` for a topic that is described already."""
+        if topic.name in self.topics:
+            raise InputError(f"topic {quoted(topic.name)} in {where} is described twice; remove one of them")
+        self.topics[topic.name] = topic
+
+    def add(self, other: Described) -> None:
+        """What another file says too.
+
+        Errors: `InputError` for what both describe, unless they agree.
+        """
+        for topic in other.topics.values():
+            self.add_topic(topic, topic.replication_factor.where)
+        for mine, theirs in ((self.configs, other.configs), (self.brokers, other.brokers)):
+            for name, settings in theirs.items():
+                _join(mine.setdefault(name, {}), settings, f" of {quoted(name)}")
+        _join(self.cluster, other.cluster, " of the cluster")
+        _join(self.server, other.server, " of the brokers")
+        self.elr = _one(self.elr, other.elr, "eligible.leader.replicas.version")
+        self.metadata = _one(self.metadata, other.metadata, "metadata.version")
+        self.plan |= other.plan
+        self.versions += other.versions
+        self.notices += other.notices
+
+
+def _join(mine: Settings, theirs: Settings, whose: str) -> None:
+    for key, setting in theirs.items():
+        mine[key] = _one(mine.get(key), setting, f"{key}{whose}") or setting
+
+
+def _one(mine: Setting | None, theirs: Setting | None, what: str) -> Setting | None:
+    if mine and theirs and mine.value != theirs.value:
+        raise InputError(
+            f"{what} is {quoted(mine.value)} in {mine.where} and {quoted(theirs.value)} in {theirs.where}; "
+            "describe both again at the same time"
+        )
+    return mine or theirs
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`0-3,7` of partition numbers."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in found)
+
+
+def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int, ...]:
+    """Broker ids.
+
+    Errors: `InputError` for what is no id, and for a broker that is named twice.
+    """
+    if not all(0 < len(each) < 11 and each.isascii() and each.isdigit() for each in ids):
+        raise InputError(f"bad value {quoted(shown)} for {label} in {where}: use broker ids such as 1,2,3")
+    if len({int(each) for each in ids}) != len(ids):
+        raise InputError(f"bad value {quoted(shown)} for {label} in {where}: a broker is named twice")
+    return tuple(map(int, ids))
+
+
+def whole_number(text: str, label: str, where: str) -> int:
+    """A number of a partition.
+
+    Errors: `InputError` for anything else.
+    """
+    if not (0 < len(text) < 11 and text.isascii() and text.isdigit()):
+        raise InputError(f"bad value {quoted(text)} for {label} in {where}: use a partition number")
+    return int(text)
+
+
+_PAIR = re.compile(r"(?:^|,)\s*([A-Za-z][\w.\-]*)=")
+
+
+def with_ends(found: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Matches with where the value after each ends: at the next match, or with the text."""
+    return zip(found, [*[each.start() for each in found[1:]], len(text)], strict=False)
+
+
+def split_configs(text: str, where: str) -> Settings:
+    """`a=1,b=x,y` as settings; a comma belongs to the value unless a `key=` follows it.
+
+    Errors: `InputError` where a piece has no key.
+    """
+    found = list(_PAIR.finditer(text))
+    if text.strip() and (not found or text[: found[0].start()].strip()):
+        raise InputError(f"bad value {quoted(text)} for Configs in {where}: use key=value,key=value")
+    return {each.group(1): Setting(text[each.end() : end].strip(), where) for each, end in with_ends(found, text)}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text to be read: its name for messages, and its trees where it is JSON or YAML."""
+
+    name: str
+    text: str
+    trees: tuple[Node, ...] = ()

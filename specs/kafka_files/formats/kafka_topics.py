@@ -1,0 +1,99 @@
+"""What `kafka-topics.sh --describe` prints, from 0.8.2 to 4.x, with tabs or with the blanks that a terminal makes of them.
+
+The formats that differ between versions: a blank after the colon (none before 2.2), `TopicId` (2.8), `Adding
+Replicas` during a reassignment, `Elr` and `LastKnownElr` (3.8).
+
+Source: `TopicCommand.printDescription` of these versions.
+"""
+
+from __future__ import annotations
+
+import re
+
+from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.described import (
+    Described,
+    Document,
+    Partition,
+    Topic,
+    broker_ids,
+    split_configs,
+    whole_number,
+    with_ends,
+)
+from neverlost.specs.kafka_files.printed import content
+from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.setting import Setting
+
+NAME = "kafka-topics.sh --describe"
+LINE = re.compile(r"\s*Topic:\s*\S")
+
+_LABEL = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z]*(?: Replicas)?):")
+_NOBODY = ("", "N/A")
+_NO_LEADER = ("none", "-1")
+
+
+def _labelled(line: str) -> dict[str, str]:
+    """`{"Topic": "orders", "Partition": "0", ...}` of a line; `Configs` keeps its blanks."""
+    if "\t" in line.strip():
+        parts = [part.partition(":") for part in line.split("\t") if ":" in part]
+        return {label.strip(): value.strip() for label, _, value in parts}
+    return {each.group(1): line[each.end() : end].strip() for each, end in with_ends(list(_LABEL.finditer(line)), line)}
+
+
+def _brokers(label: str, text: str, where: str) -> tuple[int, ...]:
+    """A list of broker ids."""
+    return () if text in _NOBODY else broker_ids(text.replace(" ", "").split(","), label, where, text)
+
+
+def _topic(labels: dict[str, str], where: str) -> Topic:
+    """A topic line."""
+    name, factor = labels["Topic"], labels.get("ReplicationFactor")
+    if factor is None:
+        raise InputError(f"topic {quoted(name)} in {where} has no ReplicationFactor; give the whole output of --describe")
+    configs = split_configs(labels.get("Configs", ""), where)
+    return Topic(name, Setting(factor, where), configs, "TopicId" in labels)
+
+
+def _partition(labels: dict[str, str], where: str) -> Partition:
+    """A partition line."""
+    number = whole_number(labels["Partition"], "Partition", where)
+    replicas = _brokers("Replicas", labels.get("Replicas", ""), where)
+    if not replicas:
+        raise InputError(
+            f"bad value {quoted(labels.get('Replicas', ''))} for Replicas in {where}: use broker ids such as 1,2,3"
+        )
+    isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
+    adding = _brokers("Adding Replicas", labels.get("Adding Replicas", ""), where)
+    elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
+    found = Partition(number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where)
+    if not found.settled:
+        named = quoted(labels["Adding Replicas"])
+        raise InputError(f"bad value {named} for Adding Replicas in {where}: it names every replica; describe again")
+    return found
+
+
+def read(document: Document) -> Described:
+    """The topics, in their order.
+
+    Errors: `InputError` for a line of another kind, a partition without its topic, a topic named twice.
+    """
+    found = Described()
+    for where, line in content(document):
+        labels = _labelled(line)
+        name = labels.get("Topic", "")
+        if not name or not line.lstrip().startswith("Topic:"):
+            raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
+        if "Partition" not in labels:
+            found.add_topic(_topic(labels, where), where)
+            continue
+        if name not in found.topics:
+            raise InputError(
+                f"partition of topic {quoted(name)} in {where} comes before its topic line; "
+                "use kafka-topics.sh --describe without options that leave lines out"
+            )
+        partition = _partition(labels, where)
+        if partition.number in found.topics[name].partitions:
+            raise InputError(f"partition {partition.number} of topic {quoted(name)} in {where} is described twice; remove one")
+        found.topics[name].partitions[partition.number] = partition
+    return found

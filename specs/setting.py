@@ -1,0 +1,78 @@
+"""A setting with where it comes from, and what was noticed about the user's input: both stand beside every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Origin(StrEnum):
+    """How a value came to be: written in a file, given on the command line, a version's default, or assumed.
+
+    A default is what Kafka does without the setting, where the input would have shown another value.  Where the input
+    could not have shown it, the value is assumed.
+    """
+
+    FILE = "file"
+    FLAG = "flag"
+    DEFAULT = "default"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A raw value, where it stands (`where` reads after "in"), and how it came to be."""
+
+    value: str
+    where: str
+    how: Origin = Origin.FILE
+
+    def document(self) -> dict[str, str]:
+        """The setting in a result document."""
+        return {"value": self.value, "where": self.where, "how": str(self.how)}
+
+
+Settings = dict[str, Setting]
+
+
+class Kind(StrEnum):
+    """What a notice is: something to look at, something assumed, or something read that no verdict depends on."""
+
+    WARNING = "warning"
+    ASSUMED = "assumed"
+    NOT_MODELLED = "not modelled"
+    IGNORED = "ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing noticed about the input: what, where it stands, what to do, and the topics that it is about.
+
+    Without topics it is about everything that was read.
+    """
+
+    kind: Kind
+    says: str
+    where: str = ""
+    remedy: str = ""
+    topics: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        return f"{self.says}{place}{'; ' if self.remedy else ''}{self.remedy}"
+
+    def document(self) -> dict[str, object]:
+        """The notice in a result document."""
+        return {
+            "kind": str(self.kind),
+            "says": self.says,
+            "where": self.where,
+            "remedy": self.remedy,
+            "topics": list(self.topics),
+        }
+
+
+def of_kind(notices: Iterable[Notice], *kinds: Kind) -> tuple[Notice, ...]:
+    """The notices of some kinds, each once, in their order."""
+    return tuple(dict.fromkeys(each for each in notices if each.kind in kinds))
