@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any, Protocol
 
@@ -68,6 +68,29 @@ def replica_id(name: str, replicas: int, *axes: str) -> Field:
     return Field(name, NOBODY, replicas - 1, axes, "replica")
 
 
+class Sizes(Mapping[str, int]):
+    """Base of a model's sizes, a frozen dataclass: its attributes are the axes' lengths, and what else the layout depends on.
+
+    Fields and parameters name axes by text, so it is a mapping too.  Two systems with equal sizes have the same layout.
+    """
+
+    def __getitem__(self, axis: str) -> int:
+        try:
+            return int(getattr(self, axis))
+        except AttributeError:
+            raise KeyError(axis) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return (each.name for each in fields(self))  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return len(fields(self))  # type: ignore[arg-type]
+
+    def along(self, axis: str) -> range:
+        """The values that a parameter takes on an axis."""
+        return range(self[axis])
+
+
 Clauses = Generator[tuple[str, Value], None, None]
 """What an action yields: a clause's name and its condition."""
 
@@ -79,9 +102,9 @@ BOUND = "bound:"
 class Action:
     """A named guarded step with finite parameters.
 
-    `parameters` maps each parameter to the axis it ranges over, or to an integer range length read
-    from the sizes.  `where` leaves out combinations that make no sense (a replica fetching from
-    itself).  `fault` names the budget that the step spends, if it is a failure.
+    `parameters` maps each parameter to the axis of the sizes that it ranges over.  `where` leaves out
+    combinations that make no sense (a replica fetching from itself).  `fault` names the
+    budget that the step spends, if it is a failure.
     """
 
     name: str
@@ -91,9 +114,9 @@ class Action:
     says: str = ""
     fault: str | None = None
 
-    def arguments(self, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    def arguments(self, sizes: Sizes) -> Iterator[dict[str, int]]:
         """Every combination of parameter values, in order."""
-        for values in product(*(range(sizes[axis]) for axis in self.parameters.values())):
+        for values in product(*(sizes.along(axis) for axis in self.parameters.values())):
             chosen = dict(zip(self.parameters, values, strict=True))
             if self.where is None or self.where(**chosen):
                 yield chosen
@@ -155,7 +178,7 @@ class Model:
     name: str
     summary: str
     keys: tuple[str, ...]
-    sizes: Callable[[Configuration], Mapping[str, int]]
+    sizes: Callable[[Configuration], Sizes]
     fields: Callable[[Configuration], Iterable[Field]]
     initial: Callable[[Configuration], Iterable[Mapping[str, Any]]]
     actions: tuple[Action, ...]

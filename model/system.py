@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from neverlost.model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, ModelError, Value
+from neverlost.model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, ModelError, Primitives, Sizes, Value
 
 State = tuple[int, ...]
 Words = tuple[int, ...]
@@ -56,7 +56,7 @@ class Step:
     action: Action
     arguments: Mapping[str, int]
 
-    def run(self, k: Any, view: View) -> Clauses:
+    def run(self, k: Primitives, view: View) -> Clauses:
         return self.action.body(k, view, **self.arguments)
 
     @property
@@ -97,10 +97,9 @@ class View:
         self._write(base, value)
 
     @property
-    def sizes(self) -> Mapping[str, int]:
-        """The sizes of the axes, for loops over replicas and offsets."""
-        sizes: Mapping[str, int] = self._system.sizes
-        return sizes
+    def sizes(self) -> Any:
+        """The model's own sizes: how long its axes are, and which parts of the protocol exist."""
+        return self._system.sizes
 
 
 class Vector:
@@ -144,8 +143,9 @@ class System:
     disabled: frozenset[tuple[str, str]] = frozenset()
 
     @cached_property
-    def sizes(self) -> Mapping[str, int]:
-        found = [dict(self.model.sizes(each)) for each in self.configurations]
+    def sizes(self) -> Sizes:
+        """What the configurations have in common: the lengths of the axes."""
+        found = [self.model.sizes(each) for each in self.configurations]
         if any(each != found[0] for each in found):
             raise ModelError("configurations of one system must agree on sizes")
         return found[0]

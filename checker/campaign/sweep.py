@@ -80,7 +80,7 @@ def identity(system: System) -> tuple[Any, ...]:
 def kind(system: System) -> tuple[Any, ...]:
     """What systems of one search must share."""
     actions = tuple(id(each.body) for each in system.model.actions)
-    return (actions, tuple(sorted(system.sizes.items())), tuple((each.name, each.axes) for each in system.fields))
+    return (actions, system.sizes, tuple((each.name, each.axes) for each in system.fields))
 
 
 def bounds_of(system: System) -> tuple[Any, ...]:

@@ -7,9 +7,9 @@ epoch is 0 too, so that equal logs are equal states.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from neverlost.model.kernel import Field, Value, at, implies, number
+from neverlost.model.kernel import Field, Primitives, Value, at, implies, number
+from neverlost.model.system import View
 
 EMPTY = 0
 """The record id of a slot beyond the log end offset."""
@@ -24,40 +24,40 @@ def log_fields(log_size: int, records: int, max_epoch: int) -> tuple[Field, ...]
     )
 
 
-def append(k: Any, s: Any, replica: int, record: Value, epoch: Value) -> None:
+def append(k: Primitives, s: View, replica: int, record: Value, epoch: Value) -> None:
     """Effect: put a record at the log end offset."""
     end = s.log_end_offset[replica]
-    for offset in range(s.sizes["offset"]):
+    for offset in range(s.sizes.offset):
         here = end == offset
         s.log_record[replica][offset] = k.ite(here, record, s.log_record[replica][offset])
         s.log_epoch[replica][offset] = k.ite(here, epoch, s.log_epoch[replica][offset])
     s.log_end_offset[replica] = end + 1
 
 
-def copy_next(k: Any, s: Any, source: int, target: int) -> None:
+def copy_next(k: Primitives, s: View, source: int, target: int) -> None:
     """Effect: append to `target` the record that `source` has at the target's log end offset."""
     end = s.log_end_offset[target]
     append(k, s, target, at(k, list(s.log_record[source]), end), at(k, list(s.log_epoch[source]), end))
 
 
-def truncate(k: Any, s: Any, replica: int, end: Value) -> None:
+def truncate(k: Primitives, s: View, replica: int, end: Value) -> None:
     """Effect: drop the records at `end` and after; `end` is at most the log end offset."""
-    for offset in range(s.sizes["offset"]):
+    for offset in range(s.sizes.offset):
         kept = end > offset
         s.log_record[replica][offset] = k.ite(kept, s.log_record[replica][offset], EMPTY)
         s.log_epoch[replica][offset] = k.ite(kept, s.log_epoch[replica][offset], 0)
     s.log_end_offset[replica] = end
 
 
-def latest_epoch(k: Any, s: Any, replica: int) -> Value:
+def latest_epoch(k: Primitives, s: View, replica: int) -> Value:
     """The epoch of the last record; 0 for an empty log (ask for that first)."""
     last = s.log_epoch[replica][0]
-    for offset in range(1, s.sizes["offset"]):
+    for offset in range(1, s.sizes.offset):
         last = k.ite(s.log_end_offset[replica] > offset, s.log_epoch[replica][offset], last)
     return last
 
 
-def same_entry(k: Any, s: Any, one: int, other: int, offset: int) -> Value:
+def same_entry(k: Primitives, s: View, one: int, other: int, offset: int) -> Value:
     """Whether both replicas have the same record, with the same epoch, at an offset."""
     return k.all_of(
         s.log_end_offset[one] > offset,
@@ -67,12 +67,12 @@ def same_entry(k: Any, s: Any, one: int, other: int, offset: int) -> Value:
     )
 
 
-def members_have_committed_log(k: Any, s: Any, is_member: Callable[[int, int], Value]) -> Value:
+def members_have_committed_log(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
     """Whether the ISR of every presumed leader has its log up to its high watermark.
 
     `is_member(leader, replica)` says who is in that ISR, by whatever account.
     """
-    everyone = range(s.sizes["replica"])
+    everyone = range(s.sizes.replica)
     return k.all_of(
         *[
             implies(
@@ -82,6 +82,6 @@ def members_have_committed_log(k: Any, s: Any, is_member: Callable[[int, int], V
             )
             for leader in everyone
             for member in everyone
-            for offset in range(s.sizes["offset"])
+            for offset in range(s.sizes.offset)
         ]
     )

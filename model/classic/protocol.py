@@ -10,6 +10,7 @@ Source: hachikuji/kafka-specification, KafkaReplication.tla and FiniteReplicated
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from neverlost.model.classic.log import append, copy_next, log_fields, truncate
@@ -19,6 +20,8 @@ from neverlost.model.kernel import (
     Configuration,
     Field,
     Model,
+    Primitives,
+    Sizes,
     Unbounded,
     Value,
     action,
@@ -30,18 +33,29 @@ from neverlost.model.kernel import (
     smaller,
 )
 from neverlost.model.scene import FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, log_of, members, named
+from neverlost.model.system import View
 
 KEYS = ("replication.factor", "bounds.records", "bounds.log_size", "bounds.max_leader_epoch")
 
 
-def sizes(configuration: Configuration) -> dict[str, int]:
-    """Axes: replicas, log offsets, leader epochs."""
-    return {
-        "replica": configuration["replication.factor"],
-        "offset": configuration["bounds.log_size"],
-        "epoch": configuration["bounds.max_leader_epoch"] + 1,
-        "record": configuration["bounds.records"],
-    }
+@dataclass(frozen=True)
+class ClassicSizes(Sizes):
+    """Lengths of the axes: replicas, log offsets, leader epochs, records."""
+
+    replica: int
+    offset: int
+    epoch: int
+    record: int
+
+
+def sizes(configuration: Configuration) -> ClassicSizes:
+    """The sizes that a configuration needs."""
+    return ClassicSizes(
+        replica=configuration["replication.factor"],
+        offset=configuration["bounds.log_size"],
+        epoch=configuration["bounds.max_leader_epoch"] + 1,
+        record=configuration["bounds.records"],
+    )
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
@@ -68,27 +82,27 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
     return [{"quorum_isr": [1] * configuration["replication.factor"], "leader_epoch": -1}]
 
 
-def replicas(s: Any) -> range:
+def replicas(s: View) -> range:
     """All replicas."""
-    return range(s.sizes["replica"])
+    return range(s.sizes.replica)
 
 
-def presumes_leadership(s: Any, replica: int) -> Value:
+def presumes_leadership(s: View, replica: int) -> Value:
     """Whether a broker believes itself to be the leader."""
     return s.leader[replica] == replica
 
 
-def is_following(s: Any, follower: int, leader: int) -> Value:
+def is_following(s: View, follower: int, leader: int) -> Value:
     """Whether a broker believes another to be the leader."""
     return s.leader[follower] == leader
 
 
-def has_offset(s: Any, replica: int, offset: Value) -> Value:
+def has_offset(s: View, replica: int, offset: Value) -> Value:
     """Whether the replica's log reaches beyond an offset."""
     return offset < s.log_end_offset[replica]
 
 
-def is_caught_up_to(k: Any, s: Any, leader: int, follower: int, end_offset: Value) -> Value:
+def is_caught_up_to(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
     """Whether a follower acknowledges the leader and has its records up to an end offset; no epoch is compared."""
     return k.all_of(
         is_following(s, follower, leader),
@@ -99,21 +113,21 @@ def is_caught_up_to(k: Any, s: Any, leader: int, follower: int, end_offset: Valu
     )
 
 
-def true_leader(k: Any, s: Any, leader: int) -> Clauses:
+def true_leader(k: Primitives, s: View, leader: int) -> Clauses:
     """Clauses: the quorum knows this leader, and the leader knows the newest epoch."""
     yield "quorum names the leader", s.quorum_leader == leader
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "has the quorum's epoch", s.leader_epoch[leader] == s.next_leader_epoch - 1
 
 
-def set_isr_member(s: Any, leader: int, replica: int, member: bool) -> None:
+def set_isr_member(s: View, leader: int, replica: int, member: bool) -> None:
     """Effect: the leader writes its ISR, with one member changed, to the quorum and to itself."""
     s.isr[leader][replica] = member
     for each in replicas(s):
         s.quorum_isr[each] = s.isr[leader][each]
 
 
-def send_leader_and_isr(k: Any, s: Any, leader: Value, isr: list[Value]) -> None:
+def send_leader_and_isr(k: Primitives, s: View, leader: Value, isr: list[Value]) -> None:
     """Effect: a new epoch, with its LeaderAndIsr request, becomes the quorum's state."""
     epoch = s.next_leader_epoch
     put(k, s.request_leader, epoch, leader)
@@ -124,12 +138,12 @@ def send_leader_and_isr(k: Any, s: Any, leader: Value, isr: list[Value]) -> None
     s.next_leader_epoch = epoch + 1
 
 
-def epoch_left(s: Any) -> Value:
+def epoch_left(s: View) -> Value:
     """Whether the bound allows another leader epoch."""
-    return s.next_leader_epoch < s.sizes["epoch"]
+    return s.next_leader_epoch < s.sizes.epoch
 
 
-def follow(k: Any, s: Any, replica: int, leader: int, epoch: int) -> None:
+def follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> None:
     """Effect: the replica adopts the request of an epoch."""
     s.leader_epoch[replica] = epoch
     s.leader[replica] = leader
@@ -137,14 +151,14 @@ def follow(k: Any, s: Any, replica: int, leader: int, epoch: int) -> None:
         s.isr[replica][each] = s.request_isr[epoch][each]
 
 
-def request_to_follow(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+def request_to_follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     """Clauses: a request with a newer epoch names another replica as the leader."""
     yield "request was sent", s.next_leader_epoch > epoch
     yield "request names the leader", s.request_leader[epoch] == leader
     yield "request is newer", s.leader_epoch[replica] < epoch
 
 
-def truncate_and_follow(k: Any, s: Any, replica: int, leader: int, epoch: int, end: Value) -> None:
+def truncate_and_follow(k: Primitives, s: View, replica: int, leader: int, epoch: int, end: Value) -> None:
     """Effect: truncate to `end`, lower the high watermark with it, and adopt the request."""
     watermark = smaller(k, end, s.high_watermark[replica])
     truncate(k, s, replica, end)
@@ -152,14 +166,14 @@ def truncate_and_follow(k: Any, s: Any, replica: int, leader: int, epoch: int, e
     follow(k, s, replica, leader, epoch)
 
 
-def replicate(k: Any, s: Any, follower: int, leader: int) -> None:
+def replicate(k: Primitives, s: View, follower: int, leader: int) -> None:
     """Effect: one more record, and the high watermark that comes with it."""
     copy_next(k, s, leader, follower)
     s.high_watermark[follower] = smaller(k, s.high_watermark[leader], s.log_end_offset[follower])
 
 
 @action(replica="replica", says="controller finds broker {replica} unavailable")
-def controller_shrink_isr(k: Any, s: Any, replica: int) -> Clauses:
+def controller_shrink_isr(k: Primitives, s: View, replica: int) -> Clauses:
     leads = s.quorum_leader == replica
     is_last = k.all_of(*[s.quorum_isr[each] if each == replica else k.not_(s.quorum_isr[each]) for each in replicas(s)])
     yield "in the ISR or leading", k.any_of(leads, s.quorum_isr[replica])
@@ -170,7 +184,7 @@ def controller_shrink_isr(k: Any, s: Any, replica: int) -> Clauses:
 
 
 @action(replica="replica", says="controller holds an election")
-def controller_elect_leader(k: Any, s: Any, replica: int) -> Clauses:
+def controller_elect_leader(k: Primitives, s: View, replica: int) -> Clauses:
     yield "in the ISR", s.quorum_isr[replica]
     yield "not the leader already", s.quorum_leader != replica
     yield "bound: epoch left", epoch_left(s)
@@ -178,22 +192,22 @@ def controller_elect_leader(k: Any, s: Any, replica: int) -> Clauses:
 
 
 @action(replica="replica", epoch="epoch", says="broker {replica} becomes leader in epoch {epoch}")
-def become_leader(k: Any, s: Any, replica: int, epoch: int) -> Clauses:
+def become_leader(k: Primitives, s: View, replica: int, epoch: int) -> Clauses:
     yield from request_to_follow(k, s, replica, replica, epoch)
     follow(k, s, replica, replica, epoch)
 
 
 @action(replica="replica", says="broker {replica} receives the producer's next record")
-def leader_write(k: Any, s: Any, replica: int) -> Clauses:
+def leader_write(k: Primitives, s: View, replica: int) -> Clauses:
     yield "presumes leadership", presumes_leadership(s, replica)
-    yield "bound: record left", s.next_record < s.sizes["record"]
-    yield "bound: room in the log", s.log_end_offset[replica] < s.sizes["offset"]
+    yield "bound: record left", s.next_record < s.sizes.record
+    yield "bound: room in the log", s.log_end_offset[replica] < s.sizes.offset
     s.next_record = s.next_record + 1
     append(k, s, replica, s.next_record, s.leader_epoch[replica])
 
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
-def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     yield "not caught up", k.not_(is_caught_up_to(k, s, leader, replica, s.log_end_offset[leader]))
@@ -201,7 +215,7 @@ def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
 
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
-def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
     yield "reached the high watermark", is_caught_up_to(k, s, leader, replica, s.high_watermark[leader])
@@ -209,10 +223,10 @@ def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
 
 
 @action(leader="replica", says="{leader} advances its high watermark")
-def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
+def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
     watermark = s.high_watermark[leader]
     yield "presumes leadership", presumes_leadership(s, leader)
-    yield "bound: offset in the log", watermark < s.sizes["offset"]
+    yield "bound: offset in the log", watermark < s.sizes.offset
     for replica in replicas(s):
         reached = k.all_of(is_following(s, replica, leader), has_offset(s, replica, watermark))
         yield "ISR has the record", k.any_of(k.not_(s.isr[leader][replica]), reached)
@@ -226,14 +240,14 @@ def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
     where=lambda replica, leader, epoch: replica != leader,
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from its high watermark on",
 )
-def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     yield from request_to_follow(k, s, replica, leader, epoch)
     yield "truncation point in the log", s.high_watermark[replica] <= s.log_end_offset[replica]
     truncate_and_follow(k, s, replica, leader, epoch, s.high_watermark[replica])
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
-def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "follows the leader", is_following(s, follower, leader)
     yield "leader has more", has_offset(s, leader, s.log_end_offset[follower])

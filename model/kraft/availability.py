@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from neverlost.model.kernel import Value
+from neverlost.model.kernel import Primitives, Value
 from neverlost.model.kraft.leader import accepts_writes
 from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone
+from neverlost.model.system import View
 
 
-def is_writable(k: Any, s: Any) -> Value:
+def is_writable(k: Primitives, s: View) -> Value:
     """Whether the newest leader has taken over and knows of enough in-sync replicas for the producer's acks."""
     return k.any_of(
         *[
@@ -19,7 +18,7 @@ def is_writable(k: Any, s: Any) -> Value:
     )
 
 
-def is_settled(k: Any, s: Any) -> Value:
+def is_settled(k: Primitives, s: View) -> Value:
     """Whether nothing is left to detect or to learn: the dead are fenced, the living are not, the leader is up to date."""
     seen = [s.is_fenced[broker] != s.is_running[broker] for broker in everyone(s)]
     led = k.any_of(*[s.leader == broker for broker in everyone(s)])

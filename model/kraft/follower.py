@@ -9,10 +9,9 @@ Source: Partition.fetchRecords (the response is read before the follower's state
 
 from __future__ import annotations
 
-from typing import Any
-
-from neverlost.model.kernel import Clauses, Value, action, different, implies, larger, smaller
-from neverlost.model.kraft.leader import is_answered, is_waited_for, logs_agree
+from neverlost.model.kernel import Clauses, Primitives, Value, action, different, implies, larger, smaller
+from neverlost.model.kraft.high_watermark import is_waited_for
+from neverlost.model.kraft.leader import is_answered, logs_agree
 from neverlost.model.kraft.log import (
     copy_next,
     end_for_last_epoch,
@@ -22,11 +21,17 @@ from neverlost.model.kraft.log import (
     truncate_to,
     truncate_to_common,
 )
-from neverlost.model.kraft.state import BY_EPOCH, TO_HIGH_WATERMARK
+from neverlost.model.kraft.sizes import BY_EPOCH, TO_HIGH_WATERMARK
+from neverlost.model.system import View
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
-def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """Records and high watermark come together, as they were when the leader read its log.
+
+    The leader reads before it notes the fetch offset, so the response never carries the high watermark that this very
+    fetch raises: a follower that is elected may know a lower one than was exposed, and must not truncate to it (KIP-101).
+    """
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     end = log_end(k, s, follower)
     known = larger(k, end, s.high_watermark[leader])
@@ -34,7 +39,7 @@ def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clause
     yield "bound: the request was handled", asked
     behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
     yield "bound: brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
-    if s.sizes["reassignment"]:
+    if s.sizes.reassignment:
         yield "a replica", s.is_replica[follower]
     yield "logs agree", logs_agree(k, s, follower, leader)
     copy_next(k, s, leader, follower)
@@ -45,11 +50,15 @@ def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clause
 @action(
     follower="replica", leader="replica", where=different, says="broker {follower} learns from {leader} that their logs diverge"
 )
-def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
-    """The response says that the logs diverge, or that the offset is out of range; it tells the leader nothing."""
+def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """The response says that the logs diverge, or that the offset is out of range; it tells the leader nothing.
+
+    Since KIP-101 the follower drops what follows the last entry that both logs share, found by leader epochs; to go by its
+    own high watermark lost records that were committed.
+    """
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
-    if s.sizes["compares_logs"]:
+    if s.sizes.compares_logs:
         truncate_to_common(k, s, follower, leader)
     else:
         truncate_to(k, s, follower, log_end(k, s, leader))
@@ -62,9 +71,9 @@ def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     where=different,
     says="broker {follower} takes the high watermark of {leader} from a diverging response, before it truncates",
 )
-def follower_note_high_watermark(k: Any, s: Any, follower: int, leader: int) -> Clauses:
-    """Until KAFKA-14704 was fixed; who reads from followers may then see what is about to be truncated."""
-    yield "high watermark comes first", k.not_(s.truncates_before_high_watermark)
+def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """Until KAFKA-14704 was fixed; a consumer that reads from followers may then see what is about to be truncated."""
+    yield "high watermark comes first", k.not_(s.truncation_before_high_watermark)
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
     reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
@@ -72,25 +81,25 @@ def follower_note_high_watermark(k: Any, s: Any, follower: int, leader: int) -> 
     s.high_watermark[follower] = reached
 
 
-def lower_high_watermark(k: Any, s: Any, replica: int) -> None:
+def lower_high_watermark(k: Primitives, s: View, replica: int) -> None:
     """Effect: the high watermark does not exceed the log."""
     s.high_watermark[replica] = smaller(k, s.high_watermark[replica], log_end(k, s, replica))
 
 
-def truncate_before_fetching(k: Any, s: Any, follower: int, leader: int) -> None:
+def truncate_before_fetching(k: Primitives, s: View, follower: int, leader: int) -> None:
     """Effect: what a new follower drops before its first fetch, where logs are not compared at the fetch itself."""
-    if s.sizes["compares_logs"]:
+    if s.sizes.compares_logs:
         return
-    if s.sizes["truncation"] == TO_HIGH_WATERMARK:
+    if s.sizes.truncation == TO_HIGH_WATERMARK:
         truncate_to(k, s, follower, s.high_watermark[follower])
-    elif s.sizes["truncation"] == BY_EPOCH:
+    elif s.sizes.truncation == BY_EPOCH:
         truncate_to(k, s, follower, _end_by_epoch(k, s, follower, leader))
     else:
         truncate_to_common(k, s, follower, leader)
     lower_high_watermark(k, s, follower)
 
 
-def _end_by_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
+def _end_by_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
     """One look-up: the leader's end of the follower's last epoch; the high watermark if the leader does not know it."""
     unknown = has_unknown_epoch(k, s, follower, leader)
     return k.ite(unknown, s.high_watermark[follower], end_for_last_epoch(k, s, follower, leader))

@@ -7,25 +7,24 @@ log is written once, so the number of a record stands for its pair of offset and
 
 from __future__ import annotations
 
-from typing import Any
-
-from neverlost.model.kernel import Clauses, Value, count
+from neverlost.model.kernel import Primitives, Value, count
+from neverlost.model.system import View
 
 EMPTY = 0
 """The content of a slot beyond the log end offset."""
 
 
-def offsets(s: Any) -> range:
+def offsets(s: View) -> range:
     """All offsets of a log."""
-    return range(s.sizes["offset"])
+    return range(s.sizes.offset)
 
 
-def log_end(k: Any, s: Any, replica: int) -> Value:
+def log_end(k: Primitives, s: View, replica: int) -> Value:
     """The log end offset: one beyond the last record."""
     return count(k, [s.log_record[replica][offset] != EMPTY for offset in offsets(s)])
 
 
-def is_prefix(k: Any, s: Any, replica: int, other: int) -> Value:
+def is_prefix(k: Primitives, s: View, replica: int, other: int) -> Value:
     """Whether a replica's whole log is the beginning of another's."""
     return k.all_of(
         *[
@@ -35,19 +34,19 @@ def is_prefix(k: Any, s: Any, replica: int, other: int) -> Value:
     )
 
 
-def has_beyond(k: Any, s: Any, replica: int, other: int) -> Value:
+def has_beyond(k: Primitives, s: View, replica: int, other: int) -> Value:
     """Whether a log is longer than another."""
     return k.any_of(
         *[k.all_of(s.log_record[replica][offset] != EMPTY, s.log_record[other][offset] == EMPTY) for offset in offsets(s)]
     )
 
 
-def holds_record(k: Any, s: Any, replica: int, record: int) -> Value:
+def holds_record(k: Primitives, s: View, replica: int, record: int) -> Value:
     """Whether a replica's log has a record; `record` counts from 0, as the ghost fields do."""
     return k.any_of(*[s.log_record[replica][offset] == record + 1 for offset in offsets(s)])
 
 
-def _put_at_end(k: Any, s: Any, replica: int, contents: list[Value]) -> None:
+def _put_at_end(k: Primitives, s: View, replica: int, contents: list[Value]) -> None:
     """Effect: the first empty slot takes the content offered for its offset."""
     for offset in reversed(offsets(s)):
         here = s.log_record[replica][offset]
@@ -55,17 +54,17 @@ def _put_at_end(k: Any, s: Any, replica: int, contents: list[Value]) -> None:
         s.log_record[replica][offset] = k.ite(is_end, contents[offset], here)
 
 
-def append(k: Any, s: Any, replica: int, content: Value) -> None:
+def append(k: Primitives, s: View, replica: int, content: Value) -> None:
     """Effect: put a record's number at the log end offset."""
     _put_at_end(k, s, replica, [content for _ in offsets(s)])
 
 
-def copy_next(k: Any, s: Any, source: int, target: int) -> None:
+def copy_next(k: Primitives, s: View, source: int, target: int) -> None:
     """Effect: append what `source` has at the target's log end offset, if it has anything there."""
     _put_at_end(k, s, target, list(s.log_record[source]))
 
 
-def truncate_to_common(k: Any, s: Any, replica: int, other: int) -> None:
+def truncate_to_common(k: Primitives, s: View, replica: int, other: int) -> None:
     """Effect: drop what follows the last entry that both logs share."""
     shared: Value = True
     for offset in offsets(s):
@@ -74,26 +73,26 @@ def truncate_to_common(k: Any, s: Any, replica: int, other: int) -> None:
         s.log_record[replica][offset] = k.ite(shared, here, EMPTY)
 
 
-def truncate_to(k: Any, s: Any, replica: int, end: Value) -> None:
+def truncate_to(k: Primitives, s: View, replica: int, end: Value) -> None:
     """Effect: drop the records at `end` and after."""
     for offset in offsets(s):
         s.log_record[replica][offset] = k.ite(end > offset, s.log_record[replica][offset], EMPTY)
 
 
-def has_room(k: Any, s: Any, replica: int) -> Value:
+def has_room(k: Primitives, s: View, replica: int) -> Value:
     """Whether a log has a free slot."""
-    return s.log_record[replica][s.sizes["offset"] - 1] == EMPTY
+    return s.log_record[replica][s.sizes.offset - 1] == EMPTY
 
 
-def epoch_of(k: Any, s: Any, content: Value) -> Value:
+def epoch_of(k: Primitives, s: View, content: Value) -> Value:
     """The leader epoch in which a slot's record was appended; -1 for an empty slot."""
     found: Value = -1
-    for record in range(s.sizes["record"]):
+    for record in range(s.sizes.record):
         found = k.ite(content == record + 1, s.record_epoch[record], found)
     return found
 
 
-def last_epoch(k: Any, s: Any, replica: int) -> Value:
+def last_epoch(k: Primitives, s: View, replica: int) -> Value:
     """The epoch of a log's last record; -1 for an empty log."""
     found: Value = -1
     for offset in offsets(s):
@@ -102,13 +101,13 @@ def last_epoch(k: Any, s: Any, replica: int) -> Value:
     return found
 
 
-def is_longer_log(k: Any, s: Any, one: int, other: int) -> Value:
+def is_longer_log(k: Primitives, s: View, one: int, other: int) -> Value:
     """Whether a log is ahead of another: by the epoch of its last record, then by its length."""
     first, second = last_epoch(k, s, one), last_epoch(k, s, other)
     return k.any_of(first > second, k.all_of(first == second, has_beyond(k, s, one, other)))
 
 
-def end_for_last_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
+def end_for_last_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
     """Where the leader's log ends for the follower's last epoch: at its end if that is the leader's own epoch."""
     epoch = last_epoch(k, s, follower)
     older = [
@@ -118,31 +117,6 @@ def end_for_last_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
     return k.ite(epoch == s.led_epoch[leader], log_end(k, s, leader), count(k, older))
 
 
-def has_unknown_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
+def has_unknown_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
     """Whether the follower's last record is of an epoch after the leader's own."""
     return last_epoch(k, s, follower) > s.led_epoch[leader]
-
-
-def crash(k: Any, s: Any, broker: int) -> Clauses:
-    """A running broker stops; its log stays as it is."""
-    yield "bound: a crash is left", s.crash_left > 0
-    yield "broker is running", s.is_running[broker]
-    s.crash_left = s.crash_left - 1
-
-
-def crash_unflushed(k: Any, s: Any, broker: int, kept: int) -> Clauses:
-    """A running broker stops, and what its log has from an offset on was only in memory."""
-    yield "bound: a lossy crash is left", s.lossy_crash_left > 0
-    yield "broker is running", s.is_running[broker]
-    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
-    s.lossy_crash_left = s.lossy_crash_left - 1
-    truncate_to(k, s, broker, kept)
-
-
-def lose_disk(k: Any, s: Any, broker: int) -> Clauses:
-    """A running broker stops, and its log is gone."""
-    yield "bound: a disk loss is left", s.disk_loss_left > 0
-    yield "broker is running", s.is_running[broker]
-    s.disk_loss_left = s.disk_loss_left - 1
-    truncate_to(k, s, broker, 0)

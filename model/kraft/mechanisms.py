@@ -16,14 +16,23 @@ FIRST, LAST = (0, 8), (4, 99)
 """The versions that the catalogue speaks about."""
 
 
+PREFIX = "mechanism."
+"""How the keys of mechanisms begin."""
+
+
 @dataclass(frozen=True)
 class Mechanism:
-    """One rule of the protocol: the first version that has it, where it is written, and what it does."""
+    """One rule of the protocol: the first version that has it, where it is written, and what it does.
+
+    One that `is_structural` decides which fields and steps there are (`sizes.py`); every other is a frozen flag of the
+    state, which guards and effects read by the mechanism's name.
+    """
 
     name: str
     since: Version | None
     source: str
     says: str
+    is_structural: bool = False
 
     def is_in(self, version: Version) -> bool:
         """Whether a version has the rule."""
@@ -32,7 +41,12 @@ class Mechanism:
     @property
     def key(self) -> str:
         """The configuration key that switches it."""
-        return f"mechanism.{self.name}"
+        return PREFIX + self.name
+
+    @property
+    def flag(self) -> str:
+        """The frozen flag that stands for it."""
+        return self.name.replace("-", "_")
 
 
 MECHANISMS: tuple[Mechanism, ...] = (
@@ -47,18 +61,21 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (0, 11),
         "KIP-101, KAFKA-1211",
         "a follower truncates to where the leader's log ends for the follower's last epoch, not to its high watermark",
+        is_structural=True,
     ),
     Mechanism(
         "iterated-truncation",
         (2, 0),
         "KIP-279, KAFKA-6361",
         "the follower asks on, epoch by epoch, until its log ends where the logs agree",
+        is_structural=True,
     ),
     Mechanism(
         "fenced-fetch",
         (2, 1),
         "KIP-320, KAFKA-6880, KAFKA-7395",
         "fetches and epoch look-ups carry the leader epoch and are refused in another one",
+        is_structural=True,
     ),
     Mechanism(
         "leader-epoch-start",
@@ -71,12 +88,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (2, 2),
         "KIP-380, KAFKA-7235",
         "a broker that restarts within its session is fenced before it is registered again",
+        is_structural=True,
     ),
     Mechanism(
         "alter-partition",
         (2, 7),
         "KIP-497, AlterPartitionManager",
         "the leader asks the controller to change the ISR and hears of the answer later; before, it wrote the ISR itself",
+        is_structural=True,
     ),
     Mechanism(
         "maximal-isr",
@@ -95,6 +114,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (2, 7),
         "KAFKA-8334, FetchResponse.divergingEpoch",
         "the leader compares the logs at every fetch and the follower truncates when they diverge",
+        is_structural=True,
     ),
     Mechanism(
         "diverging-fetch-ignored",
@@ -137,6 +157,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (3, 7),
         "KAFKA-15583, Partition.effectiveMinIsr",
         "min.insync.replicas counts as at most the replication factor",
+        is_structural=True,
     ),
     Mechanism(
         "reassignment-waits-for-targets",
@@ -190,7 +211,10 @@ MECHANISMS: tuple[Mechanism, ...] = (
 """Every mechanism, in the order of the versions."""
 
 NEWEST: Version = (4, 1)
-"""The version that the models `kraft` and `kraft-elr` describe when nothing else is said."""
+"""The version that is meant, by the models `kraft` and `kraft-elr` too, where nothing else is said."""
+
+FLAGS: tuple[Mechanism, ...] = tuple(each for each in MECHANISMS if not each.is_structural)
+"""The mechanisms that are frozen flags."""
 
 KEYS: tuple[str, ...] = tuple(each.key for each in MECHANISMS)
 """The keys that switch mechanisms."""

@@ -6,9 +6,8 @@ broker that takes itself for the leader (`follows[b] == b`) and is not the elect
 an older leader epoch.  With fenced fetches `follows[b] == l` says that `b` is in the same leader epoch as `l`, and
 `NOBODY` that it has no leader that would answer it.
 
-Fields and axes exist only where the configuration needs them: a part of the protocol that cannot happen takes no bits.
-Sizes also hold the structural choices (`elr`, `truncation`, ...): they are fixed for a search, so Python may decide on
-them.
+Fields and axes exist only where the configuration needs them (`sizes.py`): a part of the protocol that cannot happen takes
+no bits.
 
 Source: KIP-497, KIP-841, KIP-903, KIP-966; Partition.scala, ReplicationControlManager.java.
 """
@@ -19,8 +18,12 @@ from collections.abc import Callable, Set
 from itertools import permutations
 from typing import Any
 
-from neverlost.model.kernel import Configuration, Field, Value, count, flag, number, replica_id, smaller
+from neverlost.model.kernel import Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
+from neverlost.model.kraft import mechanisms
+from neverlost.model.kraft.faults import FAULTS, left, left_fields
 from neverlost.model.kraft.mechanisms import is_on
+from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, sizes, truncation
+from neverlost.model.system import View
 
 ELECTED, BEHIND, UP_TO_DATE = 0, 1, 2
 """Values of `leader_knows`."""
@@ -31,135 +34,44 @@ ACKS = {"0": 0, "1": 1, "all": 2, "min.insync.replicas": 3}
 POLICIES = {"any": 0, "preferred": 1, "longest-log": 2}
 """Numbers of the values of `election.policy`."""
 
-TO_HIGH_WATERMARK, BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)
-"""Kinds of truncation, values of the size `truncation`."""
 
-BUDGETS = (
-    "crash",
-    "lossy_crash",
-    "disk_loss",
-    "isr_shrink",
-    "fence",
-    "leader_move",
-    "reassign",
-    "producer_retry",
-    "consumer_crash",
-    "rack_loss",
-    "min_isr_change",
-)
-"""The faults that are bounded: each has a field `NAME_left`."""
-
-SWITCHES = {
-    "partition_epoch_check": "partition-epoch-check",
-    "maximal_isr": "maximal-isr",
-    "pending_isr_kept": "pending-isr-kept",
-    "diverging_fetch_ignored": "diverging-fetch-ignored",
-    "fenced_replicas_kept_out": "fenced-replicas-kept-out",
-    "broker_epoch_in_isr": "broker-epoch-in-isr",
-    "strict_high_watermark": "strict-high-watermark",
-    "leader_epoch_start_rule": "leader-epoch-start",
-    "reassignment_waits": "reassignment-waits-for-targets",
-    "reassignment_needs_added": "reassignment-completes-when-added",
-    "last_known_leader_rule": "last-known-leader-election",
-    "unclean_restart_leaves_elr": "unclean-restart-leaves-elr",
-    "elr_within_replicas": "elr-within-replicas",
-    "reassignment_keeps_min_isr": "reassignment-keeps-min-isr",
-    "isr_answer_with_config": "isr-answer-waits-for-config",
-    "truncates_before_high_watermark": "truncation-before-high-watermark",
-    "shrink_keeps_leader_epoch": "shrink-keeps-leader-epoch",
-    "reelection_forgets_offsets": "reelection-forgets-offsets",
-}
-"""Frozen flags and the mechanisms that they stand for."""
-
-
-def everyone(s: Any) -> range:
+def everyone(s: View) -> range:
     """All brokers that have, or may get, a replica."""
-    return range(s.sizes["replica"])
+    return range(s.sizes.replica)
 
 
-def others(s: Any, replica: int) -> list[int]:
+def others(s: View, replica: int) -> list[int]:
     """All brokers but one."""
     return [each for each in everyone(s) if each != replica]
 
 
-def minimum_isr(k: Any, s: Any, broker: int | None = None) -> Value:
+def minimum_isr(k: Primitives, s: View, broker: int | None = None) -> Value:
     """The ISR size below which acks=all is refused, as a broker knows it (None: as the controller does).
 
     It is at most the number of replicas, since 3.7.
     """
     found = s.min_isr
-    if s.sizes["config_change"]:
+    if s.sizes.config_change:
         found = found + (s.min_isr_raised if broker is None else s.min_isr_known[broker])
-    if not s.sizes["effective_min_isr"]:
+    if not s.sizes.effective_min_isr:
         return found
-    if s.sizes["reassignment"]:
+    if s.sizes.reassignment:
         return smaller(k, found, count(k, list(s.is_replica)))
-    return smaller(k, found, s.sizes["replica"]) if s.sizes["config_change"] else found
+    return smaller(k, found, s.sizes.replica) if s.sizes.config_change else found
 
 
-def is_isr_big_enough(k: Any, s: Any, isr: list[Value], broker: int | None = None) -> Value:
+def is_isr_big_enough(k: Primitives, s: View, isr: list[Value], broker: int | None = None) -> Value:
     """Whether an ISR has min.insync.replicas members, as a broker (None: the controller) knows that setting."""
     return count(k, isr) >= minimum_isr(k, s, broker)
 
 
-def truncation(configuration: Configuration) -> int:
-    """The kind of truncation that a configuration's mechanisms amount to."""
-    if not is_on(configuration, "epoch-truncation"):
-        return TO_HIGH_WATERMARK
-    if not is_on(configuration, "iterated-truncation"):
-        return BY_EPOCH
-    return ON_FETCH if is_on(configuration, "truncate-on-fetch") else BY_ITERATED_EPOCHS
-
-
-def racks(configuration: Configuration) -> tuple[int, ...]:
-    """The number of each replica's rack; every replica has its own when none is given."""
-    names = configuration["broker.rack"]
-    order = sorted(set(names))
-    return tuple(order.index(name) for name in names) or tuple(range(configuration["replication.factor"]))
-
-
 def elections(configuration: Configuration) -> int:
     """How often the leader epoch can move at most: by elections, and where it does so by removals from the ISR."""
-    budget = {each: configuration[f"faults.{each}"] for each in BUDGETS}
+    budget = {each.name: configuration[each.key] for each in FAULTS}
     away = budget["crash"] + budget["lossy_crash"] + budget["disk_loss"] + budget["fence"]
     away += configuration["replication.factor"] * budget["rack_loss"]
     removals = 0 if is_on(configuration, "shrink-keeps-leader-epoch") else 2 * away + budget["isr_shrink"]
     return int(3 * away + budget["leader_move"] + 4 * budget["reassign"] + removals)
-
-
-def sizes(configuration: Configuration) -> dict[str, int]:
-    """Axes, and the structural choices that decide which fields and steps exist."""
-    records, growing = configuration["bounds.records"], configuration["faults.reassign"] > 0
-    replicas = configuration["replication.factor"] + growing
-    has_racks = configuration["faults.rack_loss"] > 0
-    kind = truncation(configuration)
-    is_fenced_fetch = is_on(configuration, "fenced-fetch")
-    found = {
-        "replica": replicas,
-        "first_replicas": configuration["replication.factor"],
-        "offset": records + configuration["faults.producer_retry"],
-        "record": records,
-        "elr": int(configuration["eligible.leader.replicas"]),
-        "clean_stop": int(configuration["eligible.leader.replicas"]) * replicas,
-        "truncation": kind,
-        "fenced_fetch": int(is_fenced_fetch),
-        "compares_logs": int(kind == ON_FETCH or (kind == BY_ITERATED_EPOCHS and is_fenced_fetch)),
-        "epochs": int(kind == BY_EPOCH or configuration["election.policy"] == "longest-log"),
-        "asks_controller": int(is_on(configuration, "alter-partition")),
-        "effective_min_isr": int(is_on(configuration, "effective-min-isr")),
-        "bounce": 0 if is_on(configuration, "bounce-detection") else replicas,
-        "reassignment": int(growing),
-        "target": 2**replicas if growing else 0,
-        "choice": replicas if growing else 1,
-        "movable": replicas if growing else 0,
-        "diverging_reader": replicas if kind == ON_FETCH else 0,
-        "retried": records if configuration["faults.producer_retry"] else 0,
-        "consumer": int(configuration["faults.consumer_crash"] > 0),
-        "configured": replicas if configuration["faults.min_isr_change"] else 0,
-        "config_change": int(configuration["faults.min_isr_change"] > 0),
-        "rack": max(racks(configuration)) + 1 if has_racks else 0,
-    }
-    return found | {f"rack_of_{each}": rack for each, rack in enumerate(racks(configuration) + (-1,) * growing)}
 
 
 def frozen_fields() -> tuple[Field, ...]:
@@ -172,8 +84,8 @@ def frozen_fields() -> tuple[Field, ...]:
         flag("flushes_each_record", frozen=True),
         flag("idempotence", frozen=True),
         flag("commits_before_processing", frozen=True),
-        *[flag(each, frozen=True) for each in SWITCHES],
-        *[number(f"{each}_budget", 0, 9, frozen=True) for each in BUDGETS],
+        *[flag(each.flag, frozen=True) for each in mechanisms.FLAGS],
+        *[number(each.budget, 0, 9, frozen=True) for each in FAULTS],
         number("first_outside_isr", 0, 6, frozen=True),
     )
 
@@ -185,12 +97,8 @@ def _min_isr(configuration: Configuration) -> int:
 
 
 def _configured(key: str) -> Callable[[Configuration], int]:
-    """No action reads it: it tells configurations that begin differently apart when one search decides them all."""
+    """The key's own value.  Also where no action reads it: one search may decide configurations that begin differently."""
     return lambda configuration: int(configuration[key])
-
-
-def _switch(mechanism: str) -> Callable[[Configuration], int]:
-    return lambda configuration: int(is_on(configuration, mechanism))
 
 
 FROZEN: dict[str, Callable[[Configuration], int]] = {
@@ -201,9 +109,9 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
     "flushes_each_record": lambda c: int(c["flush.messages"] == "1"),
     "idempotence": lambda c: int(c["enable.idempotence"]),
     "commits_before_processing": lambda c: int(c["consumer.commit"] == "before-processing"),
-    **{f"{each}_budget": _configured(f"faults.{each}") for each in BUDGETS},
+    **{each.budget: _configured(each.key) for each in FAULTS},
     "first_outside_isr": _configured("start.outside_isr"),
-    **{name: _switch(mechanism) for name, mechanism in SWITCHES.items()},
+    **{each.flag: _configured(each.key) for each in mechanisms.FLAGS},
     # a follower that truncates before it fetches has no fetch that diverges: KAFKA-13141 came with truncation on fetch
     "diverging_fetch_ignored": lambda c: int(is_on(c, "diverging-fetch-ignored") or truncation(c) != ON_FETCH),
 }
@@ -223,7 +131,7 @@ def contradiction(configuration: Configuration) -> str | None:
 def fields(configuration: Configuration) -> tuple[Field, ...]:
     """Every variable, by who knows it."""
     size = sizes(configuration)
-    replicas, records, slots = size["replica"], size["record"], size["offset"]
+    replicas, records, slots = size.replica, size.record, size.offset
     return (
         *frozen_fields(),
         # the controller's metadata
@@ -231,21 +139,21 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         flag("isr", "replica"),
         flag("is_fenced", "replica"),
         number("leader_knows", ELECTED, UP_TO_DATE),
-        *([flag("elr", "replica"), replica_id("last_known_leader", replicas)] if size["elr"] else []),
-        *([flag(each, "replica") for each in ("is_replica", "is_adding", "is_removing")] if size["reassignment"] else []),
+        *([flag("elr", "replica"), replica_id("last_known_leader", replicas)] if size.elr else []),
+        *([flag(each, "replica") for each in ("is_replica", "is_adding", "is_removing")] if size.reassignment else []),
         # what a broker keeps on disk
         number("log_record", 0, records, "replica", "offset"),
-        *([flag("stopped_cleanly", "replica")] if size["elr"] else []),
+        *([flag("stopped_cleanly", "replica")] if size.elr else []),
         # what a running broker keeps in memory
         flag("is_running", "replica"),
         replica_id("follows", replicas, "replica"),
         number("high_watermark", 0, slots, "replica"),
-        *([flag("is_stale", "replica")] if not size["fenced_fetch"] else []),
+        *([flag("is_stale", "replica")] if not size.fenced_fetch else []),
         # what a leader keeps in memory
         flag("leader_isr", "replica", "replica"),
         replica_id("pending", replicas, "replica"),
         number("fetch_offset", 0, slots, "replica", "replica"),
-        number("leader_epoch_start", 0, slots),
+        number("leader_epoch_start_offset", 0, slots),
         flag("request_outdated"),
         *_config_fields(size, configuration["faults.min_isr_change"]),
         *_epoch_fields(size, elections(configuration)),
@@ -254,13 +162,13 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         flag("ghost_acked", "record"),
         number("ghost_committed", 0, records, "offset"),
         *_consumer_fields(size),
-        *[number(f"{each}_left", 0, configuration[f"faults.{each}"]) for each in BUDGETS],
+        *left_fields(configuration, FAULTS),
     )
 
 
-def _epoch_fields(size: dict[str, int], highest: int) -> list[Field]:
+def _epoch_fields(size: KraftSizes, highest: int) -> list[Field]:
     """Leader epochs as numbers, where something compares them."""
-    if not size["epochs"]:
+    if not size.epochs:
         return []
     return [
         number("leader_epoch", 0, highest),
@@ -269,19 +177,19 @@ def _epoch_fields(size: dict[str, int], highest: int) -> list[Field]:
     ]
 
 
-def _config_fields(size: dict[str, int], changes: int) -> list[Field]:
+def _config_fields(size: KraftSizes, changes: int) -> list[Field]:
     """How often min.insync.replicas has been raised, and how often each broker knows."""
-    if not size["config_change"]:
+    if not size.config_change:
         return []
     return [number("min_isr_raised", 0, changes), number("min_isr_known", 0, changes, "replica")]
 
 
-def _consumer_fields(size: dict[str, int]) -> list[Field]:
-    if not size["consumer"]:
+def _consumer_fields(size: KraftSizes) -> list[Field]:
+    if not size.consumer:
         return []
     return [
-        number("consumer_position", 0, size["offset"]),
-        number("consumer_committed", 0, size["offset"]),
+        number("consumer_position", 0, size.offset),
+        number("consumer_committed", 0, size.offset),
         flag("consumer_holds_record"),
         number("ghost_processed", 0, 2, "offset"),
     ]
@@ -327,5 +235,5 @@ def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[i
         "follows": [leader] * replicas + [-1] * spare,
         "leader_isr": [[each == leader and member for member in members] for each in range(replicas + spare)],
         "pending": -1,
-        **{f"{each}_left": configuration[f"faults.{each}"] for each in BUDGETS},
+        **left(configuration, FAULTS),
     }

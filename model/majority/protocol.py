@@ -9,40 +9,39 @@ Source: Raft (Ongaro and Ousterhout 2014), KIP-595.
 
 from __future__ import annotations
 
-from typing import Any
-
-from neverlost.model.kernel import NOBODY, Clauses, Value, action, at, count, different, larger, smaller
-from neverlost.model.kraft.leader import acknowledge, leads
+from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action, at, count, different, larger, smaller
+from neverlost.model.kraft.faults import LEADER_MOVE, may_strike, strike
+from neverlost.model.kraft.high_watermark import acknowledge, note_committed
+from neverlost.model.kraft.leader import leads
 from neverlost.model.kraft.log import (
     EMPTY,
     append,
     copy_next,
-    crash,
-    crash_unflushed,
     epoch_of,
     has_beyond,
     has_room,
     is_longer_log,
     is_prefix,
     log_end,
-    lose_disk,
     offsets,
     truncate_to_common,
 )
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
+from neverlost.model.kraft.stops import crash, crash_unflushed, lose_disk
+from neverlost.model.system import View
 
 
-def majority(s: Any) -> int:
+def majority(s: View) -> int:
     """How many replicas are a majority."""
-    return int(s.sizes["replica"]) // 2 + 1
+    return int(s.sizes.replica) // 2 + 1
 
 
-def voters(s: Any, ballot: int) -> list[int]:
+def voters(s: View, ballot: int) -> list[int]:
     """The replicas that a step's parameter stands for: bit `r` says whether replica `r` votes."""
     return [each for each in everyone(s) if ballot >> each & 1]
 
 
-def raise_high_watermark(k: Any, s: Any, leader: int) -> None:
+def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
     """Effect: commit up to the last offset that a majority has and whose record is of the leader's own term."""
     old = s.high_watermark[leader]
     new = old
@@ -52,14 +51,12 @@ def raise_high_watermark(k: Any, s: Any, leader: int) -> None:
         own = k.all_of(here != EMPTY, epoch_of(k, s, here) == s.term[leader])
         new = k.ite(k.all_of(own, count(k, [True, *held]) >= majority(s), new <= offset), offset + 1, new)
     s.high_watermark[leader] = new
+    note_committed(k, s, leader)
     for offset in offsets(s):
-        passed = new > offset
-        here = s.log_record[leader][offset]
-        s.ghost_committed[offset] = k.ite(k.all_of(passed, s.ghost_committed[offset] == EMPTY), here, s.ghost_committed[offset])
-        acknowledge(k, s, here, k.all_of(s.acks == ACKS["all"], passed))
+        acknowledge(k, s, s.log_record[leader][offset], k.all_of(s.acks == ACKS["all"], new > offset))
 
 
-def forget_leadership(k: Any, s: Any, broker: int, when: Value = True) -> None:
+def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
     """Effect: drop what a leader keeps in memory, and leave its followers without a leader that would answer."""
     for each in others(s, broker):
         s.fetch_offset[broker][each] = k.ite(when, 0, s.fetch_offset[broker][each])
@@ -67,21 +64,21 @@ def forget_leadership(k: Any, s: Any, broker: int, when: Value = True) -> None:
 
 
 @action(leader="replica", says="{leader} receives the producer's next record")
-def leader_append(k: Any, s: Any, leader: int) -> Clauses:
-    yield "takes itself for the leader", leads(s, leader)
-    yield "bound: a record is left", s.next_record < s.sizes["record"]
+def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
+    yield "believes it is leader", leads(s, leader)
+    yield "bound: a record is left", s.next_record < s.sizes.record
     yield "bound: a slot is left", has_room(k, s, leader)
     record = s.next_record + 1
     s.next_record = record
     append(k, s, leader, record)
-    for each in range(s.sizes["record"]):
+    for each in range(s.sizes.record):
         s.record_epoch[each] = k.ite(record == each + 1, s.term[leader], s.record_epoch[each])
     acknowledge(k, s, record, s.acks <= ACKS["1"])
     raise_high_watermark(k, s, leader)
 
 
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
-def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
+def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
     yield "follower is in the leader's term", s.follows[follower] == leader
     known = log_end(k, s, follower)
     yield "bound: tells something new", known != s.fetch_offset[leader][follower]
@@ -91,7 +88,7 @@ def leader_note_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
-def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     yield "in the leader's term", s.follows[follower] == leader
     end = log_end(k, s, follower)
     yield "bound: the request was handled", s.fetch_offset[leader][follower] == end
@@ -106,14 +103,14 @@ def follower_take_response(k: Any, s: Any, follower: int, leader: int) -> Clause
 @action(
     follower="replica", leader="replica", where=different, says="broker {follower} learns from {leader} that their logs diverge"
 )
-def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     yield "in the leader's term", s.follows[follower] == leader
     yield "bound: logs diverge", k.not_(is_prefix(k, s, follower, leader))
     truncate_to_common(k, s, follower, leader)
     s.high_watermark[follower] = smaller(k, s.high_watermark[follower], log_end(k, s, follower))
 
 
-def elect(k: Any, s: Any, candidate: int, ballot: int) -> Clauses:
+def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
     """A majority of running brokers, none with a better log, votes for the candidate in a new term and follows it."""
     chosen = voters(s, ballot)
     yield "a majority runs", k.all_of(*[s.is_running[each] for each in chosen])
@@ -139,10 +136,10 @@ def is_ballot(candidate: int, ballot: int) -> bool:
     where=is_ballot,
     says="broker {candidate} wins an election with the votes of {ballot}, because the leader is down",
 )
-def voters_replace_dead_leader(k: Any, s: Any, candidate: int, ballot: int) -> Clauses:
+def voters_replace_dead_leader(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
     yield "a majority votes", ballot.bit_count() == majority(s)
     yield "the leader is dead", s.leader_knows == ELECTED
-    yield "bound: a term is left", s.newest_term < s.sizes["term"] - 1
+    yield "bound: a term is left", s.newest_term < s.sizes.term - 1
     yield from elect(k, s, candidate, ballot)
 
 
@@ -153,18 +150,18 @@ def voters_replace_dead_leader(k: Any, s: Any, candidate: int, ballot: int) -> C
     says="broker {candidate} loses contact with the leader and wins an election with the votes of {ballot}",
     fault="leader_move",
 )
-def voters_replace_live_leader(k: Any, s: Any, candidate: int, ballot: int) -> Clauses:
+def voters_replace_live_leader(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
     yield "a majority votes", ballot.bit_count() == majority(s)
-    yield "bound: a move is left", s.leader_move_left > 0
+    yield from may_strike(k, s, LEADER_MOVE)
     yield "the leader is alive", s.leader_knows == UP_TO_DATE
     yield "another broker", s.leader != candidate
-    yield "bound: a term is left", s.newest_term < s.sizes["term"] - 1
+    yield "bound: a term is left", s.newest_term < s.sizes.term - 1
     yield from elect(k, s, candidate, ballot)
-    s.leader_move_left = s.leader_move_left - 1
+    strike(s, LEADER_MOVE)
 
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
-def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
+def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
     yield "newest leader", s.leader == leader
     yield "leads", leads(s, leader)
     yield "broker is running", s.is_running[broker]
@@ -174,7 +171,7 @@ def broker_follow(k: Any, s: Any, broker: int, leader: int) -> Clauses:
     s.term[broker] = at(k, list(s.term), leader)
 
 
-def stop(k: Any, s: Any, broker: int) -> None:
+def stop(k: Primitives, s: View, broker: int) -> None:
     """Effect: the process ends; log, term and vote stay."""
     s.is_running[broker] = False
     forget_leadership(k, s, broker)
@@ -184,7 +181,7 @@ def stop(k: Any, s: Any, broker: int) -> None:
 
 
 @action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="crash")
-def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
+def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
     yield from crash(k, s, broker)
     stop(k, s, broker)
 
@@ -195,18 +192,18 @@ def broker_crash(k: Any, s: Any, broker: int) -> Clauses:
     says="unclean shutdown of broker {broker} that loses unflushed data",
     fault="lossy_crash",
 )
-def broker_crash_lossy(k: Any, s: Any, broker: int, kept: int) -> Clauses:
+def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
     yield from crash_unflushed(k, s, broker, kept)
     stop(k, s, broker)
 
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
-def broker_lose_disk(k: Any, s: Any, broker: int) -> Clauses:
+def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
     yield from lose_disk(k, s, broker)
     stop(k, s, broker)
 
 
 @action(broker="replica", says="broker {broker} starts again")
-def broker_restart(k: Any, s: Any, broker: int) -> Clauses:
+def broker_restart(k: Primitives, s: View, broker: int) -> Clauses:
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_running[broker] = True

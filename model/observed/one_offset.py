@@ -15,27 +15,45 @@ Partition.maybeShrinkIsr, KafkaApis.handleListOffsetRequest (KIP-207).
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from neverlost.model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, action, different, flag, number
-from neverlost.model.kraft.broker import start, stop
-from neverlost.model.kraft.leader import (
-    accepts_writes,
-    is_answered,
-    is_newest_leader,
-    is_waited_for,
-    leads,
-    logs_agree,
-    put_in_log,
+from neverlost.model.kernel import (
+    NOBODY,
+    Action,
+    Clauses,
+    Configuration,
+    Field,
+    Model,
+    Primitives,
+    action,
+    different,
+    flag,
+    number,
 )
+from neverlost.model.kraft.controller.partition_change import (
+    Change,
+    assignment_of,
+    change_partition,
+    move_leader_epoch,
+    outdate_leader,
+    unfenced,
+)
+from neverlost.model.kraft.faults import CRASH, DISK_LOSS, FENCE, LEADER_MOVE, LOSSY_CRASH, REASSIGN
+from neverlost.model.kraft.high_watermark import is_waited_for
+from neverlost.model.kraft.leader import accepts_writes, is_answered, is_newest_leader, leads, logs_agree, put_in_log
 from neverlost.model.kraft.log import EMPTY, log_end, truncate_to
-from neverlost.model.kraft.partition_change import change_partition, move_leader_epoch
-from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone, fields, sizes
+from neverlost.model.kraft.sizes import KraftSizes, sizes_of
+from neverlost.model.kraft.state import ELECTED, everyone, fields
+from neverlost.model.kraft.stops import start, stop
+from neverlost.model.system import View
 from neverlost.model.versions.kraft import MODEL as KRAFT
 
-UNLIMITED = ("crash", "lossy_crash", "disk_loss", "fence", "leader_move")
-"""Budgets that the observable model spends and refills."""
+REFILLED = (CRASH, LOSSY_CRASH, DISK_LOSS, FENCE, LEADER_MOVE)
+"""Faults that the observable model spends and refills."""
+
+UNLIMITED = tuple(each.name for each in REFILLED)
+"""Their names."""
 
 ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH = range(3)
 """Which leader epoch an observed high watermark belongs to."""
@@ -47,17 +65,17 @@ REPLACED = ("leader_append", "leader_append_retry", "producer_send_into_the_void
 """Steps that are written again below."""
 
 
-def somebody(s: Any) -> int:
+def somebody(s: View) -> int:
     """The number (from 0) of the name that stands for every record nobody asks about."""
-    return int(s.sizes["record"]) - 1
+    return int(s.sizes.record) - 1
 
 
 @action(leader="replica", record="record", says="leader {leader} appends record {record} at the tracked offset")
-def leader_append_named(k: Any, s: Any, leader: int, record: int) -> Clauses:
+def leader_append_named(k: Primitives, s: View, leader: int, record: int) -> Clauses:
     """Sent once, appended at most once; where clients may send again, and for somebody else's, as often as it takes."""
-    yield "takes itself for the leader", leads(s, leader)
+    yield "believes it is leader", leads(s, leader)
     yield "sent", s.is_sent[record]
-    repeats = record == somebody(s) or s.sizes["retried"] > 0
+    repeats = record == somebody(s) or s.sizes.retried > 0
     yield "not appended before", k.any_of(repeats, k.not_(s.is_written[record]))
     yield "offset is the next one", s.log_record[leader][0] == EMPTY
     yield "enough in-sync replicas", accepts_writes(k, s, leader)
@@ -66,7 +84,7 @@ def leader_append_named(k: Any, s: Any, leader: int, record: int) -> Clauses:
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} takes other records of {leader}")
-def follower_take_others(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_take_others(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     """A response whose records end before the tracked offset, or are all after it."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield (
@@ -86,11 +104,11 @@ def follower_take_others(k: Any, s: Any, follower: int, leader: int) -> Clauses:
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} truncates another record of that name")
-def follower_truncate_namesake(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_truncate_namesake(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     """One name for many appends: where both logs have it, they may still diverge."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     here, there = s.log_record[follower][0], s.log_record[leader][0]
-    is_shared = here != EMPTY if s.sizes["retried"] else here == somebody(s) + 1
+    is_shared = here != EMPTY if s.sizes.retried else here == somebody(s) + 1
     yield "a name for many", k.all_of(is_shared, here == there)
     truncate_to(k, s, follower, 0)
     s.high_watermark[follower] = 0
@@ -99,11 +117,11 @@ def follower_truncate_namesake(k: Any, s: Any, follower: int, leader: int) -> Cl
 @action(
     leader="replica",
     dropped="subset",
-    elected="choice",
-    where=lambda leader, dropped, elected: dropped > 0 and not dropped >> leader & 1,
+    outcome="isr_change_outcome",
+    where=lambda leader, dropped, outcome: dropped > 0 and not dropped >> leader & 1,
     says="the controller commits that leader {leader} drops the slow brokers of set {dropped} from the ISR",
 )
-def leader_drop(k: Any, s: Any, leader: int, dropped: int, elected: int) -> Clauses:
+def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int) -> Clauses:
     """Request and commit at once: until the commit the maximal ISR is the old one, so nothing else can tell them apart.
 
     One request names every replica that is out of sync, running or not.
@@ -113,104 +131,103 @@ def leader_drop(k: Any, s: Any, leader: int, dropped: int, elected: int) -> Clau
     yield "no request in flight", s.pending[leader] == NOBODY
     yield "in the ISR", k.all_of(*[s.leader_isr[leader][each] for each in going])
     isr = [False if each in going else s.leader_isr[leader][each] for each in everyone(s)]
-    if s.sizes["reassignment"]:
-        yield from change_partition(k, s, isr, [k.not_(s.is_fenced[each]) for each in everyone(s)], elected, nobody=0)
-    else:
-        yield from change_partition(k, s, isr, [each == leader for each in everyone(s)], leader, nobody=leader)
-    s.leader_knows = k.ite(s.leader_knows == UP_TO_DATE, BEHIND, s.leader_knows)
+    active = unfenced(k, s) if s.sizes.reassignment else [each == leader for each in everyone(s)]
+    yield from change_partition(k, s, Change(isr, active, assignment_of(s)), outcome)
+    outdate_leader(k, s, True)
 
 
-def register(k: Any, s: Any, broker: int, elected: int, unclean: bool) -> Clauses:
+def register(k: Primitives, s: View, broker: int, outcome: int, unclean: bool) -> Clauses:
     """The controller takes a new incarnation in, fenced; with ELR an unclean one leaves ISR and ELR."""
     yield "broker is down", k.not_(s.is_running[broker])
-    active = [k.all_of(k.not_(s.is_fenced[each]), each != broker) for each in everyone(s)]
+    active = [k.all_of(alive, each != broker) for each, alive in enumerate(unfenced(k, s))]
     isr, touched = list(s.isr), False
-    if s.sizes["elr"] and unclean:
+    if s.sizes.elr and unclean:
         isr = [k.all_of(s.isr[each], k.any_of(each != broker, k.not_(s.unclean_restart_leaves_elr))) for each in everyone(s)]
         touched = k.any_of(s.isr[broker], s.elr[broker])
     gone = broker if unclean else None
-    yield from change_partition(k, s, isr, active, elected, nobody=broker, unclean_restart=gone, touched=touched)
+    change = Change(isr, active, assignment_of(s), unclean_restart=gone, has_record=touched)
+    yield from change_partition(k, s, change, outcome)
     s.is_fenced[broker] = True
     start(k, s, broker)
 
 
-@action(broker="replica", elected="replica", says="broker {broker} registers after an unclean stop; leader {elected} if it led")
-def broker_register(k: Any, s: Any, broker: int, elected: int) -> Clauses:
-    if s.sizes["elr"]:
+@action(broker="replica", outcome="outcome", says="broker {broker} registers after an unclean stop: {outcome}")
+def broker_register(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    if s.sizes.elr:
         yield "stopped uncleanly", k.not_(s.stopped_cleanly[broker])
-    yield from register(k, s, broker, elected, True)
+    yield from register(k, s, broker, outcome, True)
 
 
-@action(broker="clean_stop", elected="replica", says="broker {broker} registers after a clean stop; leader {elected} if it led")
-def broker_register_clean(k: Any, s: Any, broker: int, elected: int) -> Clauses:
+@action(broker="clean_stop", outcome="outcome", says="broker {broker} registers after a clean stop: {outcome}")
+def broker_register_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     yield "stopped cleanly", s.stopped_cleanly[broker]
-    yield from register(k, s, broker, elected, False)
+    yield from register(k, s, broker, outcome, False)
     s.stopped_cleanly[broker] = False
 
 
 @action(broker="replica", says="broker {broker} stops cleanly")
-def broker_stop(k: Any, s: Any, broker: int) -> Clauses:
+def broker_stop(k: Primitives, s: View, broker: int) -> Clauses:
     """What the controller did for its shutdown, if it did anything, was a step of its own."""
     yield "broker is running", s.is_running[broker]
-    if s.sizes["elr"]:
+    if s.sizes.elr:
         s.stopped_cleanly[broker] = True
     stop(k, s, broker)
 
 
 @action(broker="replica", says="the disk of broker {broker}, which is down, loses the tracked offset")
-def broker_lose_down(k: Any, s: Any, broker: int) -> Clauses:
+def broker_lose_down(k: Primitives, s: View, broker: int) -> Clauses:
     yield "broker is down", k.not_(s.is_running[broker])
     truncate_to(k, s, broker, 0)
 
 
 @action(change="one", says="the controller writes a change that the model leaves out (directories, leader recovery)")
-def controller_touch(k: Any, s: Any, change: int) -> Clauses:
+def controller_touch(k: Primitives, s: View, change: int) -> Clauses:
     """The partition epoch moves, and the leader has to learn it."""
     yield "a partition", True
-    s.leader_knows = k.ite(s.leader_knows == UP_TO_DATE, BEHIND, s.leader_knows)
+    outdate_leader(k, s, True)
 
 
 @action(change="one", says="the controller moves the leader epoch and keeps the leader")
-def controller_renew_leader(k: Any, s: Any, change: int) -> Clauses:
+def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
     """As it does when a replica is removed, and before 3.6 whenever the ISR shrinks (KAFKA-15021)."""
     yield "partition has a leader", s.leader != NOBODY
     move_leader_epoch(k, s, True)
 
 
 @action(change="one", says="the controller shows its metadata")
-def metadata_shows(k: Any, s: Any, change: int) -> Clauses:
+def metadata_shows(k: Primitives, s: View, change: int) -> Clauses:
     """A look; what was seen is for the observer to compare."""
     yield "metadata", True
 
 
 @action(record="record", says="the producer sends record {record}")
-def producer_sends(k: Any, s: Any, record: int) -> Clauses:
+def producer_sends(k: Primitives, s: View, record: int) -> Clauses:
     yield "a record", True
     s.is_sent[record] = True
 
 
 @action(record="record", says="the producer is told that record {record} is written at the tracked offset")
-def producer_hears(k: Any, s: Any, record: int) -> Clauses:
+def producer_hears(k: Primitives, s: View, record: int) -> Clauses:
     yield "acknowledged", s.ghost_acked[record]
 
 
 @action(record="record", says="a consumer reads record {record} at the tracked offset")
-def consumer_reads(k: Any, s: Any, record: int) -> Clauses:
+def consumer_reads(k: Primitives, s: View, record: int) -> Clauses:
     yield "was below a leader's high watermark", s.is_visible[record]
 
 
 @action(record="record", says="record {record} is seen at another offset")
-def record_stands_elsewhere(k: Any, s: Any, record: int) -> Clauses:
+def record_stands_elsewhere(k: Primitives, s: View, record: int) -> Clauses:
     """Appended once, so never at the tracked offset; where clients may send again, a second copy."""
-    repeats = s.sizes["retried"] > 0
+    repeats = s.sizes.retried > 0
     yield "not at the tracked offset", k.any_of(repeats, k.not_(s.is_written[record]))
     s.is_sent[record] = k.all_of(repeats, s.is_sent[record])
 
 
 @action(broker="replica", value="two", epoch="epoch", says="leader {broker} shows a high watermark")
-def leader_shows_high_watermark(k: Any, s: Any, broker: int, value: int, epoch: int) -> Clauses:
+def leader_shows_high_watermark(k: Primitives, s: View, broker: int, value: int, epoch: int) -> Clauses:
     """The real one may lag behind the model's, which is eager, but within a leader epoch it does not go back."""
-    yield "takes itself for the leader", leads(s, broker)
+    yield "believes it is leader", leads(s, broker)
     is_newest = k.all_of(s.leader == broker, s.leader_knows != ELECTED)
     yield "leader epoch", k.any_of(epoch == ANY_EPOCH, k.ite(is_newest, epoch == NEWEST_EPOCH, epoch == OLDER_EPOCH))
     yield "not below what it showed before", s.shown[broker] <= value
@@ -219,15 +236,15 @@ def leader_shows_high_watermark(k: Any, s: Any, broker: int, value: int, epoch: 
 
 
 @action(broker="replica", content="content", says="the log of broker {broker} shows {content} at the tracked offset")
-def disk_shows(k: Any, s: Any, broker: int, content: int) -> Clauses:
+def disk_shows(k: Primitives, s: View, broker: int, content: int) -> Clauses:
     """0: its log ends before; else the record's number."""
     yield "content", s.log_record[broker][0] == content
 
 
-def take_over_anew(body: Any) -> Any:
+def take_over_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
     """A new leader epoch begins: what was shown in the old one binds nobody."""
 
-    def taken(k: Any, s: Any, broker: int) -> Clauses:
+    def taken(k: Primitives, s: View, broker: int) -> Clauses:
         yield from body(k, s, broker)
         s.shown[broker] = 0
 
@@ -235,19 +252,17 @@ def take_over_anew(body: Any) -> Any:
     return taken
 
 
-def settle(k: Any, s: Any) -> None:
+def settle(k: Primitives, s: View) -> None:
     """Effect: refill the budgets, note what is visible, forget what nobody asks about."""
-    for budget in UNLIMITED:
-        setattr(s, f"{budget}_left", 1)
-    if s.sizes["reassignment"]:
-        s.reassign_left = 1
+    for fault in (*REFILLED, *([REASSIGN] if s.sizes.reassignment else [])):
+        setattr(s, fault.left, 1)
     s.ghost_committed[0] = 0
     for each in everyone(s):
         s.shown[each] = k.ite(leads(s, each), s.shown[each], 0)
     name = somebody(s)
     s.ghost_acked[name] = False
     s.is_written[name] = False
-    for record in range(s.sizes["retried"]):
+    for record in range(s.sizes.retried):
         s.is_written[record] = False
     for record in range(name):
         showing = [
@@ -256,11 +271,28 @@ def settle(k: Any, s: Any) -> None:
         s.is_visible[record] = k.any_of(s.is_visible[record], *showing)
 
 
-def observable_sizes(configuration: Configuration) -> dict[str, int]:
+@dataclass(frozen=True)
+class OneOffsetSizes(KraftSizes):
+    """The protocol's sizes for a log of one slot, and what an observation may say."""
+
+    one: int = 1
+    two: int = 2
+    epoch: int = 3
+
+    @property
+    def subset(self) -> int:
+        """Sets of brokers that a request may drop, as bits."""
+        return 1 << self.replica
+
+    @property
+    def content(self) -> int:
+        """What a disk may show at the tracked offset: nothing, or one of the names."""
+        return self.record + 1
+
+
+def observable_sizes(configuration: Configuration) -> OneOffsetSizes:
     """One offset; the sets of brokers that a request may drop."""
-    found = sizes(configuration)
-    more = {"subset": 2 ** found["replica"], "one": 1, "two": 2, "epoch": 3, "content": found["record"] + 1}
-    return found | more | {"offset": 1}
+    return replace(sizes_of(configuration, OneOffsetSizes), offset=1)
 
 
 def observable_fields(configuration: Configuration) -> tuple[Field, ...]:
@@ -275,7 +307,7 @@ def observable_fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def _one_slot(declared: Field) -> Field:
-    is_offset = declared.name in ("high_watermark", "fetch_offset", "leader_epoch_start")
+    is_offset = declared.name in ("high_watermark", "fetch_offset", "leader_epoch_start_offset")
     return replace(declared, high=1) if is_offset else declared
 
 

@@ -17,20 +17,19 @@ installed before the controller has acknowledged the broker, requests are proces
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from neverlost.model.kernel import NOBODY, Clauses, Configuration, Field, action, different, flag
-from neverlost.model.kraft.broker import stop
+from neverlost.model.kernel import NOBODY, Clauses, Configuration, Field, Primitives, action, different, flag
 from neverlost.model.kraft.follower import truncate_before_fetching
 from neverlost.model.kraft.log import truncate_to
 from neverlost.model.kraft.state import ELECTED, everyone
+from neverlost.model.kraft.stops import stop
 from neverlost.model.observed import one_offset as observable
 from neverlost.model.observed.one_offset import MODEL, somebody
-from neverlost.model.system import System, bind
+from neverlost.model.system import System, View, bind
 
 
 @action(broker="replica", says="broker {broker} starts with the high watermark that it had written down")
-def broker_remember_high_watermark(k: Any, s: Any, broker: int) -> Clauses:
+def broker_remember_high_watermark(k: Primitives, s: View, broker: int) -> Clauses:
     """Its checkpoint may be that old, or as new as the commits that anybody saw."""
     yield "broker is running", s.is_running[broker]
     yield "has not heard of a leader", s.follows[broker] == NOBODY
@@ -42,14 +41,14 @@ def broker_remember_high_watermark(k: Any, s: Any, broker: int) -> Clauses:
 
 
 @action(broker="replica", says="the process of broker {broker} starts")
-def process_start(k: Any, s: Any, broker: int) -> Clauses:
+def process_start(k: Primitives, s: View, broker: int) -> Clauses:
     """It is down for the controller, or was never missed, until it registers."""
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_back[broker] = True
 
 
 @action(broker="replica", lost="two", says="the process of broker {broker}, which has not registered, ends")
-def process_end(k: Any, s: Any, broker: int, lost: int) -> Clauses:
+def process_end(k: Primitives, s: View, broker: int, lost: int) -> Clauses:
     """It may have been down all the time; with `lost` its disk does not reach to the tracked offset any more."""
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_back[broker] = False
@@ -59,12 +58,12 @@ def process_end(k: Any, s: Any, broker: int, lost: int) -> Clauses:
 
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker}, back but not registered, follows {leader}")
-def broker_follow_unregistered(k: Any, s: Any, broker: int, leader: int) -> Clauses:
+def broker_follow_unregistered(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
     yield "back and not registered", k.all_of(s.is_back[broker], k.not_(s.is_running[broker]))
     yield "elected", s.leader == leader
     yield "has taken over", s.leader_knows != ELECTED
     yield "bound: not yet following", s.follows[broker] != leader
-    if s.sizes["reassignment"]:
+    if s.sizes.reassignment:
         yield "a replica", s.is_replica[broker]
     s.follows[broker] = leader
     truncate_before_fetching(k, s, broker, leader)
@@ -74,13 +73,13 @@ IS_BACK = flag("is_back", "replica")
 """Processes that have started and are down for the controller, or were never missed."""
 
 
-def forget_registered(k: Any, s: Any) -> None:
+def forget_registered(k: Primitives, s: View) -> None:
     """Effect: whoever has registered is a broker like any other."""
     for each in everyone(s):
         s.is_back[each] = k.all_of(s.is_back[each], k.not_(s.is_running[each]))
 
 
-def settle(k: Any, s: Any) -> None:
+def settle(k: Primitives, s: View) -> None:
     """Effect: as in the observable model, and for processes that are back."""
     observable.settle(k, s)
     forget_registered(k, s)

@@ -5,19 +5,18 @@ Source: Kip101.tla; Kafka 0.11 to 1.1.
 
 from __future__ import annotations
 
-from typing import Any
-
 from neverlost.model.classic.log import latest_epoch
 from neverlost.model.classic.protocol import request_to_follow, truncate_and_follow
-from neverlost.model.kernel import Clauses, Value, action
+from neverlost.model.kernel import Clauses, Primitives, Value, action
+from neverlost.model.system import View
 from neverlost.model.versions.truncate_to_hw import MODEL as TRUNCATE_TO_HW
 
 
-def lookup_offset_for_epoch(k: Any, s: Any, leader: int, follower: int, epoch: Value) -> Value:
+def lookup_offset_for_epoch(k: Primitives, s: View, leader: int, follower: int, epoch: Value) -> Value:
     """The leader's answer to one OffsetsForLeaderEpoch request; undefined answers mean the follower's high watermark."""
     log_end, undefined = s.log_end_offset[leader], s.high_watermark[follower]
     answer = undefined
-    for offset in range(s.sizes["offset"] - 1, -1, -1):
+    for offset in range(s.sizes.offset - 1, -1, -1):
         larger_epoch = k.all_of(log_end > offset, s.log_epoch[leader][offset] > epoch)
         answer = k.ite(larger_epoch, offset, answer)
     answer = k.ite(latest_epoch(k, s, leader) == epoch, log_end, answer)
@@ -31,7 +30,7 @@ def lookup_offset_for_epoch(k: Any, s: Any, leader: int, follower: int, epoch: V
     where=lambda replica, leader, epoch: replica != leader,
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the offset that it answers on",
 )
-def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     log_end = s.log_end_offset[replica]
     answer = lookup_offset_for_epoch(k, s, leader, replica, latest_epoch(k, s, replica))
     end = k.ite(log_end == 0, 0, answer)

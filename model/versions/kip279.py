@@ -5,18 +5,17 @@ Source: Kip279.tla; Kafka 2.0.
 
 from __future__ import annotations
 
-from typing import Any
-
 from neverlost.model.classic.log import same_entry
 from neverlost.model.classic.protocol import request_to_follow, truncate_and_follow
-from neverlost.model.kernel import Clauses, Value, action
+from neverlost.model.kernel import Clauses, Primitives, Value, action
+from neverlost.model.system import View
 from neverlost.model.versions.kip101 import MODEL as KIP_101
 
 
-def first_non_matching_offset(k: Any, s: Any, leader: int, follower: int) -> Value:
+def first_non_matching_offset(k: Primitives, s: View, leader: int, follower: int) -> Value:
     """One more than the last offset at which both logs have the same entry; 0 if there is none."""
     end: Value = 0
-    for offset in range(s.sizes["offset"]):
+    for offset in range(s.sizes.offset):
         end = k.ite(same_entry(k, s, leader, follower, offset), offset + 1, end)
     return end
 
@@ -28,7 +27,7 @@ def first_non_matching_offset(k: Any, s: Any, leader: int, follower: int) -> Val
     where=lambda replica, leader, epoch: replica != leader,
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the last entry they share on",
 )
-def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     yield from request_to_follow(k, s, replica, leader, epoch)
     truncate_and_follow(k, s, replica, leader, epoch, first_non_matching_offset(k, s, leader, replica))
 

@@ -9,8 +9,6 @@ Source: Kip320.tla; Kafka 2.1.
 
 from __future__ import annotations
 
-from typing import Any
-
 from neverlost.model.classic.protocol import (
     has_offset,
     is_following,
@@ -22,12 +20,13 @@ from neverlost.model.classic.protocol import (
     true_leader,
     truncate_and_follow,
 )
-from neverlost.model.kernel import Clauses, Value, action, at, different
+from neverlost.model.kernel import Clauses, Primitives, Value, action, at, different
+from neverlost.model.system import View
 from neverlost.model.versions.kip279 import MODEL as KIP_279
 from neverlost.model.versions.kip279 import first_non_matching_offset
 
 
-def is_in_leader_epoch(k: Any, s: Any, leader: int, follower: int) -> Value:
+def is_in_leader_epoch(k: Primitives, s: View, leader: int, follower: int) -> Value:
     """Whether a follower acknowledges the leader in the leader's own epoch."""
     return k.all_of(
         presumes_leadership(s, leader),
@@ -36,7 +35,7 @@ def is_in_leader_epoch(k: Any, s: Any, leader: int, follower: int) -> Value:
     )
 
 
-def has_high_watermark_reached_epoch(k: Any, s: Any, leader: int) -> Value:
+def has_high_watermark_reached_epoch(k: Primitives, s: View, leader: int) -> Value:
     """Whether the high watermark is at the log's end or at a record of the leader's own epoch."""
     watermark = s.high_watermark[leader]
     epoch_there = at(k, list(s.log_epoch[leader]), watermark)
@@ -47,7 +46,7 @@ def has_high_watermark_reached_epoch(k: Any, s: Any, leader: int) -> Value:
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
-def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "follows the leader", is_following(s, follower, leader)
     yield "fetch epoch matches", s.leader_epoch[follower] == s.leader_epoch[leader]
@@ -56,7 +55,7 @@ def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
 
 
 @action(leader="replica", says="{leader} advances its high watermark")
-def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
+def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
     watermark = s.high_watermark[leader]
     yield "leader has the record", has_offset(s, leader, watermark)
     for replica in replicas(s):
@@ -67,7 +66,7 @@ def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
 
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
-def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     lags = s.log_end_offset[replica] < s.log_end_offset[leader]
@@ -76,7 +75,7 @@ def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
 
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
-def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
     yield "in the leader's epoch", is_in_leader_epoch(k, s, leader, replica)
@@ -92,7 +91,7 @@ def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
     where=lambda replica, leader, epoch: replica != leader,
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the last entry they share on",
 )
-def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     yield from request_to_follow(k, s, replica, leader, epoch)
     yield "leader presumes leadership", presumes_leadership(s, leader)
     yield "leader is in the epoch", s.leader_epoch[leader] == epoch

@@ -5,8 +5,6 @@ Source: Kip320FirstTry.tla; never shipped.
 
 from __future__ import annotations
 
-from typing import Any
-
 from neverlost.model.classic.log import latest_epoch, truncate
 from neverlost.model.classic.protocol import (
     follow,
@@ -19,18 +17,19 @@ from neverlost.model.classic.protocol import (
     set_isr_member,
     true_leader,
 )
-from neverlost.model.kernel import Clauses, Value, action, at, different, smaller
+from neverlost.model.kernel import Clauses, Primitives, Value, action, at, different, smaller
+from neverlost.model.system import View
 from neverlost.model.versions.kip279 import MODEL as KIP_279
 from neverlost.model.versions.kip279 import first_non_matching_offset
 from neverlost.model.versions.kip320 import has_high_watermark_reached_epoch
 
 
-def epoch_before(k: Any, s: Any, replica: int, end_offset: Value) -> Value:
+def epoch_before(k: Primitives, s: View, replica: int, end_offset: Value) -> Value:
     """The epoch of the record before an end offset."""
     return at(k, list(s.log_epoch[replica]), end_offset - 1)
 
 
-def is_caught_up_to_epoch(k: Any, s: Any, leader: int, follower: int, end_offset: Value) -> Value:
+def is_caught_up_to_epoch(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
     """Whether a follower has the leader's records up to an end offset, by the epoch of the last of them."""
     matches = k.all_of(
         s.log_end_offset[leader] >= end_offset,
@@ -47,13 +46,13 @@ def is_caught_up_to_epoch(k: Any, s: Any, leader: int, follower: int, end_offset
     where=lambda replica, leader, epoch: replica != leader,
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, without truncating",
 )
-def become_follower(k: Any, s: Any, replica: int, leader: int, epoch: int) -> Clauses:
+def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     yield from request_to_follow(k, s, replica, leader, epoch)
     follow(k, s, replica, leader, epoch)
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
-def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     end = s.log_end_offset[follower]
     yield "log matches the leader's", is_caught_up_to_epoch(k, s, leader, follower, end)
     yield "leader has more", has_offset(s, leader, end)
@@ -66,7 +65,7 @@ def follower_fetch(k: Any, s: Any, follower: int, leader: int) -> Clauses:
     where=different,
     says="broker {follower} learns from {leader} that their logs diverge",
 )
-def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
+def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     end = s.log_end_offset[follower]
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "follows the leader", is_following(s, follower, leader)
@@ -79,7 +78,7 @@ def follower_truncate(k: Any, s: Any, follower: int, leader: int) -> Clauses:
 
 
 @action(leader="replica", says="{leader} advances its high watermark")
-def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
+def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
     watermark = s.high_watermark[leader]
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "leader has the record", has_offset(s, leader, watermark)
@@ -90,7 +89,7 @@ def leader_advance_high_watermark(k: Any, s: Any, leader: int) -> Clauses:
 
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
-def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     yield "not caught up", k.not_(is_caught_up_to_epoch(k, s, leader, replica, s.log_end_offset[leader]))
@@ -98,7 +97,7 @@ def leader_shrink_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
 
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
-def leader_expand_isr(k: Any, s: Any, leader: int, replica: int) -> Clauses:
+def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
     yield "reached the high watermark", is_caught_up_to_epoch(k, s, leader, replica, s.high_watermark[leader])

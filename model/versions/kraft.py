@@ -7,28 +7,15 @@ from __future__ import annotations
 
 from neverlost.model.kernel import Model
 from neverlost.model.kraft import mechanisms
-from neverlost.model.kraft.broker import (
-    broker_bounce,
-    broker_crash,
-    broker_crash_lossy,
-    broker_follow,
-    broker_learn_config,
-    broker_lose_disk,
-    broker_restart,
-    broker_restart_clean,
-    broker_stop_cleanly,
-    broker_take_over,
-    leader_learn_isr,
-    rack_lose_power,
-)
 from neverlost.model.kraft.consumer import CONSUMER_ACTIONS
-from neverlost.model.kraft.controller import (
-    controller_fence_dead,
-    controller_fence_live,
-    controller_move_leader,
-    controller_raise_min_isr,
-    controller_unfence,
+from neverlost.model.kraft.controller.fencing import controller_fence_dead, controller_fence_live, controller_unfence
+from neverlost.model.kraft.controller.operator import controller_move_leader, controller_raise_min_isr
+from neverlost.model.kraft.controller.reassignment import (
+    broker_delete_replica,
+    controller_cancel_reassignment,
+    controller_reassign,
 )
+from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.follower import follower_note_high_watermark, follower_take_response, follower_truncate
 from neverlost.model.kraft.isr_change import (
     controller_alter_isr,
@@ -38,9 +25,20 @@ from neverlost.model.kraft.isr_change import (
     leader_drop_pending_isr,
 )
 from neverlost.model.kraft.leader import leader_append, leader_append_retry, leader_note_fetch, producer_send_into_the_void
-from neverlost.model.kraft.reassignment import broker_delete_replica, controller_cancel_reassignment, controller_reassign
+from neverlost.model.kraft.metadata import broker_follow, broker_learn_config, broker_take_over, leader_learn_isr
 from neverlost.model.kraft.scene import portrait
-from neverlost.model.kraft.state import BUDGETS, FROZEN, contradiction, fields, initial, is_symmetric, sizes
+from neverlost.model.kraft.sizes import sizes
+from neverlost.model.kraft.state import FROZEN, contradiction, fields, initial, is_symmetric
+from neverlost.model.kraft.stops import (
+    broker_bounce,
+    broker_crash,
+    broker_crash_lossy,
+    broker_lose_disk,
+    broker_restart,
+    broker_restart_clean,
+    broker_stop_cleanly,
+    rack_lose_power,
+)
 
 MODEL = Model(
     name="kraft",
@@ -56,7 +54,7 @@ MODEL = Model(
         "flush.messages",
         "consumer.commit",
         "broker.rack",
-        *[f"faults.{each}" for each in BUDGETS],
+        *[each.key for each in FAULTS],
         "start.outside_isr",
         "bounds.records",
         *mechanisms.KEYS,
@@ -105,5 +103,5 @@ MODEL = Model(
     portrait=portrait,
     contradiction=contradiction,
     symmetric=is_symmetric,
-    source="apache/kafka core and metadata, 0.8 to 4.x; see model/mechanisms.py",
+    source="apache/kafka core and metadata, 0.8 to 4.x; see model/kraft/mechanisms.py",
 )

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from neverlost.model.kernel import Configuration, Field, Model, flag, number, replica_id
+from neverlost.model.kernel import Configuration, Field, Model, Sizes, flag, number, replica_id
+from neverlost.model.kraft.faults import MAJORITY_FAULTS, left, left_fields
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE
 from neverlost.model.majority import protocol as quorum_log
 from neverlost.model.scene import DOWN, FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, members, named
 
-BUDGETS = ("crash", "lossy_crash", "disk_loss", "leader_move")
+
+@dataclass(frozen=True)
+class MajoritySizes(Sizes):
+    """Lengths of the axes; every failure of a leader and every move brings a term."""
+
+    replica: int
+    offset: int
+    record: int
+    term: int
+    compares_logs: bool = True
+    fenced_fetch: bool = True
+
+    @property
+    def ballot(self) -> int:
+        """Sets of voters, as bits."""
+        return 1 << self.replica
 
 
-def sizes(configuration: Configuration) -> dict[str, int]:
-    """Axes; every failure of a leader and every move brings a term."""
-    replicas, records = configuration["replication.factor"], configuration["bounds.records"]
-    terms = 1 + sum(configuration[f"faults.{each}"] for each in BUDGETS)
-    return {
-        "replica": replicas,
-        "offset": records,
-        "record": records,
-        "term": terms,
-        "ballot": 2**replicas,
-        "compares_logs": 1,
-        "fenced_fetch": 1,
-    }
+def sizes(configuration: Configuration) -> MajoritySizes:
+    """The sizes that a configuration needs."""
+    records = configuration["bounds.records"]
+    terms = 1 + sum(configuration[each.key] for each in MAJORITY_FAULTS)
+    return MajoritySizes(configuration["replication.factor"], records, records, terms)
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
     """Every variable, by who knows it."""
     size = sizes(configuration)
-    replicas, records, last_term = size["replica"], size["record"], size["term"] - 1
+    replicas, records, last_term = size.replica, size.record, size.term - 1
     return (
         number("acks", 0, 2, frozen=True),
         flag("flushes_each_record", frozen=True),
@@ -52,7 +61,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("record_epoch", 0, last_term, "record"),
         flag("ghost_acked", "record"),
         number("ghost_committed", 0, records, "offset"),
-        *[number(f"{each}_left", 0, configuration[f"faults.{each}"]) for each in BUDGETS],
+        *left_fields(configuration, MAJORITY_FAULTS),
     )
 
 
@@ -64,7 +73,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
             "leader_knows": UP_TO_DATE,
             "is_running": True,
             "follows": 0,
-            **{f"{each}_left": configuration[f"faults.{each}"] for each in BUDGETS},
+            **left(configuration, MAJORITY_FAULTS),
         }
     ]
 
@@ -102,7 +111,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
 MODEL = Model(
     name="majority",
     summary="a majority-quorum log (Raft, KRaft's own log) with the same producers, faults and properties",
-    keys=("replication.factor", "acks", "flush.messages", *[f"faults.{each}" for each in BUDGETS], "bounds.records"),
+    keys=("replication.factor", "acks", "flush.messages", *[each.key for each in MAJORITY_FAULTS], "bounds.records"),
     sizes=sizes,
     fields=fields,
     initial=initial,

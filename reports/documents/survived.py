@@ -7,24 +7,13 @@ from typing import Any
 
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.checker.outcome import Verdict
+from neverlost.model.kraft import faults
 from neverlost.reports.documents.merged_rows import words
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.property import Property
 
-FAULTS = {
-    "crash": ("broker down", "brokers down"),
-    "lossy_crash": ("lossy restart", "lossy restarts"),
-    "disk_loss": ("lost disk", "lost disks"),
-    "isr_shrink": ("slow follower", "slow followers"),
-    "fence": ("fenced broker", "fenced brokers"),
-    "leader_move": ("leader move", "leader moves"),
-    "reassign": ("reassignment", "reassignments"),
-    "producer_retry": ("producer retry", "producer retries"),
-    "consumer_crash": ("consumer crash", "consumer crashes"),
-    "rack_loss": ("lost rack", "lost racks"),
-    "min_isr_change": ("raised min.insync.replicas", "raises of min.insync.replicas"),
-}
+FAULTS = {each.name: (each.one, each.many) for each in faults.FAULTS}
 ORDER = {name: place for place, name in enumerate(FAULTS)}
 PREFIX = "faults."
 
@@ -38,9 +27,9 @@ def budget(counts: Mapping[str, int]) -> Budget:
     return tuple(sorted(found.items(), key=lambda each: (ORDER.get(each[0], len(ORDER)), each)))
 
 
-def fault_words(faults: Budget) -> str:
+def fault_words(counts: Budget) -> str:
     """Faults as people count them."""
-    parts = [f"{count} {FAULTS.get(name, (name, name))[count > 1]}" for name, count in faults]
+    parts = [f"{count} {FAULTS.get(name, (name, name))[count > 1]}" for name, count in counts]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 

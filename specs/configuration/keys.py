@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kraft.faults import FAULTS
+from neverlost.model.kraft.mechanisms import PREFIX
 from neverlost.specs.errors import InputError, unknown
 
-MECHANISM = "mechanism."
+MECHANISM = PREFIX
+"""How the keys of mechanisms begin."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,6 @@ def _choice(name: str, table: str, default: str, says: str, *choices: str, **ali
     return Key(name, table, "choice", default, says, spellings={each: each for each in choices} | aliases)
 
 
-def _budget(name: str, says: str) -> Key:
-    return _number(f"faults.{name}", "faults", 0, 0, 9, f"how many times {says}")
-
-
 KEYS: dict[str, Key] = {
     each.name: each
     for each in (
@@ -128,17 +127,7 @@ KEYS: dict[str, Key] = {
             "before-processing",
         ),
         Key("broker.rack", "cluster", "names", (), "one rack per replica, such as a,a,b"),
-        _budget("crash", "a broker may stop and come back with its log intact"),
-        _budget("lossy_crash", "a broker may come back having lost an unflushed suffix of its log"),
-        _budget("disk_loss", "a broker may come back with an empty log directory"),
-        _budget("isr_shrink", "a leader may drop a slow, live follower"),
-        _budget("fence", "the controller may fence a live broker"),
-        _budget("leader_move", "the controller may move leadership without a failure"),
-        _budget("reassign", "the partition may be reassigned"),
-        _budget("producer_retry", "the producer may retry a record"),
-        _budget("consumer_crash", "the consumer may crash"),
-        _budget("rack_loss", "every broker of one rack crashes at once, losing its unflushed suffix"),
-        _budget("min_isr_change", "an operator may raise min.insync.replicas by one while the cluster runs"),
+        *[_number(each.key, "faults", 0, 0, 9, f"how many times {each.says}") for each in FAULTS],
         _number("start.outside_isr", "start", 0, 0, 6, "replicas outside the ISR when the search begins, which may come back"),
         _number("bounds.records", "bounds", 2, 1, 9, "records that may be produced"),
         _number("bounds.log_size", "bounds", 0, 1, 12, "slots of a log (default: bounds.records)"),
@@ -147,7 +136,7 @@ KEYS: dict[str, Key] = {
 }
 """Every key; `bounds.log_size` has no default of its own."""
 
-GROWING = ("faults.crash", "faults.lossy_crash", "faults.disk_loss", "faults.isr_shrink", "faults.fence", "faults.leader_move")
+GROWING = tuple(each.key for each in FAULTS if not each.is_structural)
 """Budgets that only a guard and their own countdown read: a larger one has every behaviour of a smaller one, and more."""
 
 
@@ -157,7 +146,7 @@ def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> K
     Errors: `InputError` for a name that does not exist, or that the model does not read.
     """
     if name.startswith(MECHANISM) and (available is None or name in available):
-        return _flag(name, "mechanisms", True, "one mechanism of the modern model")
+        return _flag(name, "mechanism", True, "one mechanism of the modern model")
     if available is not None and name not in available:
         if name in KEYS:
             raise InputError(f"{name} in {where} is not read by this model; it reads: {', '.join(available)}")
@@ -197,7 +186,7 @@ def is_setting(key: str) -> bool:
 
 
 def is_without_faults(configuration: Mapping[str, Any]) -> bool:
-    """Whether a configuration has budgets of faults, and all of them are nought."""
+    """Whether a configuration has budgets of faults, and all of them are zero."""
     budgets = [value for name, value in configuration.items() if name.startswith("faults.")]
     return bool(budgets) and not any(budgets)
 

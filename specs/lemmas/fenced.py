@@ -18,12 +18,12 @@ from neverlost.specs.lemma import Lemma, Theory
 
 def everyone(s: Any) -> range:
     """All replicas."""
-    return range(s.sizes["replica"])
+    return range(s.sizes.replica)
 
 
 def offsets(s: Any) -> range:
     """All offsets."""
-    return range(s.sizes["offset"])
+    return range(s.sizes.offset)
 
 
 def leads(s: Any, replica: int) -> Value:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.kernel import NOBODY, Configuration, Value, count, implies
-from neverlost.model.kraft.leader import is_waited_for, leads
+from neverlost.model.kraft.high_watermark import is_waited_for
+from neverlost.model.kraft.leader import leads
 from neverlost.model.kraft.log import EMPTY, log_end, offsets
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, minimum_isr, others
 from neverlost.specs.lemma import Lemma, Theory
@@ -148,7 +149,7 @@ def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
         implies(
             k,
             k.all_of(is_active(k, s, r), is_committed(s, o)),
-            k.any_of(s.high_watermark[r] > o, s.leader_epoch_start > o),
+            k.any_of(s.high_watermark[r] > o, s.leader_epoch_start_offset > o),
         )
         for r in everyone(s)
         for o in offsets(s)
@@ -183,7 +184,7 @@ def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
         for m in others(s, leader):
             joins = k.all_of(is_asked(k, s, leader, m), k.not_(s.leader_isr[leader][m]))
             known = s.fetch_offset[leader][m]
-            found.append(implies(k, joins, k.all_of(known >= s.high_watermark[leader], known >= s.leader_epoch_start)))
+            found.append(implies(k, joins, k.all_of(known >= s.high_watermark[leader], known >= s.leader_epoch_start_offset)))
     return found
 
 
@@ -194,7 +195,7 @@ def acknowledged_is_committed(k: Any, s: Any) -> list[Value]:
             k.all_of(s.acks == ACKS["all"], s.ghost_acked[n]),
             k.any_of(*[s.ghost_committed[o] == n + 1 for o in offsets(s)]),
         )
-        for n in range(s.sizes["record"])
+        for n in range(s.sizes.record)
     ]
 
 

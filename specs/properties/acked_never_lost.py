@@ -20,7 +20,7 @@ def acked_never_lost(k: Any, s: Any) -> Value:
                 holds_record(k, s, leader, record),
             )
             for leader in everyone(s)
-            for record in range(s.sizes["record"])
+            for record in range(s.sizes.record)
         ]
     )
 

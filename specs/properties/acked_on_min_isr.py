@@ -22,7 +22,7 @@ def acked_on_min_isr(k: Any, s: Any) -> Value:
                 s.ghost_acked[record],
                 count(k, [holds_record(k, s, each, record) for each in everyone(s)]) >= minimum_isr(k, s),
             )
-            for record in range(s.sizes["record"])
+            for record in range(s.sizes.record)
         ]
     )
 

@@ -25,7 +25,7 @@ def acked_visible(k: Any, s: Any) -> Value:
                 ),
             )
             for leader in everyone(s)
-            for record in range(s.sizes["record"])
+            for record in range(s.sizes.record)
         ]
     )
 

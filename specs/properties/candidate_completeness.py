@@ -14,9 +14,9 @@ def candidate_completeness(k: Any, s: Any) -> Value:
     """Electable: a replica in the ISR, or in the ELR while the ISR is empty."""
 
     def is_candidate(replica: int) -> Value:
-        is_replica = s.is_replica[replica] if s.sizes["reassignment"] else True
+        is_replica = s.is_replica[replica] if s.sizes.reassignment else True
         in_isr = s.isr[replica]
-        in_elr = k.all_of(s.elr[replica], k.not_(k.any_of(*s.isr))) if s.sizes["elr"] else False
+        in_elr = k.all_of(s.elr[replica], k.not_(k.any_of(*s.isr))) if s.sizes.elr else False
         return k.all_of(is_replica, k.any_of(in_isr, in_elr))
 
     return k.all_of(

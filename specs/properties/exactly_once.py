@@ -20,7 +20,7 @@ def exactly_once(k: Any, s: Any) -> Value:
                 count(k, [s.log_record[leader][offset] == record + 1 for offset in offsets(s)]) <= 1,
             )
             for leader in everyone(s)
-            for record in range(s.sizes["record"])
+            for record in range(s.sizes.record)
         ]
     )
 

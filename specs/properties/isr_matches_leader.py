@@ -13,7 +13,7 @@ from neverlost.specs.property import Property
 def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
     """Whether a follower is in the leader's epoch; where fetches are fenced, being answered says so."""
     answered = is_answered(k, s, follower, leader)
-    return answered if s.sizes["fenced_fetch"] else k.all_of(answered, k.not_(s.is_stale[follower]))
+    return answered if s.sizes.fenced_fetch else k.all_of(answered, k.not_(s.is_stale[follower]))
 
 
 def isr_matches_leader(k: Any, s: Any) -> Value:
@@ -35,7 +35,7 @@ def isr_matches_leader(k: Any, s: Any) -> Value:
             for leader in everyone(s)
             for follower in everyone(s)
             if leader != follower
-            for offset in range(s.sizes["offset"])
+            for offset in range(s.sizes.offset)
         ]
     )
 

@@ -10,7 +10,7 @@ from neverlost.specs.property import Property
 
 def log_matching(k: Any, s: Any) -> Value:
     """Source: kafka-scenarios P-LOG."""
-    everyone = range(s.sizes["replica"])
+    everyone = range(s.sizes.replica)
     return k.all_of(
         *[
             implies(
@@ -21,7 +21,7 @@ def log_matching(k: Any, s: Any) -> Value:
             for one in everyone
             for other in everyone
             if one < other
-            for offset in range(s.sizes["offset"])
+            for offset in range(s.sizes.offset)
         ]
     )
 

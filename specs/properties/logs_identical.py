@@ -22,7 +22,7 @@ def logs_identical(k: Any, s: Any) -> Value:
             for one in everyone(s)
             for other in everyone(s)
             if one < other
-            for offset in range(s.sizes["offset"])
+            for offset in range(s.sizes.offset)
         ]
     )
 

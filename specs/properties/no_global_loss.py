@@ -15,7 +15,7 @@ def no_global_loss(k: Any, s: Any) -> Value:
     return k.all_of(
         *[
             implies(k, s.ghost_acked[record], k.any_of(*[holds_record(k, s, each, record) for each in everyone(s)]))
-            for record in range(s.sizes["record"])
+            for record in range(s.sizes.record)
         ]
     )
 

@@ -17,7 +17,7 @@ def single_leader_per_epoch(k: Any, s: Any) -> Value:
     not stale knows the current epoch, so if it leads it is the elected one.
     """
     pairs = [(broker, leader) for broker in everyone(s) for leader in everyone(s)]
-    if s.sizes["fenced_fetch"]:
+    if s.sizes.fenced_fetch:
         same = [implies(k, s.follows[broker] == leader, s.follows[leader] == leader) for broker, leader in pairs]
     else:
         same = [implies(k, k.all_of(leads(s, each), k.not_(s.is_stale[each])), s.leader == each) for each in everyone(s)]

@@ -12,7 +12,8 @@ from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.kernel import NOBODY, Action, Clauses, Field, Model, action, flag, replica_id
 from neverlost.model.kraft.follower import truncate_before_fetching
-from neverlost.model.kraft.leader import forget_leadership, leads, raise_high_watermark
+from neverlost.model.kraft.high_watermark import raise_high_watermark
+from neverlost.model.kraft.leader import forget_leadership, leads
 from neverlost.model.kraft.state import ELECTED, everyone, started
 from neverlost.model.observed import starting_brokers as widened
 from neverlost.model.system import System

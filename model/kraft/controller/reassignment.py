@@ -6,40 +6,36 @@ PartitionReassignmentRevert.java.
 
 from __future__ import annotations
 
-from typing import Any
-
-from neverlost.model.kernel import NOBODY, Clauses, action
+from neverlost.model.kernel import NOBODY, Clauses, Primitives, action
+from neverlost.model.kraft.controller.leader_election import Flags, nowhere
+from neverlost.model.kraft.controller.partition_change import Assignment, Change, change_partition, choose, unfenced
+from neverlost.model.kraft.faults import REASSIGN, may_strike, strike
 from neverlost.model.kraft.leader import forget_leadership, leads
 from neverlost.model.kraft.log import EMPTY, truncate_to
-from neverlost.model.kraft.partition_change import Assignment, Flags, change_partition, choose
 from neverlost.model.kraft.state import everyone, is_isr_big_enough
+from neverlost.model.system import View
 
 
-def members(s: Any, target: int) -> Flags:
+def members(s: View, target: int) -> Flags:
     """The replica set that a step's parameter stands for: bit `r` says whether replica `r` belongs to it."""
     return [bool(target >> each & 1) for each in everyone(s)]
 
 
-def active_brokers(k: Any, s: Any) -> Flags:
-    """Who is not fenced."""
-    return [k.not_(s.is_fenced[each]) for each in everyone(s)]
-
-
 @action(
     target="target",
-    elected="movable",
-    where=lambda target, elected: target > 0,
+    outcome="outcome",
+    where=lambda target, outcome: target > 0,
     says="an operator reassigns the partition to brokers {target}",
     fault="reassign",
 )
-def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:
+def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Clauses:
     """Replicas are the old and the new ones until the reassignment completes, which may be at once.
 
     One that is under way is replaced: what it added counts as there, and where the new one adds nobody, or removes nobody, the
     list of the old one stays.  Source: `changePartitionReassignment`, which sets `targetAdding` and `targetRemoving` only to
     what is not empty (3.5 to 4.3).
     """
-    yield "bound: a reassignment is left", s.reassign_left > 0
+    yield from may_strike(k, s, REASSIGN)
     wanted = members(s, target)
     added = [k.all_of(k.not_(s.is_replica[each]), wanted[each]) for each in everyone(s)]
     left_out = [k.all_of(s.is_replica[each], not wanted[each]) for each in everyone(s)]
@@ -48,30 +44,30 @@ def controller_reassign(k: Any, s: Any, target: int, elected: int) -> Clauses:
     removing = choose(k, k.any_of(*left_out), left_out, list(s.is_removing))
     before, after = [*s.is_replica, *s.is_adding, *s.is_removing], [*replicas, *adding, *removing]
     yield "bound: changes something", k.any_of(*[was != now for was, now in zip(before, after, strict=True)])
-    if s.sizes["elr"]:
+    if s.sizes.elr:
         late = k.any_of(*[k.all_of(added[each], s.elr[each]) for each in everyone(s)])
         yield "an election asks only replicas that are assigned", k.any_of(s.leader != NOBODY, k.not_(late))
-    assignment = Assignment(replicas, adding, removing)
-    yield from change_partition(k, s, list(s.isr), active_brokers(k, s), elected, 0, assignment=assignment)
-    s.reassign_left = s.reassign_left - 1
+    change = Change(list(s.isr), unfenced(k, s), Assignment(replicas, adding, removing))
+    yield from change_partition(k, s, change, outcome)
+    strike(s, REASSIGN)
 
 
-@action(elected="movable", says="an operator cancels the reassignment")
-def controller_cancel_reassignment(k: Any, s: Any, elected: int) -> Clauses:
-    """The added replicas go at once, with no look at min.insync.replicas."""
+@action(reassignment="reassignment", outcome="outcome", says="an operator cancels the reassignment")
+def controller_cancel_reassignment(k: Primitives, s: View, reassignment: int, outcome: int) -> Clauses:
+    """The added replicas go at once, with no look at min.insync.replicas (PartitionReassignmentRevert)."""
     yield "in progress", k.any_of(*s.is_adding, *s.is_removing)
     isr = [k.all_of(s.isr[each], k.not_(s.is_adding[each])) for each in everyone(s)]
     yield "an ISR member remains", k.any_of(*isr)
     safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, isr))
     yield "enough in-sync replicas remain", safe
     replicas = [k.all_of(s.is_replica[each], k.not_(s.is_adding[each])) for each in everyone(s)]
-    nothing = [False for _ in everyone(s)]
-    assignment = Assignment(replicas, nothing, nothing)
-    yield from change_partition(k, s, isr, active_brokers(k, s), elected, 0, assignment=assignment)
+    change = Change(isr, unfenced(k, s), Assignment(replicas, nowhere(s), nowhere(s)))
+    yield from change_partition(k, s, change, outcome)
 
 
-@action(broker="movable", says="broker {broker} learns that it has no replica any more and deletes its log")
-def broker_delete_replica(k: Any, s: Any, broker: int) -> Clauses:
+@action(broker="reassigned", says="broker {broker} learns that it has no replica any more and deletes its log")
+def broker_delete_replica(k: Primitives, s: View, broker: int) -> Clauses:
+    """StopReplica, or the topic delta that names the broker no more; until then its log is what it was."""
     yield "broker is running", s.is_running[broker]
     yield "not a replica", k.not_(s.is_replica[broker])
     yield "has a replica", k.any_of(s.log_record[broker][0] != EMPTY, s.follows[broker] != NOBODY)

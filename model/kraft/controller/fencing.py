@@ -1,0 +1,89 @@
+"""Fencing: how the controller reacts to brokers that stop and return.
+
+A broker that misses its heartbeats is fenced: it leaves every ISR and leads nothing.  One that registers and catches up with
+the metadata is unfenced, and leads a partition that waits for it.
+
+Source: ReplicationControlManager.java (handleBrokerFenced, handleBrokerUnfenced, handleBrokerUncleanShutdown,
+generateLeaderAndIsrUpdates), ClusterControlManager.java.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action
+from neverlost.model.kraft.controller.leader_election import Flags
+from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, unfenced
+from neverlost.model.kraft.faults import FENCE, may_strike, strike
+from neverlost.model.kraft.state import everyone
+from neverlost.model.system import View
+
+
+def goes_on(broker: int, outcome: int) -> bool:
+    """A broker that is fenced is not elected."""
+    return outcome != broker
+
+
+def isr_without(k: Primitives, s: View, broker: int) -> Flags:
+    """The ISR without a broker; without ELR the last member stays, so that it alone may lead again."""
+    stays: Value = False
+    if not s.sizes.elr:
+        stays = k.not_(k.any_of(False, *[s.isr[each] for each in everyone(s) if each != broker]))
+    return [k.all_of(s.isr[each], k.any_of(each != broker, stays)) for each in everyone(s)]
+
+
+def fence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """`handleBrokerFenced`: the broker leaves the ISR and leadership moves on if it led."""
+    active = [k.all_of(alive, each != broker) for each, alive in enumerate(unfenced(k, s))]
+    change = Change(isr_without(k, s, broker), active, assignment_of(s), has_record=s.isr[broker])
+    yield from change_partition(k, s, change, outcome)
+    s.is_fenced[broker] = True
+
+
+def unfence(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool = False) -> Clauses:
+    """`handleBrokerUnfenced`: a partition without a leader gets one if the broker may lead.
+
+    With ELR a broker that comes back from an unclean shutdown leaves the ELR first (`handleBrokerUncleanShutdown`).
+    """
+    active = [k.any_of(alive, each == broker) for each, alive in enumerate(unfenced(k, s))]
+    change = Change(list(s.isr), active, assignment_of(s), has_record=s.leader == NOBODY)
+    if s.sizes.elr and is_unclean:
+        concerned = k.any_of(change.has_record, s.isr[broker], s.elr[broker])
+        change = replace(change, unclean_restart=broker, has_record=concerned)
+    yield from change_partition(k, s, change, outcome)
+    s.is_fenced[broker] = False
+
+
+@action(broker="replica", outcome="outcome", where=goes_on, says="controller fences broker {broker}")
+def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """The session of a broker that is down expires (broker.session.timeout.ms)."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "not yet fenced", k.not_(s.is_fenced[broker])
+    yield from fence(k, s, broker, outcome)
+
+
+@action(
+    broker="replica",
+    outcome="outcome",
+    where=goes_on,
+    says="controller loses contact with running broker {broker} and fences it",
+    fault="fence",
+)
+def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """A long pause or a network cut: the broker lives on, and may lead on as a zombie until it learns of its successor.
+
+    Nothing that it accepts as a zombie is acknowledged with acks=all, since it cannot change the ISR without the controller.
+    """
+    yield from may_strike(k, s, FENCE)
+    yield "broker is running", s.is_running[broker]
+    yield "not yet fenced", k.not_(s.is_fenced[broker])
+    yield from fence(k, s, broker, outcome)
+    strike(s, FENCE)
+
+
+@action(broker="replica", outcome="outcome", says="controller unfences broker {broker}")
+def controller_unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """Heartbeats arrive again; the broker has not restarted, so its log is whole and it stays in the ELR."""
+    yield "broker is running", s.is_running[broker]
+    yield "fenced", s.is_fenced[broker]
+    yield from unfence(k, s, broker, outcome)

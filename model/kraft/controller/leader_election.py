@@ -1,0 +1,92 @@
+"""Who may lead: the election of PartitionChangeBuilder, an election from the ELR included.
+
+The controller looks in order at the ISR, at the ELR where the ISR is empty, at the last known leader where both are empty,
+and, only where the operator allows it, at any replica that is alive (an unclean election, which may lose records).
+
+Source: PartitionChangeBuilder.java (electLeader, electPreferredLeader, electAnyLeader, canElectLastKnownLeader,
+isValidNewLeader); KIP-966.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neverlost.model.kernel import Primitives, Value
+from neverlost.model.kraft.log import is_longer_log
+from neverlost.model.kraft.state import POLICIES, everyone
+from neverlost.model.system import View
+
+Flags = list[Value]
+"""One flag for each broker."""
+
+
+def nowhere(s: View) -> Flags:
+    """No broker."""
+    return [False for _ in everyone(s)]
+
+
+def except_for(s: View, broker: int) -> Flags:
+    """Every broker but one."""
+    return [each != broker for each in everyone(s)]
+
+
+@dataclass(frozen=True)
+class Electorate:
+    """What an election looks at: the ISR and ELR that the change leads to, who is alive, and who has a replica."""
+
+    isr: Flags
+    elr: Flags
+    active: Flags
+    replicas: Flags
+
+
+def keeps_leader(k: Primitives, s: View, of: Electorate) -> Value:
+    """Whether the leader stays: it is in the ISR, alive and still a replica (`electLeader`: no election is needed)."""
+    stays = [k.all_of(s.leader == each, of.isr[each], of.active[each], of.replicas[each]) for each in everyone(s)]
+    return k.any_of(*stays)
+
+
+def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
+    """Who has every committed record: ISR members, and while the ISR is empty the ELR (`isValidNewLeader`)."""
+    isr_empty = k.not_(k.any_of(*of.isr))
+    return [
+        k.all_of(of.active[each], of.replicas[each], k.any_of(of.isr[each], k.all_of(isr_empty, of.elr[each])))
+        for each in everyone(s)
+    ]
+
+
+def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
+    """With ISR and ELR empty, the last leader may return: it may have lost records, but nobody has more."""
+    if not s.sizes.elr:
+        return nowhere(s)
+    none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election)
+    return [k.all_of(none_left, s.last_known_leader == each, of.active[each]) for each in everyone(s)]
+
+
+def electable(k: Primitives, s: View, of: Electorate) -> Flags:
+    """Who may be elected; an unclean election only where nobody else can be."""
+    clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
+    unclean = k.all_of(s.unclean_election, k.not_(k.any_of(*clean, *last)))
+    found = [k.any_of(clean[each], last[each], k.all_of(unclean, of.active[each], of.replicas[each])) for each in everyone(s)]
+    return answering(k, s, found)
+
+
+def answering(k: Primitives, s: View, candidates: Flags) -> Flags:
+    """Comparing logs takes replicas that answer; other policies do not notice that a replica is down."""
+    if not s.sizes.epochs:
+        return candidates
+    asks = s.election_policy == POLICIES["longest-log"]
+    return [k.all_of(candidates[each], k.any_of(k.not_(asks), s.is_running[each])) for each in everyone(s)]
+
+
+def fits_policy(k: Primitives, s: View, elected: int, candidates: Flags) -> Value:
+    """Whether the election policy prefers no other candidate.
+
+    Kafka's own rule is `preferred`, the first in assignment order; `any` covers every order, and `longest-log` is what
+    some propose instead of fencing.
+    """
+    fits = k.any_of(s.election_policy != POLICIES["preferred"], k.not_(k.any_of(False, *candidates[:elected])))
+    if s.sizes.epochs:
+        better = [k.all_of(candidates[each], is_longer_log(k, s, each, elected)) for each in everyone(s) if each != elected]
+        fits = k.all_of(fits, k.any_of(s.election_policy != POLICIES["longest-log"], k.not_(k.any_of(*better))))
+    return fits

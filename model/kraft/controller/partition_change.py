@@ -1,0 +1,234 @@
+"""How the controller changes a partition: one PartitionChangeRecord, in the order of PartitionChangeBuilder.build().
+
+An event asks for a `Change`.  The builder completes a reassignment that the target ISR allows, finds the ELR that goes with
+that ISR, elects a leader if the old one cannot stay, and moves the epochs.  The *outcome* of the election is a parameter of
+every step that may hold one: `KEPT` (the leader stays), `NOBODY` (no replica can be elected) or the elected replica.
+
+Every record moves the partition epoch, so that the leader's next request with the old one is refused; a new leader moves
+the leader epoch too, which fences the old leader's fetches and requests.
+
+Source: PartitionChangeBuilder.java, PartitionReassignmentReplicas.java.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, count
+from neverlost.model.kraft.controller.leader_election import (
+    Electorate,
+    Flags,
+    cleanly_electable,
+    electable,
+    fits_policy,
+    keeps_leader,
+    nowhere,
+)
+from neverlost.model.kraft.sizes import KEPT
+from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough
+from neverlost.model.system import View
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A partition's replicas, those of them that a reassignment adds, and those that it will remove."""
+
+    replicas: Flags
+    adding: Flags
+    removing: Flags
+
+    @property
+    def flags(self) -> Flags:
+        """All three, one after the other."""
+        return [*self.replicas, *self.adding, *self.removing]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an event asks the builder for.
+
+    `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `unclean_restart` the broker that
+    registers after an unclean shutdown (`setUncleanShutdownReplicas`).  Where the event does not concern the partition
+    (`has_record` is false) the controller writes no record and nothing changes.  A change `by_leader` is one that the
+    leader writes itself, as before KIP-497, which leaves the leader epoch alone.
+    """
+
+    isr: Flags
+    active: Flags
+    assignment: Assignment
+    unclean_restart: int | None = None
+    has_record: Value = True
+    by_leader: bool = False
+
+
+def assignment_of(s: View) -> Assignment:
+    """What the controller holds; without reassignments every broker has a replica."""
+    if s.sizes.reassignment:
+        return Assignment(list(s.is_replica), list(s.is_adding), list(s.is_removing))
+    return Assignment([True for _ in everyone(s)], nowhere(s), nowhere(s))
+
+
+def unfenced(k: Primitives, s: View) -> Flags:
+    """Who may lead: every broker that is not fenced."""
+    return [k.not_(s.is_fenced[each]) for each in everyone(s)]
+
+
+def choose(k: Primitives, condition: Value, then: Flags, otherwise: Flags) -> Flags:
+    """One of two vectors."""
+    return [k.ite(condition, one, other) for one, other in zip(then, otherwise, strict=True)]
+
+
+def change_partition(k: Primitives, s: View, change: Change, outcome: int | None) -> Clauses:
+    """One record, or none where the event does not concern the partition.
+
+    `outcome` None: no election is held, so the leader goes if it cannot stay.
+    """
+    change = complete_reassignment_if_needed(k, s, change)
+    elr = next_elr(k, s, change)
+    of = Electorate(change.isr, elr, change.active, change.assignment.replicas)
+    kept = k.any_of(k.not_(change.has_record), keeps_leader(k, s, of))
+    if outcome is None:
+        apply(k, s, change, elr, k.ite(kept, s.leader, NOBODY))
+        return
+    if outcome == KEPT:
+        yield "the leader stays", kept
+        apply(k, s, change, elr, s.leader)
+        return
+    yield "the leader does not stay", k.not_(kept)
+    candidates = electable(k, s, of)
+    if outcome == NOBODY:
+        yield "nobody can be elected", k.not_(k.any_of(*candidates))
+        apply(k, s, change, elr, NOBODY)
+        return
+    yield "electable", candidates[outcome]
+    yield "election policy", fits_policy(k, s, outcome, candidates)
+    isr, elr = elected_sets(k, s, of, outcome)
+    apply(k, s, replace(change, isr=isr), elr, outcome)
+
+
+def complete_reassignment_if_needed(k: Primitives, s: View, change: Change) -> Change:
+    """`completeReassignmentIfNeeded`: the target ISR may end a reassignment, and then the removed replicas go.
+
+    Until 3.7 the added replicas had to be in the ISR, so a reassignment could complete with fewer than min.insync.replicas
+    in sync; since 3.8 all target replicas have to (KAFKA-15665); since 4.3 the added ones again, where as many are added
+    as removed (KAFKA-19975), because a reassignment away from a dead broker could not complete.
+    """
+    if not s.sizes.reassignment:
+        return change
+    before, isr = change.assignment, change.isr
+    targets = [k.all_of(before.replicas[each], k.not_(before.removing[each])) for each in everyone(s)]
+    new_isr = [k.all_of(isr[each], targets[each]) for each in everyone(s)]
+    grows = count(k, before.adding) >= count(k, before.removing)
+    waits = k.all_of(s.reassignment_waits_for_targets, k.not_(k.all_of(s.reassignment_completes_when_added, grows)))
+    asks = k.any_of(k.not_(s.reassignment_waits_for_targets), s.reassignment_completes_when_added)
+    must = [k.any_of(k.all_of(waits, targets[each]), k.all_of(asks, before.adding[each])) for each in everyone(s)]
+    covered = k.all_of(*[k.any_of(k.not_(must[each]), new_isr[each]) for each in everyone(s)])
+    safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, new_isr))
+    done = k.all_of(change.has_record, k.any_of(*before.adding, *before.removing), covered, k.any_of(*new_isr), safe)
+    after = Assignment(
+        choose(k, done, targets, before.replicas),
+        [k.all_of(k.not_(done), each) for each in before.adding],
+        [k.all_of(k.not_(done), each) for each in before.removing],
+    )
+    return replace(change, isr=choose(k, done, new_isr, isr), assignment=after)
+
+
+def next_elr(k: Primitives, s: View, change: Change) -> Flags:
+    """`maybePopulateTargetElr`: who leaves the ISR while it is below min.insync.replicas is eligible to lead.
+
+    The ELR holds the replicas that have every committed record although they are out: no record is committed below
+    min.insync.replicas (strict-high-watermark).  It is cleared when the ISR is full again.  A broker that comes back from
+    an unclean shutdown may have lost records, so it leaves (KIP-966).
+    """
+    if not s.sizes.elr:
+        return nowhere(s)
+    full = is_isr_big_enough(k, s, change.isr)
+    found = []
+    for each in everyone(s):
+        was = k.any_of(s.elr[each], s.isr[each])
+        lost = k.all_of(each == change.unclean_restart, s.unclean_restart_leaves_elr)
+        outside = k.all_of(s.elr_within_replicas, k.not_(change.assignment.replicas[each]))
+        found.append(k.all_of(k.not_(full), was, k.not_(change.isr[each]), k.not_(lost), k.not_(outside)))
+    return choose(k, change.has_record, found, list(s.elr))
+
+
+def elected_sets(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Flags, Flags]:
+    """ISR and ELR after an election: a leader from outside the ISR is alone in it, and an unclean election empties the ELR."""
+    is_clean = k.any_of(*cleanly_electable(k, s, of))
+    alone = [each == elected for each in everyone(s)]
+    elr = [k.all_of(of.elr[each], is_clean, not alone[each]) for each in everyone(s)]
+    return choose(k, of.isr[elected], of.isr, alone), elr
+
+
+def apply(k: Primitives, s: View, change: Change, elr: Flags, leader: Value) -> None:
+    """Effect: the record is written."""
+    bumps = needs_bump_for_isr_shrink(k, s, change, leader)
+    if s.sizes.elr:
+        update_last_known_leader(k, s, change.isr, leader)
+    move_partition_epoch(k, s, change.isr, elr)
+    is_new_epoch = k.any_of(leader != s.leader, bumps)
+    s.leader = leader
+    move_leader_epoch(k, s, is_new_epoch)
+    if s.sizes.reassignment:
+        set_assignment(k, s, change.assignment)
+
+
+def needs_bump_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Value) -> Value:
+    """`triggerLeaderEpochBumpForIsrShrinkIfNeeded`: until 3.6 a removal from the ISR moved the leader epoch (KAFKA-15021).
+
+    It was the way to take a replica out of a leader's maximal ISR whose request was in flight; since then the leader's
+    request with the old partition epoch is refused.
+    """
+    shrunk = k.any_of(*[k.all_of(s.isr[each], k.not_(change.isr[each])) for each in everyone(s)])
+    return k.all_of(shrunk, leader != NOBODY, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)
+
+
+def update_last_known_leader(k: Primitives, s: View, isr: Flags, leader: Value) -> None:
+    """`maybeUpdateLastKnownLeader`: remembered when the ISR empties, forgotten when somebody leads again."""
+    emptied = k.all_of(k.any_of(*s.isr), k.not_(k.any_of(*isr)))
+    s.last_known_leader = k.ite(emptied, s.leader, k.ite(leader == NOBODY, s.last_known_leader, NOBODY))
+
+
+def move_partition_epoch(k: Primitives, s: View, isr: Flags, elr: Flags) -> None:
+    """Effect: write ISR and ELR; where they change, the leader has not heard of it yet."""
+    changed = [isr[each] != s.isr[each] for each in everyone(s)]
+    if s.sizes.elr:
+        changed += [elr[each] != s.elr[each] for each in everyone(s)]
+    for each in everyone(s):
+        s.isr[each] = isr[each]
+        if s.sizes.elr:
+            s.elr[each] = elr[each]
+    outdate_leader(k, s, k.any_of(*changed))
+
+
+def outdate_leader(k: Primitives, s: View, when: Value) -> None:
+    """Effect: the partition epoch moves, so a leader that was up to date is behind."""
+    s.leader_knows = k.ite(k.all_of(when, s.leader_knows == UP_TO_DATE), BEHIND, s.leader_knows)
+
+
+def move_leader_epoch(k: Primitives, s: View, when: Value) -> None:
+    """Effect: a new leader epoch, in which nobody has taken over yet."""
+    s.leader_knows = k.ite(when, ELECTED, s.leader_knows)
+    s.leader_epoch_start_offset = k.ite(when, 0, s.leader_epoch_start_offset)
+    s.request_outdated = k.all_of(k.not_(when), s.request_outdated)
+    if not s.sizes.fenced_fetch:
+        for each in everyone(s):
+            s.is_stale[each] = k.any_of(when, s.is_stale[each])
+    if s.sizes.epochs:
+        s.leader_epoch = k.ite(when, s.leader_epoch + 1, s.leader_epoch)
+
+
+def set_assignment(k: Primitives, s: View, after: Assignment) -> None:
+    """Effect: the new replica set (`setAssignmentChanges`).
+
+    A replica that goes moves the leader epoch (`triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`), so that nobody
+    counts what it fetches.
+    """
+    before = assignment_of(s)
+    removed = [k.all_of(before.replicas[each], k.not_(after.replicas[each])) for each in everyone(s)]
+    outdate_leader(k, s, k.any_of(*[was != now for was, now in zip(before.flags, after.flags, strict=True)]))
+    move_leader_epoch(k, s, k.all_of(k.any_of(*removed), s.leader_knows != ELECTED))
+    for each in everyone(s):
+        s.is_replica[each] = after.replicas[each]
+        s.is_adding[each] = after.adding[each]
+        s.is_removing[each] = after.removing[each]

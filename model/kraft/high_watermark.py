@@ -1,0 +1,82 @@
+"""Where the high watermark advances, and what follows from it: records are committed, and producers are answered.
+
+A leader's high watermark is the smallest log end offset that it knows of in its *maximal* ISR: the ISR that the controller
+has confirmed and the change that it has asked for.  Waiting for both makes it safe that the leader does not know which of
+them the controller has (KIP-497).
+
+Source: Partition.scala (maybeIncrementLeaderHW, checkEnoughReplicasReachOffset, isUnderMinIsr), DelayedProduce.
+"""
+
+from __future__ import annotations
+
+from neverlost.model.kernel import Primitives, Value, count
+from neverlost.model.kraft.log import log_end, offsets
+from neverlost.model.kraft.state import ACKS, is_isr_big_enough, minimum_isr, others
+from neverlost.model.system import View
+
+
+def is_waited_for(k: Primitives, s: View, leader: int, follower: int) -> Value:
+    """Whether a follower is in the leader's maximal ISR: the ISR it knows and the change it has asked for."""
+    return k.any_of(s.leader_isr[leader][follower], k.all_of(s.maximal_isr, s.pending[leader] == follower))
+
+
+def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
+    """Effect: the high watermark becomes the smallest log end offset that the leader knows of in its maximal ISR.
+
+    It stays while the known ISR is below the minimum (where the high watermark is strict, KAFKA-15583): otherwise a record
+    would be committed that no ELR member needs to have.  Records that it passes are committed and, with acks=all,
+    acknowledged.
+    """
+    old = s.high_watermark[leader]
+    new = log_end(k, s, leader)
+    waited = {each: is_waited_for(k, s, leader, each) for each in others(s, leader)}
+    for follower, waits in waited.items():
+        known = s.fetch_offset[leader][follower]
+        new = k.ite(k.all_of(waits, known < new), known, new)
+    enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader))
+    new = k.ite(k.all_of(enough, new > old), new, old)
+    s.high_watermark[leader] = new
+    for follower, waits in waited.items():
+        known = s.fetch_offset[leader][follower]
+        s.fetch_offset[leader][follower] = k.ite(k.all_of(waits, known < new), new, known)
+    note_committed(k, s, leader)
+    answer_producers(k, s, leader, count(k, [True, *waited.values()]) >= minimum_isr(k, s, leader))
+
+
+def note_committed(k: Primitives, s: View, leader: int) -> None:
+    """Effect: what is below the high watermark is committed; the first record at an offset counts."""
+    for offset in offsets(s):
+        is_first = k.all_of(s.high_watermark[leader] > offset, s.ghost_committed[offset] == 0)
+        s.ghost_committed[offset] = k.ite(is_first, s.log_record[leader][offset], s.ghost_committed[offset])
+
+
+def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> None:
+    """Effect: with acks=all a record is acknowledged when the high watermark passes it and the maximal ISR is big enough.
+
+    With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, whatever the high watermark.
+    """
+    for offset in offsets(s):
+        passed = k.all_of(s.acks == ACKS["all"], s.high_watermark[leader] > offset, is_full)
+        copied = k.all_of(s.acks == ACKS["min.insync.replicas"], _copies(k, s, leader, offset) >= minimum_isr(k, s, leader))
+        acknowledge(k, s, s.log_record[leader][offset], k.any_of(passed, copied))
+
+
+def _copies(k: Primitives, s: View, leader: int, offset: int) -> Value:
+    """How many ISR members, the leader included, are known to have an offset; only acks=min.insync.replicas counts them."""
+    known = [
+        k.all_of(s.acks == ACKS["min.insync.replicas"], s.leader_isr[leader][each], s.fetch_offset[leader][each] > offset)
+        for each in others(s, leader)
+    ]
+    return count(k, [True, *known])
+
+
+def acknowledge(k: Primitives, s: View, record: Value, when: Value) -> None:
+    """Effect: the producer is told that a record (0: none) is written."""
+    for each in range(s.sizes.record):
+        s.ghost_acked[each] = k.any_of(s.ghost_acked[each], k.all_of(when, record == each + 1))
+
+
+def settle_epoch_start(k: Primitives, s: View, leader: int) -> None:
+    """Effect: forget the leader epoch's start offset once the newest leader's high watermark covers it."""
+    covered = k.all_of(s.leader == leader, s.high_watermark[leader] >= s.leader_epoch_start_offset)
+    s.leader_epoch_start_offset = k.ite(covered, 0, s.leader_epoch_start_offset)

@@ -1,0 +1,151 @@
+"""Sizes of the modern models: how long the axes are, and which parts of the protocol exist at all.
+
+They are fixed for a search, so Python may decide on them; what can differ between configurations that share a search is in
+the frozen fields of the state instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from neverlost.model.kernel import NOBODY, Configuration, Sizes
+from neverlost.model.kraft.mechanisms import is_on
+
+KEPT = NOBODY - 1
+"""The outcome of a change that keeps the leader; others are `NOBODY`, when none can be elected, and the elected replica."""
+
+TO_HIGH_WATERMARK, BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)
+"""Kinds of truncation: before KIP-101, with it, with KIP-279, and since 2.7."""
+
+
+@dataclass(frozen=True)
+class KraftSizes(Sizes):
+    """Lengths of the axes, and what the layout of the state depends on.
+
+    Units: `replica` counts every broker that has or may get a replica, `first_replicas` those that have one at first;
+    `offset` slots of a log; `racks` the number of each replica's rack, empty where no rack can be lost.
+    """
+
+    replica: int
+    first_replicas: int
+    offset: int
+    record: int
+    truncation: int
+    racks: tuple[int, ...]
+    elr: bool
+    reassignment: bool
+    config_change: bool
+    has_retries: bool
+    has_consumer: bool
+    fenced_fetch: bool
+    detects_bounces: bool
+    asks_controller: bool
+    effective_min_isr: bool
+    epochs: bool
+
+    @property
+    def compares_logs(self) -> bool:
+        """Whether a fetch, or the look-up before it, finds the last entry that two logs share."""
+        return self.truncation == ON_FETCH or (self.truncation == BY_ITERATED_EPOCHS and self.fenced_fetch)
+
+    @property
+    def clean_stop(self) -> int:
+        """Brokers whose clean stops the controller tells from unclean ones."""
+        return self.replica if self.elr else 0
+
+    @property
+    def bounce(self) -> int:
+        """Brokers that may restart unnoticed."""
+        return 0 if self.detects_bounces else self.replica
+
+    @property
+    def target(self) -> int:
+        """Sets of brokers that a reassignment may ask for, as bits."""
+        return 1 << self.replica if self.reassignment else 0
+
+    @property
+    def reassigned(self) -> int:
+        """Brokers, where the partition may be reassigned."""
+        return self.replica if self.reassignment else 0
+
+    @property
+    def configured(self) -> int:
+        """Brokers that learn a changed configuration."""
+        return self.replica if self.config_change else 0
+
+    @property
+    def diverging_reader(self) -> int:
+        """Followers that learn from a fetch response that their log diverges."""
+        return self.replica if self.truncation == ON_FETCH else 0
+
+    @property
+    def retried(self) -> int:
+        """Records that may be sent again."""
+        return self.record if self.has_retries else 0
+
+    @property
+    def consumer(self) -> int:
+        """Consumers: one, where it matters."""
+        return int(self.has_consumer)
+
+    @property
+    def rack(self) -> int:
+        """Racks that may lose power."""
+        return max(self.racks) + 1 if self.racks else 0
+
+    def along(self, axis: str) -> range:
+        """An outcome is `KEPT`, `NOBODY` or a replica; an ISR change alone only ever keeps the leader."""
+        if axis == "outcome" or (axis == "isr_change_outcome" and self.reassignment):
+            return range(KEPT, self.replica)
+        if axis == "isr_change_outcome":
+            return range(KEPT, NOBODY)
+        return super().along(axis)
+
+
+def truncation(configuration: Configuration) -> int:
+    """The kind of truncation that a configuration's mechanisms amount to."""
+    if not is_on(configuration, "epoch-truncation"):
+        return TO_HIGH_WATERMARK
+    if not is_on(configuration, "iterated-truncation"):
+        return BY_EPOCH
+    return ON_FETCH if is_on(configuration, "truncate-on-fetch") else BY_ITERATED_EPOCHS
+
+
+def racks(configuration: Configuration) -> tuple[int, ...]:
+    """The number of each replica's rack; every replica has its own when none is given."""
+    names = configuration["broker.rack"]
+    order = sorted(set(names))
+    return tuple(order.index(name) for name in names) or tuple(range(configuration["replication.factor"]))
+
+
+Kind = TypeVar("Kind", bound=KraftSizes)
+
+
+def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
+    """The sizes that a configuration needs: a part that cannot happen takes no room."""
+    records, replicas = configuration["bounds.records"], configuration["replication.factor"]
+    growing, retries = configuration["faults.reassign"] > 0, configuration["faults.producer_retry"]
+    return kind(
+        replica=replicas + growing,
+        first_replicas=replicas,
+        offset=records + retries,
+        record=records,
+        truncation=truncation(configuration),
+        racks=racks(configuration) + (NOBODY,) * growing if configuration["faults.rack_loss"] else (),
+        elr=configuration["eligible.leader.replicas"],
+        reassignment=growing,
+        config_change=configuration["faults.min_isr_change"] > 0,
+        has_retries=retries > 0,
+        has_consumer=configuration["faults.consumer_crash"] > 0,
+        fenced_fetch=is_on(configuration, "fenced-fetch"),
+        detects_bounces=is_on(configuration, "bounce-detection"),
+        asks_controller=is_on(configuration, "alter-partition"),
+        effective_min_isr=is_on(configuration, "effective-min-isr"),
+        epochs=truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log",
+    )
+
+
+def sizes(configuration: Configuration) -> KraftSizes:
+    """The sizes of the modern models."""
+    return sizes_of(configuration, KraftSizes)

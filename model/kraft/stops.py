@@ -1,0 +1,159 @@
+"""How a broker stops and starts again: what it keeps on disk, what it loses, and what the controller makes of it.
+
+Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.registerBroker, UnifiedLog, LogManager.
+"""
+
+from __future__ import annotations
+
+from neverlost.model.kernel import NOBODY, Clauses, Primitives, action
+from neverlost.model.kraft.controller.fencing import fence, goes_on, unfence
+from neverlost.model.kraft.faults import CRASH, DISK_LOSS, LOSSY_CRASH, RACK_LOSS, may_strike, strike
+from neverlost.model.kraft.leader import forget_leadership
+from neverlost.model.kraft.log import EMPTY, truncate_to
+from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone
+from neverlost.model.system import View
+
+
+def stop(k: Primitives, s: View, broker: int) -> None:
+    """Effect: the broker's process ends, and with it all that it had in memory."""
+    s.is_running[broker] = False
+    if s.sizes.config_change:
+        s.min_isr_known[broker] = 0
+    forget_leadership(k, s, broker)
+    s.follows[broker] = NOBODY
+    s.high_watermark[broker] = 0
+    led = s.leader == broker
+    s.leader_knows = k.ite(led, ELECTED, s.leader_knows)
+    s.leader_epoch_start_offset = k.ite(led, 0, s.leader_epoch_start_offset)
+    s.request_outdated = k.all_of(k.not_(led), s.request_outdated)
+    if not s.sizes.fenced_fetch:
+        s.is_stale[broker] = False
+
+
+def start(k: Primitives, s: View, broker: int) -> None:
+    """Effect: the broker runs, knows nothing yet, and is a new incarnation to the leader that asked to admit the old one."""
+    s.is_running[broker] = True
+    if not s.sizes.fenced_fetch:
+        s.is_stale[broker] = True
+    asked = [k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker) for each in everyone(s)]
+    s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, *asked))
+
+
+def crash(k: Primitives, s: View, broker: int) -> Clauses:
+    """A running broker stops; its log stays as it is."""
+    yield from may_strike(k, s, CRASH)
+    yield "broker is running", s.is_running[broker]
+    strike(s, CRASH)
+
+
+def crash_unflushed(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
+    """A running broker stops, and what its log has from an offset on was only in memory."""
+    yield from may_strike(k, s, LOSSY_CRASH)
+    yield "broker is running", s.is_running[broker]
+    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
+    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
+    strike(s, LOSSY_CRASH)
+    truncate_to(k, s, broker, kept)
+
+
+def lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
+    """A running broker stops, and its log is gone."""
+    yield from may_strike(k, s, DISK_LOSS)
+    yield "broker is running", s.is_running[broker]
+    strike(s, DISK_LOSS)
+    truncate_to(k, s, broker, 0)
+
+
+@action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="crash")
+def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
+    """The process dies and the page cache survives it, so nothing is lost that was appended."""
+    yield from crash(k, s, broker)
+    stop(k, s, broker)
+
+
+@action(
+    broker="replica",
+    kept="offset",
+    says="unclean shutdown of broker {broker} that loses unflushed data",
+    fault="lossy_crash",
+)
+def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
+    """The machine dies: Kafka acknowledges records before they are on disk, unless `flush.messages` is 1."""
+    yield from crash_unflushed(k, s, broker, kept)
+    stop(k, s, broker)
+
+
+@action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
+def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
+    """The broker comes back under its old id without its log: nothing on disk says that it had one."""
+    yield from lose_disk(k, s, broker)
+    stop(k, s, broker)
+
+
+@action(
+    rack="rack",
+    kept="offset",
+    says="unclean shutdown of rack {rack} that loses unflushed data",
+    fault="rack_loss",
+)
+def rack_lose_power(k: Primitives, s: View, rack: int, kept: int) -> Clauses:
+    """One cut for the whole rack: where a broker's log is shorter it keeps all of it."""
+    members = [each for each in everyone(s) if s.sizes.racks[each] == rack]
+    yield from may_strike(k, s, RACK_LOSS)
+    yield "bound: a broker runs there", k.any_of(*[s.is_running[each] for each in members])
+    strike(s, RACK_LOSS)
+    for each in members:
+        lost = k.all_of(s.is_running[each], k.not_(s.flushes_each_record))
+        truncate_to(k, s, each, k.ite(lost, kept, s.sizes.offset))
+        stop(k, s, each)
+
+
+@action(broker="replica", outcome="outcome", says="broker {broker} starts and registers")
+def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """A new incarnation: the old one's session must have expired, and a request that names it is outdated."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "old session has expired", s.is_fenced[broker]
+    if s.sizes.elr:
+        yield "stopped uncleanly", k.not_(s.stopped_cleanly[broker])
+    yield from unfence(k, s, broker, outcome, is_unclean=True)
+    start(k, s, broker)
+
+
+@action(broker="clean_stop", outcome="outcome", says="broker {broker} starts and registers after a clean shutdown")
+def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """The clean-shutdown file names the registered broker epoch, so the broker stays in the ELR."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "stopped cleanly", s.stopped_cleanly[broker]
+    yield from unfence(k, s, broker, outcome)
+    s.stopped_cleanly[broker] = False
+    start(k, s, broker)
+
+
+@action(broker="bounce", says="broker {broker} restarts within its session, unnoticed by the controller")
+def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
+    """Its session had not expired, so it stays in the ISR, with whatever is left of its log (KAFKA-7235).
+
+    Since KIP-380 a registration names a broker epoch, and the controller fences the old incarnation first.
+    """
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "session is still valid", k.not_(s.is_fenced[broker])
+    yield "not the leader", s.leader != broker
+    start(k, s, broker)
+
+
+@action(
+    broker="clean_stop",
+    outcome="outcome",
+    where=goes_on,
+    says="controlled shutdown of broker {broker}",
+    fault="crash",
+)
+def broker_stop_cleanly(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """Controlled shutdown: the broker leaves ISR and leadership, writes its clean-shutdown file and stops."""
+    yield from may_strike(k, s, CRASH)
+    yield "broker is running", s.is_running[broker]
+    yield "not fenced", k.not_(s.is_fenced[broker])
+    yield from fence(k, s, broker, outcome)
+    strike(s, CRASH)
+    s.stopped_cleanly[broker] = True
+    stop(k, s, broker)
