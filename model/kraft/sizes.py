@@ -95,12 +95,13 @@ class KraftSizes(Sizes):
         return max(self.racks) + 1 if self.racks else 0
 
     def along(self, axis: str) -> range:
-        """An outcome is `KEPT`, `NOBODY` or a replica; an ISR change alone only ever keeps the leader."""
-        if axis == "outcome" or (axis == "isr_change_outcome" and self.reassignment):
-            return range(KEPT, self.replica)
-        if axis == "isr_change_outcome":
-            return range(KEPT, NOBODY)
-        return super().along(axis)
+        """An outcome is `KEPT`, `NOBODY` or a replica; an ISR change that completes no reassignment keeps the leader."""
+        last = {
+            "outcome": self.replica,
+            "isr_change_outcome": self.replica if self.reassignment else NOBODY,
+            "reassignment_outcome": self.replica if self.reassignment else KEPT,
+        }
+        return range(KEPT, last[axis]) if axis in last else super().along(axis)
 
 
 def truncation(configuration: Configuration) -> int:

@@ -34,7 +34,7 @@ CONTROLLER = (
 )
 """The fields that hold what the controller knows; those that a configuration leaves out are not there."""
 
-ANSWERED = ("elected",)
+ANSWERED = ("elected", "outcome")
 """Parameters that are part of an action's answer, not of the event."""
 
 KNOWS = {

@@ -47,7 +47,7 @@ def test_cases_are_those_of_the_defining_interpreter() -> None:
             frontier.append(after)
             if step.action.name in EVENTS and step.action.name != "controller_alter_isr":
                 count += 1
-                event = tuple(item for item in step.arguments.items() if item[0] != "elected")
+                event = tuple(item for item in step.arguments.items() if item[0] not in cases.ANSWERED)
                 answers.setdefault((step.action.name, event), set()).add(known(after))
         expected |= {(*event, known(state), frozenset(after)) for event, after in answers.items()}
     others = [each for each in found if each.event != "controller_alter_isr"]
