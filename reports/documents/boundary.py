@@ -133,14 +133,14 @@ class Boundary:
         return {
             "cell": other,
             "changed": {key: [shown(row[key]), shown(self.rows[other][key])] for key in changed},
-            "parts": None if trace is None else self._parting(number, other, trace),
+            "comparison": None if trace is None else self._comparison(number, other, trace),
         }
 
     def _distance(self, key: str, one: Any, other: Any) -> float:
         order = self.orders[key]
         return abs(order.index(one) - order.index(other)) if one in order and other in order else 0.5
 
-    def _parting(self, number: int, other: int, trace: Trace) -> dict[str, Any]:
+    def _comparison(self, number: int, other: int, trace: Trace) -> dict[str, Any]:
         system = self.sweep.systems[number]
         return follow(system, trace, self.sweep.systems[other]).document(system, trace)
 

@@ -17,6 +17,8 @@ from neverlost.checker.campaign.boundary_rule import Atom, Place, prove, smalles
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.model.catalogue import models
 from neverlost.reports.ci import gate
+from neverlost.reports.ci.formats import junit, sarif, summary
+from neverlost.reports.ci.judged import JudgedSweep
 from neverlost.reports.documents import sweep as sweeping
 from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.page.render import report_data, write_reports
@@ -92,7 +94,7 @@ def test_edges_and_siblings(result: tuple[Matrix, Sweep, dict[str, Any]]) -> Non
                 assert other["verdict"] == "holds"
                 changed = {key for key in cell["cell"] if cell["cell"][key] != other["cell"][key]}
                 assert changed == set(each["sibling"]["changed"]) and not any(key.startswith("faults.") for key in changed)
-                assert 0 < each["sibling"]["parts"]["step"] <= each["steps"]
+                assert 0 < each["sibling"]["comparison"]["step"] <= each["steps"]
 
 
 def test_the_page_is_self_contained_and_complete(result: tuple[Matrix, Sweep, dict[str, Any]], tmp_path: Path) -> None:
@@ -131,7 +133,7 @@ def test_text_from_a_matrix_cannot_leave_its_place(result: tuple[Matrix, Sweep, 
 
 def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:
     _, _, document = result
-    suite = ElementTree.fromstring(gate.junit(document, None))[0]
+    suite = ElementTree.fromstring(junit.render(JudgedSweep(document, Path())))[0]
     cases = suite.findall("testcase")
     assert len(cases) == int(suite.get("tests", "")) == 72
     assert len(suite.findall("testcase/failure")) == int(suite.get("failures", "")) == document["verdicts"]["violated"]
@@ -141,7 +143,7 @@ def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) ->
     gone = baseline["cells"].pop(7)
     changed = sweeping.changes(baseline, document)
     assert [each["is"] for each in changed] == [document["cells"][5]["verdict"], gone["verdict"]]
-    suite = ElementTree.fromstring(gate.junit(document, changed))[0]
+    suite = ElementTree.fromstring(junit.render(JudgedSweep(document | {"changes": changed}, Path())))[0]
     failed = [case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None]
     assert failed == [sweeping.cell_name(document["cells"][5]), sweeping.cell_name(document["cells"][7])]
 
@@ -168,19 +170,20 @@ def test_gate_files_are_valid_by_their_schemas(saved: tuple[dict[str, Any], Path
         cell = document["cells"][0]
         changed = [{"cell": sweeping.cell_name(cell), "property": "acked-never-lost", "was": "holds", "is": cell["verdict"]}]
         changed.append({"cell": "gone", "property": "acked-never-lost", "was": "holds", "is": None})
-    found = gate.sarif(document, changed, folder)
+    judged = JudgedSweep(document if changed is None else document | {"changes": changed}, folder)
+    found = sarif.log(judged)
     assert schema_errors(found) == []
     found["runs"][0]["results"][0]["level"] = "fatal"
     assert schema_errors(found)
     schema = xmlschema.XMLSchema(str(DATA / "junit-10.xsd"))
-    text = gate.junit(document, changed)
+    text = junit.render(judged)
     assert list(schema.iter_errors(text)) == []
     assert list(schema.iter_errors(text.replace("<testcase ", "<testcase verdict='x' ", 1)))
 
 
 def test_sarif_points_at_the_model_s_action_and_at_the_property(saved: tuple[dict[str, Any], Path]) -> None:
     document, folder = saved
-    (run,) = gate.sarif(document, None, folder)["runs"]
+    (run,) = sarif.log(JudgedSweep(document, folder))["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert len(run["results"]) == document["verdicts"]["violated"]
     for each in run["results"]:
@@ -203,10 +206,10 @@ def source_line(location: dict[str, Any]) -> str:
 def test_sarif_points_at_the_clause_that_a_safe_configuration_refuses() -> None:
     found = models()["kraft-elr"]
     action = next(each for each in found.actions if each.name == "controller_fence_dead")
-    parting = {"sibling": {"parts": {"step": 1, "refused": {"step": 2, "clause": "electable"}}}}
-    location = gate._mattered([(found.actions[0], "first"), (action, "second")], parting)
+    steps = [(found.actions[0], "first"), (action, "second")]
+    location = sarif.that_mattered(steps, {"step": 2, "clause": "electable"})
     assert '"electable"' in source_line(location) and location["message"]["text"].startswith("second; ")
-    own = gate.clause_place(models()["kip-320"].actions[0], "no such clause")
+    own = sarif.clause_place(models()["kip-320"].actions[0], "no such clause")
     assert own == models()["kip-320"].actions[0].source
 
 
@@ -218,8 +221,16 @@ def test_the_job_summary_is_added_to_the_page(
     target.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(target))
     gate.announce(document | {"changes": []})
-    assert target.read_text() == "before\n" + gate.summary(document, [])
+    assert target.read_text() == "before\n" + summary.render(JudgedSweep(document | {"changes": []}, Path()))
     assert "No verdict changed." in target.read_text()
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     with pytest.raises(InputError, match="cannot write GITHUB_STEP_SUMMARY"):
         gate.announce(document)
+
+
+def test_every_format_of_the_gate_is_written(saved: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
+    document, folder = saved
+    gate.write_gate(folder, document, tmp_path)
+    written = {each.stem for each in Path(junit.__file__).parent.glob("*.py") if each.stem != "__init__"}
+    assert written == {"junit", "sarif", "summary"} and len(gate.known_formats()) == len(written)
+    assert {each.name for each in tmp_path.iterdir()} == set(gate.known_formats())

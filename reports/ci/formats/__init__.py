@@ -1,0 +1,1 @@
+"""A file per format: `FILE` is what it is called beside a sweep's result, `render` gives its text."""

@@ -1,0 +1,109 @@
+"""SARIF: a result per violated cell and property, for the code scanning tab.
+
+It stands at the model's action that mattered, with every step as a code flow; the property is a related location, and the
+place of what is not violated.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.machine.whole_files import as_json
+from neverlost.model.catalogue import models
+from neverlost.model.kernel import Action
+from neverlost.reports.ci.judged import Judged, JudgedSweep
+from neverlost.specs.configuration.input import read_json
+from neverlost.specs.property import properties
+
+FILE = "results.sarif"
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = Path(__file__).resolve().parents[3]
+BASE = "NEVERLOST"
+
+Location = dict[str, Any]
+Told = list[tuple[Action, str]]
+"""The actions of a trace's steps, with what each did."""
+
+
+def render(sweep: JudgedSweep) -> str:
+    """The log, as JSON."""
+    return as_json(log(sweep))
+
+
+def log(sweep: JudgedSweep) -> dict[str, Any]:
+    """The log; what was not expected is an error."""
+    names = list(dict.fromkeys(each.about for each in sweep.verdicts))
+    shown = [each for each in sweep.verdicts if each.verdict == "violated" or each.change is not None]
+    rules = [{"id": name, "shortDescription": {"text": properties()[name].says}} for name in names]
+    run = {
+        "tool": {"driver": {"name": "neverlost", "version": sweep.document["version"], "rules": rules}},
+        "originalUriBaseIds": {BASE: {"description": {"text": "neverlost's own source: the model and the properties"}}},
+        "results": [_result(sweep, each, names.index(each.about)) for each in shown],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _result(sweep: JudgedSweep, each: Judged, rule: int) -> dict[str, Any]:
+    about = [_of_property(each.about)]
+    found: dict[str, Any] = {
+        "ruleId": each.about,
+        "ruleIndex": rule,
+        "level": "error" if each.change is not None or sweep.changes is None else "note",
+        "message": {"text": each.says},
+        "locations": about,
+        "partialFingerprints": {"neverlost/v1": f"{each.cell['id']}:{each.about}"},
+    }
+    if not each.entry.get("trace"):
+        return found
+    steps = _steps(sweep.folder / each.entry["trace"])
+    flow = [{"location": _location(*action.source, says)} for action, says in steps]
+    comparison = (each.entry.get("sibling") or {}).get("comparison") or {}
+    matter = that_mattered(steps, comparison.get("refused"))
+    return found | {"relatedLocations": about, "locations": [matter], "codeFlows": [{"threadFlows": [{"locations": flow}]}]}
+
+
+def _location(path: str, line: int, says: str) -> Location:
+    found = Path(path).resolve().relative_to(ROOT).as_posix()
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": found, "uriBaseId": BASE}, "region": {"startLine": max(line, 1)}},
+        "message": {"text": says},
+    }
+
+
+def _of_property(name: str) -> Location:
+    """Where a property is written."""
+    broken = properties()[name]
+    return _location(inspect.getsourcefile(broken.condition) or "", inspect.getsourcelines(broken.condition)[1], broken.says)
+
+
+def _steps(trace: Path) -> Told:
+    document = read_json(trace)
+    about = document["#meta"]["neverlost"]
+    actions = {each.name: each for each in models()[about["model"]].actions}
+    labels = [str(each["action"]).partition("(")[0] for each in document["states"]]
+    return [(actions[label], says) for label, says in zip(labels[1:], about["says"][1:], strict=True)]
+
+
+def that_mattered(steps: Told, refused: dict[str, Any] | None) -> Location:
+    """The step that the nearest safe cell refuses, at the clause that refuses it; else the last step that is no fault."""
+    if refused:
+        action, says = steps[refused["step"] - 1]
+        return _location(*clause_place(action, refused["clause"]), f"{says}; a safe configuration refuses it")
+    action, says = next((one for one in reversed(steps) if one[0].fault is None), steps[-1])
+    return _location(*action.source, says)
+
+
+def clause_place(action: Action, clause: str) -> tuple[str, int]:
+    """Where a guard clause is written: in the action's body, or on the only line of the model with it; else the action."""
+    lines, first = inspect.getsourcelines(inspect.unwrap(action.body))
+    path, start = action.source
+    own = [(path, first + number) for number, line in enumerate(lines) if f'yield "{clause}"' in line]
+    every = [
+        (str(each), number)
+        for each in sorted((ROOT / "model").rglob("*.py"))
+        for number, line in enumerate(each.read_text(encoding="utf-8").splitlines(), start=1)
+        if f'yield "{clause}"' in line
+    ]
+    return next((found[0] for found in (own, every) if len(found) == 1), (path, start))
