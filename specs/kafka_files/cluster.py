@@ -350,13 +350,13 @@ def _of_topic(files: _Files, topic: Topic) -> list[ClusterConfiguration]:
 
 
 def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterConfiguration]:
-    """Configurations with equal values joined, in the order of their first topic; a key that one of them sets is set."""
+    """Configurations with equal values joined, in the order of their first topic."""
     found: dict[tuple[tuple[str, str], ...], list[ClusterConfiguration]] = {}
     for each in configurations:
         found.setdefault(_values(each), []).append(each)
     return [
         ClusterConfiguration(
-            settings=_best_known(same),
+            settings=_least_known(same),
             topics=tuple(topic for each in same for topic in each.topics),
             notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
         )
@@ -364,10 +364,10 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
     ]
 
 
-def _best_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
-    """The settings of configurations with equal values: where a file sets one of them, that place."""
+def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
+    """The settings of configurations with equal values: what is assumed for one topic is not hidden by another's file."""
     order = list(Origin)
-    return {key: min((each.settings[key] for each in same), key=lambda each: order.index(each.how)) for key in same[0].settings}
+    return {key: max((each.settings[key] for each in same), key=lambda each: order.index(each.how)) for key in same[0].settings}
 
 
 def _topics(described: Described) -> list[Topic]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -47,7 +48,7 @@ def known_to(kind: str) -> frozenset[str]:
 
 def meant(key: str, kind: str) -> str | None:
     """The decisive key that an unknown one was probably meant to be."""
-    plain = key.lower().replace("_", ".").replace("-", ".").strip()
+    plain = re.sub(r"\[\d+\]$", "", key).lower().replace("_", ".").replace("-", ".").strip()
     near = difflib.get_close_matches(plain[:100], DECISIVE[kind], n=1, cutoff=0.75)
     if near:
         return near[0]
