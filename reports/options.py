@@ -12,7 +12,7 @@ from neverlost.specs.errors import InputError
 ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help="configuration file", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]
 Properties = Annotated[list[str] | None, typer.Option("--property", metavar="NAME", help="check this property (repeatable)")]
-Engine = Annotated[str, typer.Option("--engine", metavar="memory|spark", help="where to search")]
+Engine = Annotated[str, typer.Option("--engine", metavar="memory|columns|spark", help="where to search, and with what")]
 SymmetryFlag = Annotated[bool, typer.Option("--symmetry/--no-symmetry", help="explore one state of each orbit of replicas")]
 Workers = Annotated[int | None, typer.Option("--workers", metavar="N", help="processes (default: one per core)")]
 OutDirectory = Annotated[str | None, typer.Option("--out", metavar="DIR", help="write results, traces and pictures here")]

@@ -15,7 +15,11 @@ from neverlost.specs.property import RECOVERY, Property
 if TYPE_CHECKING:
     from neverlost.checker.search.state_graph import StateGraph
 
-ENGINES = {"memory": "neverlost.checker.search.memory", "spark": "neverlost.checker.spark.engine"}
+ENGINES = {
+    "memory": "neverlost.checker.search.memory",
+    "columns": "neverlost.checker.search.columns",
+    "spark": "neverlost.checker.spark.engine",
+}
 """The module of each engine; its `explore` searches."""
 
 

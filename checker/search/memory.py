@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from neverlost.checker.search.workers import Local, Processes
 from neverlost.model.catalogue import models
 from neverlost.model.system import System
 from neverlost.specs.property import Property
+
+WORTH_COMPILING = 20_000
+"""States known from which machine code beats columns, its compilation included."""
 
 WORTH_SHARING = 120_000
 """States waiting from which several processes beat one."""
@@ -55,7 +59,7 @@ class MemorySearch(LevelSearch):
     ) -> None:
         super().__init__(system, properties, options, reporter)
         self.local = Partition(system, properties, options.symmetry)
-        self.team: Local | Processes = Local(self.local)
+        self.team: Local | Processes | Any = Local(self.local)
         self.store = self._opened(place) if place is not None else None
         self._kept = (0, Counter[str]())
 
@@ -117,6 +121,24 @@ class MemorySearch(LevelSearch):
             self.team.offload(self.store.files.location)
 
     def _share(self) -> None:
+        """Use more of the machine once the search is worth it."""
+        if isinstance(self.team, Local) and not self._compile():
+            self._spread()
+
+    def _compile(self) -> bool:
+        """Move to machine code where there is a compiler and the search is worth it; whether it did."""
+        is_able = self.options.machine_code and self.store is None and not self.options.symmetry
+        if not is_able or self.local.known < WORTH_COMPILING:
+            return False
+        try:
+            from neverlost.checker.native import programs, team
+        except (ImportError, OSError):
+            return False
+        self.team = team.Native(self.local, programs.Programs(self.system, self.properties), self.workers)
+        self.local = Partition(self.system, (), False)
+        return True
+
+    def _spread(self) -> None:
         """Move to several processes when the frontier is worth it and the model can be named to them."""
         if not isinstance(self.team, Local) or self.workers == 1 or self._waiting() < WORTH_SHARING or self.local.runs:
             return

@@ -55,10 +55,12 @@ class Options:
 
     A search stops after the level of the first violation.  `every_configuration` goes on until each
     configuration has a verdict on each property, and no longer expands those that have; `keep_going` explores everything.
+    Without `machine_code` the columns interpreter does everything, as it does where there is no compiler.
     """
 
     limits: Limits = field(default_factory=Limits)
     workers: int | None = None
+    machine_code: bool = True
     symmetry: bool = False
     keep_going: bool = False
     every_configuration: bool = False

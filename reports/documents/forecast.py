@@ -233,14 +233,14 @@ def refusal(found: Forecast, axes: Sequence[Axis], options: Options, engine: str
     limit, place = options.limits.memory_bytes, options.state_dir
     advice = _advice(found, axes)
     levels = found.memory.low - found.stored.low
-    if engine == "memory" and limit is not None and levels > limit:
+    if engine != "spark" and limit is not None and levels > limit:
         return f"it needs {_bytes(levels)} for its levels alone, and --memory-limit is {_bytes(limit)}{advice}"
     if (limit is not None or place is not None) and "://" not in str(place):
         room = shutil.disk_usage(place if place is not None and os.path.isdir(place) else tempfile.gettempdir()).free
         if found.stored.low > room:
             return f"its states take {_estimated(found.stored, _bytes)} on disk, and {_bytes(room)} are free{advice}"
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if engine == "memory" and limit is None and found.memory.low > machine:
+    if engine != "spark" and limit is None and found.memory.low > machine:
         advice += ", or let it spill to disk (--memory-limit SIZE), or use a cluster (--engine spark)"
         return f"it needs {_estimated(found.memory, _bytes)} of memory, and this machine has {_bytes(machine)}{advice}"
     return None

@@ -1,0 +1,134 @@
+"""The program of a search, compiled twice: at once without optimisation, and well by a process of its own, meanwhile.
+
+Machine code is kept between searches under the digest of its program, the compiler and the processor.  A file that is
+damaged, or that somebody else may have written, is ignored; deleting any of them costs time only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_text
+from neverlost.model.interpreters.machine_code import SIGNATURES, Loaded, Rows, compiled, left_its_bounds, processor
+from neverlost.model.interpreters.native import program
+from neverlost.model.system import System
+from neverlost.specs.property import Property
+
+KEPT = 256
+"""Files in the folder at most; the oldest go."""
+
+
+def folder() -> Path:
+    """Where machine code is kept: `neverlost` in the user's cache folder."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neverlost" / "machine-code"
+
+
+def name_of(text: str, is_fast: bool) -> str:
+    """The name under which the machine code of a program is kept."""
+    meaning = "\0".join([*processor(), "fast" if is_fast else "plain", text])
+    return hashlib.sha256(meaning.encode()).hexdigest()
+
+
+def read(path: Path) -> bytes | None:
+    """Machine code that was kept; None where there is none, or none that can be trusted."""
+    try:
+        with path.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+                return None
+            digest, content = stream.read(64), stream.read()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest().encode() == digest else None
+
+
+def write(path: Path, content: bytes) -> None:
+    """Keep machine code, whole or not at all; a folder that cannot be written to is no failure."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(prefix=".machine-code-", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(hashlib.sha256(content).hexdigest().encode() + content)
+        os.replace(temporary, path)
+        for old in sorted(path.parent.glob("*"), key=lambda each: each.stat().st_mtime)[:-KEPT]:
+            old.unlink(missing_ok=True)
+
+
+class Programs:
+    """A search's machine code: the best there is at any time."""
+
+    def __init__(self, system: System, properties: Sequence[Property]) -> None:
+        self.system = system
+        self.functions: dict[str, Callable[..., int]] = {}
+        text = program(system, [each.condition for each in properties]) + "\n" + table_text(Layout.of(system))
+        self._fast, plain = folder() / name_of(text, True), folder() / name_of(text, False)
+        self._compiler: subprocess.Popen[bytes] | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        found = read(self._fast)
+        if found is None:
+            self._start_compiler(text)
+            found = read(plain)
+        if found is None:
+            found = compiled(text, is_fast=False)
+            write(plain, found)
+        self._load(found)
+
+    def _load(self, machine_code: bytes) -> None:
+        self._loaded = Loaded(machine_code, SIGNATURES | TABLE_SIGNATURES)
+        self.functions.update(self._loaded.functions)
+
+    def _start_compiler(self, text: str) -> None:
+        """Have another process make the fast code."""
+        self._scratch = tempfile.TemporaryDirectory(prefix="neverlost-machine-code-")
+        self._text, self._made = Path(self._scratch.name) / "program.ll", Path(self._scratch.name) / "machine-code"
+        self._text.write_text(text)
+        command = [sys.executable, "-m", "neverlost.checker.native.compiler", str(self._text), str(self._made)]
+        self._compiler = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def improve(self) -> bool:
+        """Change to the fast code if it has been made by now; whether it was.  No call may be running."""
+        if self._compiler is None or self._compiler.poll() is None:
+            return False
+        found = read(self._made)
+        self.close()
+        if found is None:
+            return False
+        write(self._fast, found)
+        self._load(found)
+        return True
+
+    def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
+        """The successors of a few packed states, and for each its row and, in the upper half, its step.
+
+        Errors: `ModelError` where a step leaves the declared bounds.
+        """
+        rows, steps = np.ascontiguousarray(rows), len(self.system.steps)
+        after = np.empty((len(rows) * steps, self.system.words), np.uint64)
+        origins, fired = np.empty(len(rows) * steps, np.int64), np.zeros(steps, np.int64)
+        places = [each.ctypes.data for each in (after, origins, fired)]
+        count = self.functions["expand"](rows.ctypes.data, len(rows), *places)
+        if count < 0:
+            raise left_its_bounds(self.system, rows, count)
+        return after[:count], origins[:count]
+
+    def close(self) -> None:
+        """End the compiler."""
+        if self._compiler is not None:
+            self._compiler.kill()
+            self._compiler.wait()
+            self._compiler = None
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None

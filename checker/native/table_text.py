@@ -1,0 +1,433 @@
+"""The text of an exact set of packed states, for LLVM: tables of 64-byte buckets that keep what a place does not say.
+
+A state's words are mixed by a bijection, so that a place in a table stands for some of their bits and an entry holds
+only the others (a quotient: Cleary 1984), with how far the entry lies from its own bucket and the level that brought
+it.  Nothing is lost: two states are equal exactly if place and entry are, and every state can be read back.
+
+The first mixed word is cut from below into the number of the table (`TABLE_BITS`) and `x`; the upper `UPPER_BITS` of
+`x` are `quotient * parts + remainder`, and a bucket is the remainder followed by the low bits of the rest.  A table
+has `parts << k` buckets with `parts` from 4 to 7, so that it can grow by a quarter.
+
+An entry, from its lowest bit: distance from the own bucket, counted from 1 (0: the place is free); level; quotient;
+the other words; the rest of `x`.  It takes as many bytes as that needs, which are fewer in larger tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from neverlost.checker.outcome import EngineError
+from neverlost.model.interpreters.machine_code import COUNT, POINTER
+from neverlost.model.system import System
+
+TABLE_BITS = 6
+TABLES = 1 << TABLE_BITS
+UPPER_BITS = 8
+QUOTIENT_BITS = UPPER_BITS - 2
+DISTANCE_BITS = 5
+FARTHEST = (1 << DISTANCE_BITS) - 1
+LEAST_PARTS = 4
+RECIPROCAL_BITS = 16
+BUCKET = 64
+"""Bytes of a bucket: a line of the cache."""
+
+NARROWEST = 40
+"""Bits of the first mixed word at least, so that there is always a place to cut it."""
+
+ROUNDS = 2
+MULTIPLIERS = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F)
+AHEAD = 12
+"""States between asking for a bucket and reading it."""
+
+ADDRESS, K, PARTS, RECIPROCAL, BYTES, PLACES, USED, LIMIT, BUCKETS = range(9)
+"""Numbers of 64 bits that describe a table; two masks follow at `WHOLE` and `COMPARED`, of an entry's width."""
+WHOLE, COMPARED = 16, 24
+DESCRIPTION = 32
+"""Length of a description in numbers of 64 bits."""
+
+TABLE_SIGNATURES = {
+    "scatter": (POINTER, COUNT, POINTER, POINTER, POINTER),
+    "absorb": (POINTER, COUNT, COUNT, POINTER, COUNT, POINTER, POINTER),
+    "move": (POINTER, POINTER, COUNT),
+    "collect": (POINTER, COUNT, COUNT, POINTER, POINTER),
+}
+"""Arguments of the functions."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parts of an entry are.  `widths` are the bits of each mixed word, `level_bits` what counts the levels."""
+
+    widths: tuple[int, ...]
+    level_bits: int
+
+    @classmethod
+    def of(cls, system: System, level_bits: int = 8) -> Layout:
+        """The layout for the states of a system."""
+        widths = [max(slot.shift + slot.bits for slot in system.slots if slot.word == word) for word in range(system.words)]
+        return cls((max(widths[0], NARROWEST), *widths[1:]), level_bits)
+
+    @property
+    def words(self) -> int:
+        return len(self.widths)
+
+    @property
+    def rest_bits(self) -> int:
+        """Bits of `x` below the upper ones."""
+        return self.widths[0] - TABLE_BITS - UPPER_BITS
+
+    @property
+    def quotient_at(self) -> int:
+        return DISTANCE_BITS + self.level_bits
+
+    def word_at(self, word: int) -> int:
+        """The lowest bit of a word, of those after the first."""
+        return self.quotient_at + QUOTIENT_BITS + sum(self.widths[1:word])
+
+    @property
+    def rest_at(self) -> int:
+        return self.word_at(self.words)
+
+    @cached_property
+    def entry_bits(self) -> int:
+        """The width that entries are computed in: of the widest one, in whole bytes, and more than a word."""
+        bits = max(72, -(-(self.rest_at + self.rest_bits) // 8) * 8)
+        if bits > 8 * 8 * (COMPARED - WHOLE) or bits > 8 * BUCKET:
+            raise EngineError(f"an entry of {bits} bits has no room in a bucket")
+        return bits
+
+    @property
+    def kind(self) -> str:
+        """LLVM's name of an entry's type."""
+        return f"i{self.entry_bits}"
+
+    def bytes(self, k: int) -> int:
+        """Bytes of an entry in a table of `parts << k` buckets."""
+        return -(-(self.rest_at + self.rest_bits - k) // 8)
+
+
+class Text:
+    """Instructions of a function, with fresh names for results."""
+
+    def __init__(self, name: str) -> None:
+        self.lines: list[str] = []
+        self._name = name
+        self._count = 0
+
+    def let(self, instruction: str) -> str:
+        """The name of an instruction's result."""
+        self._count += 1
+        result = f"%{self._name}.{self._count}"
+        self.lines.append(f"  {result} = {instruction}")
+        return result
+
+    def op(self, name: str, left: str, right: str | int, kind: str = "i64") -> str:
+        """Arithmetic, or a comparison (`icmp eq` and the like)."""
+        return self.let(f"{name} {kind} {left}, {right}")
+
+    def low(self, value: str, width: int) -> str:
+        """The lowest bits of a number."""
+        return value if width >= 64 else self.op("and", value, (1 << width) - 1)
+
+    def do(self, *lines: str) -> None:
+        """Instructions and labels as they are."""
+        self.lines += [each if each.endswith(":") else f"  {each}" for each in lines]
+
+    def branch(self, condition: str, then: str, otherwise: str) -> None:
+        """Go to one of two blocks."""
+        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def at(self, pointer: str, index: str | int) -> str:
+        """The address of an element of an array."""
+        return self.let(f"getelementptr i64, ptr {pointer}, i64 {index}")
+
+    def load(self, pointer: str, index: str | int, kind: str = "i64") -> str:
+        """An element of an array."""
+        return self.let(f"load {kind}, ptr {self.at(pointer, index)}, align 8")
+
+    def store(self, value: str, pointer: str, index: str | int) -> None:
+        """Set an element of an array."""
+        self.do(f"store i64 {value}, ptr {self.at(pointer, index)}, align 8")
+
+    def pointer(self, address: str) -> str:
+        """An address as a pointer."""
+        return self.let(f"inttoptr i64 {address} to ptr")
+
+    def count_up(self, pointer: str, index: str | int, value: str) -> None:
+        """Set a counter to one more than its value."""
+        self.store(self.op("add", value, 1), pointer, index)
+
+
+def mixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
+    """The words of a state, mixed; each has as many bits as before."""
+    found = [*words]
+    for turn in range(ROUNDS):
+        for word, width in enumerate(layout.widths):
+            value = found[word]
+            if layout.words > 1:
+                value = text.low(text.op("add", value, _stirred(text, found[word - 1])), width)
+            value = text.low(text.op("mul", value, MULTIPLIERS[turn]), width)
+            found[word] = text.op("xor", value, text.op("lshr", value, half(width)))
+    return found
+
+
+def unmixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
+    """The words that were mixed."""
+    found = [*words]
+    for turn in reversed(range(ROUNDS)):
+        for word, width in reversed(list(enumerate(layout.widths))):
+            value = text.op("xor", found[word], text.op("lshr", found[word], half(width)))
+            value = text.low(text.op("mul", value, pow(MULTIPLIERS[turn], -1, 1 << 64)), width)
+            if layout.words > 1:
+                value = text.low(text.op("sub", value, _stirred(text, found[word - 1])), width)
+            found[word] = value
+    return found
+
+
+def half(width: int) -> int:
+    """How far a word is shifted when it is mixed: far enough to be undone by doing it again."""
+    return (width + 1) // 2
+
+
+def _stirred(text: Text, word: str) -> str:
+    """What another word adds to one."""
+    return text.op("lshr", text.op("mul", word, MULTIPLIERS[2]), 21)
+
+
+def _row(text: Text, layout: Layout, pointer: str, row: str) -> list[str]:
+    """The words of a row."""
+    first = text.op("mul", row, layout.words)
+    return [text.load(pointer, text.op("add", first, word)) for word in range(layout.words)]
+
+
+def _append(text: Text, words: Sequence[str], pointer: str, counter: str, index: str | int) -> None:
+    """Write a row after those that a counter counts."""
+    count = text.load(counter, index)
+    first = text.op("mul", count, len(words))
+    for word, value in enumerate(words):
+        text.store(value, pointer, text.op("add", first, word))
+    text.count_up(counter, index, count)
+
+
+def _description(text: Text, tables: str, first: str) -> str:
+    """The description of the table of a state, by its first mixed word."""
+    return text.at(tables, text.op("mul", text.low(first, TABLE_BITS), DESCRIPTION))
+
+
+def _split(text: Text, layout: Layout, table: str, first: str) -> tuple[str, str, str]:
+    """The bucket that a first mixed word belongs to, and what the bucket does not say: quotient and rest."""
+    x = text.op("lshr", first, TABLE_BITS)
+    upper, low = text.op("lshr", x, layout.rest_bits), text.low(x, layout.rest_bits)
+    k = text.load(table, K)
+    quotient = text.op("lshr", text.op("mul", upper, text.load(table, RECIPROCAL)), RECIPROCAL_BITS)
+    remainder = text.op("sub", upper, text.op("mul", quotient, text.load(table, PARTS)))
+    rest = text.op("lshr", low, k)
+    inside = text.op("sub", low, text.op("shl", rest, k))
+    return text.op("or", text.op("shl", remainder, k), inside), quotient, rest
+
+
+def _joined(text: Text, layout: Layout, bucket: str, table: str, quotient: str, rest: str) -> str:
+    """The first mixed word without the number of its table: the reverse of `_split`."""
+    k = text.load(table, K)
+    remainder = text.op("lshr", bucket, k)
+    inside = text.op("sub", bucket, text.op("shl", remainder, k))
+    upper = text.op("add", text.op("mul", quotient, text.load(table, PARTS)), remainder)
+    low = text.op("or", text.op("shl", rest, k), inside)
+    return text.op("shl", text.op("or", text.op("shl", upper, layout.rest_bits), low), TABLE_BITS)
+
+
+def _entry(text: Text, layout: Layout, quotient: str, words: Sequence[str], rest: str) -> str:
+    """An entry without its distance and level."""
+    places = [(quotient, layout.quotient_at), *[(each, layout.word_at(n)) for n, each in enumerate(words, start=1)]]
+    found = "0"
+    for value, shift in [*places, (rest, layout.rest_at)]:
+        part = text.let(f"zext i64 {value} to {layout.kind}")
+        found = text.op("or", text.op("shl", part, shift, layout.kind), found, layout.kind)
+    return found
+
+
+def _field(text: Text, layout: Layout, entry: str, shift: int, width: int) -> str:
+    """Some bits of an entry."""
+    shifted = text.op("lshr", entry, shift, layout.kind)
+    return text.low(text.let(f"trunc {layout.kind} {shifted} to i64"), width)
+
+
+def _recovered(text: Text, layout: Layout, table: str, number: str) -> list[str]:
+    """The mixed words of `%entry` in `%bucket` of a table."""
+    distance = _field(text, layout, "%entry", 0, DISTANCE_BITS)
+    straight = text.op("sub", text.op("add", "%bucket", 1), distance)
+    wrapped = text.op("add", straight, text.load(table, BUCKETS))
+    home = text.let(f"select i1 {text.op('icmp slt', straight, 0)}, i64 {wrapped}, i64 {straight}")
+    quotient = _field(text, layout, "%entry", layout.quotient_at, QUOTIENT_BITS)
+    rest = _field(text, layout, "%entry", layout.rest_at, layout.rest_bits)
+    first = text.op("or", _joined(text, layout, home, table, quotient, rest), number)
+    return [first, *[_field(text, layout, "%entry", layout.word_at(n), layout.widths[n]) for n in range(1, layout.words)]]
+
+
+def _for_each(signature: str, text: Text, start: str, end: str) -> str:
+    """A function that runs a body for every `%i` from start to end; the body may go to `%end`."""
+    return "\n".join(
+        [
+            f"define {signature} {{",
+            "entry:",
+            f"  %any = icmp slt i64 {start}, {end}",
+            "  br i1 %any, label %loop, label %done",
+            "loop:",
+            f"  %i = phi i64 [{start}, %entry], [%following, %end]",
+            *text.lines,
+            "  br label %end",
+            "end:",
+            "  %following = add i64 %i, 1",
+            f"  %more = icmp slt i64 %following, {end}",
+            "  br i1 %more, label %loop, label %done",
+            "done:",
+            f"  ret i64 {end}",
+            "}\n",
+        ]
+    )
+
+
+def scatter_text(layout: Layout) -> str:
+    """`scatter(rows, count, owners, places, filled)`: mixed states to the place of the worker that owns their table.
+
+    `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.
+    """
+    text = Text("s")
+    words = mixed(text, layout, _row(text, layout, "%rows", "%i"))
+    owner = text.load("%owners", text.low(words[0], TABLE_BITS))
+    _append(text, words, text.pointer(text.load("%places", owner)), "%filled", owner)
+    signature = "i64 @scatter(ptr noalias %rows, i64 %count, ptr noalias %owners, ptr noalias %places, ptr noalias %filled)"
+    return _for_each(signature, text, "0", "%count")
+
+
+def absorb_text(layout: Layout) -> str:
+    """`absorb(mixed, start, count, tables, level, fresh, filled) -> where it stopped`: insert mixed states.
+
+    Those that were not there yet are appended to `fresh`, unmixed.  It stops before a state whose table has to grow.
+    """
+    text = Text("a")
+    _prefetch(text, layout)
+    words = _row(text, layout, "%mixed", "%i")
+    table = _description(text, "%tables", words[0])
+    used = text.load(table, USED)
+    text.branch(text.op("icmp sge", used, text.load(table, LIMIT)), "full", "wanted")
+    text.do("wanted:")
+    home, quotient, rest = _split(text, layout, table, words[0])
+    key = _entry(text, layout, quotient, words[1:], rest)
+    compared = text.load(table, COMPARED, layout.kind)
+
+    def is_same(entry: str, wanted: str) -> None:
+        differs = text.op("and", text.op("xor", entry, wanted, layout.kind), compared, layout.kind)
+        text.branch(text.op("icmp eq", differs, 0, layout.kind), "end", "beside")
+
+    here, entry, wanted = _probe(text, layout, table, home, key, "wanted", is_same)
+    text.do("full:", "ret i64 %i", "free:")
+    level = text.op("shl", text.let(f"zext i64 %level to {layout.kind}"), DISTANCE_BITS, layout.kind)
+    _put(text, layout, table, here, entry, text.op("or", wanted, level, layout.kind))
+    text.count_up(table, USED, used)
+    _append(text, unmixed(text, layout, words), "%fresh", "%filled", 0)
+    signature = "i64 @absorb(ptr %mixed, i64 %start, i64 %count, ptr %tables, i64 %level, ptr %fresh, ptr %filled)"
+    return "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n" + _for_each(signature, text, "%start", "%count")
+
+
+def _prefetch(text: Text, layout: Layout) -> None:
+    """Ask for the bucket of a state further on."""
+    last, later = text.op("sub", "%count", 1), text.op("add", "%i", AHEAD)
+    ahead = text.let(f"select i1 {text.op('icmp slt', later, last)}, i64 {later}, i64 {last}")
+    first = text.load("%mixed", text.op("mul", ahead, layout.words))
+    table = _description(text, "%tables", first)
+    bucket, _, _ = _split(text, layout, table, first)
+    address = text.op("add", text.load(table, ADDRESS), text.op("mul", bucket, BUCKET))
+    text.do(f"call void @llvm.prefetch.p0(ptr {text.pointer(address)}, i32 1, i32 3, i32 1)")
+
+
+def _probe(
+    text: Text, layout: Layout, table: str, home: str, key: str, before: str, taken: Callable[[str, str], None]
+) -> tuple[str, str, str]:
+    """Go through the places for an entry until one is free, which is at `%free`; at `%full` there is none.
+
+    `before` is the block it starts from; `taken` deals with an entry and the one looked for, and may go on to `%beside`.
+    The free place, what is read there, and the entry with its distance.
+    """
+    size, places, buckets = (text.load(table, each) for each in (BYTES, PLACES, BUCKETS))
+    base = text.load(table, ADDRESS)
+    text.do("br label %probe", "probe:")
+    text.do(f"%b = phi i64 [{home}, %{before}], [%b.next, %onward]")
+    text.do(f"%distance = phi i64 [1, %{before}], [%farther, %onward]")
+    wanted = text.op("or", key, text.let(f"zext i64 %distance to {layout.kind}"), layout.kind)
+    begins = text.op("add", base, text.op("mul", "%b", BUCKET))
+    text.do("br label %place", "place:", "%j = phi i64 [0, %probe], [%j.next, %beside]")
+    here = text.pointer(text.op("add", begins, text.op("mul", "%j", size)))
+    entry = text.let(f"load {layout.kind}, ptr {here}, align 1")
+    text.branch(_is_free(text, layout, entry), "free", "taken")
+    text.do("taken:")
+    taken(entry, wanted)
+    text.do("beside:", "%j.next = add i64 %j, 1")
+    text.branch(text.op("icmp slt", "%j.next", places), "place", "onward")
+    text.do("onward:", "%farther = add i64 %distance, 1", "%beyond = add i64 %b, 1")
+    text.do(f"%is.last = icmp eq i64 %beyond, {buckets}", "%b.next = select i1 %is.last, i64 0, i64 %beyond")
+    text.branch(text.op("icmp sgt", "%farther", FARTHEST), "full", "probe")
+    return here, entry, wanted
+
+
+def _is_free(text: Text, layout: Layout, entry: str) -> str:
+    return text.op("icmp eq", _field(text, layout, entry, 0, DISTANCE_BITS), 0)
+
+
+def _put(text: Text, layout: Layout, table: str, here: str, entry: str, value: str) -> None:
+    """Write an entry over what is there; the bits after it belong to the next one."""
+    others = text.op("xor", text.load(table, WHOLE, layout.kind), -1, layout.kind)
+    whole = text.op("or", text.op("and", entry, others, layout.kind), value, layout.kind)
+    text.do(f"store {layout.kind} {whole}, ptr {here}, align 1")
+
+
+def _each_entry(signature: str, layout: Layout, body: Text, result: int) -> str:
+    """A function that runs a body for every `%entry` of every `%bucket` of the table `%old`; the body may go to `%next`."""
+    text = Text("t")
+    size, places, buckets = (text.load("%old", each) for each in (BYTES, PLACES, BUCKETS))
+    base, whole = text.load("%old", ADDRESS), text.load("%old", WHOLE, layout.kind)
+    text.do("br label %row", "row:", "%bucket = phi i64 [0, %start], [%bucket.next, %row.end]")
+    begins = text.op("add", base, text.op("mul", "%bucket", BUCKET))
+    text.do("br label %cell", "cell:", "%c = phi i64 [0, %row], [%c.next, %next]")
+    here = text.pointer(text.op("add", begins, text.op("mul", "%c", size)))
+    text.do(f"%entry = and {layout.kind} {text.let(f'load {layout.kind}, ptr {here}, align 1')}, {whole}")
+    text.branch(_is_free(text, layout, "%entry"), "row.end", "found")
+    text.do("found:")
+    text.lines += body.lines
+    text.do("br label %next", "next:", "%c.next = add i64 %c, 1")
+    text.branch(text.op("icmp slt", "%c.next", places), "cell", "row.end")
+    text.do("row.end:", "%bucket.next = add i64 %bucket, 1")
+    text.branch(text.op("icmp slt", "%bucket.next", buckets), "row", "done")
+    return "\n".join([f"define {signature} {{", "start:", *text.lines, "done:", f"  ret i64 {result}", "}\n"])
+
+
+def move_text(layout: Layout) -> str:
+    """`move(old, new, number) -> 1, or 0 where the new table is too full`: the entries of a table into a larger one."""
+    text = Text("m")
+    words = _recovered(text, layout, "%old", "%number")
+    home, quotient, rest = _split(text, layout, "%new", words[0])
+    levels = ((1 << layout.level_bits) - 1) << DISTANCE_BITS
+    key = _entry(text, layout, quotient, words[1:], rest)
+    key = text.op("or", key, text.op("and", "%entry", levels, layout.kind), layout.kind)
+    here, there, wanted = _probe(text, layout, "%new", home, key, "found", lambda *_: text.do("br label %beside"))
+    text.do("full:", "ret i64 0", "free:")
+    _put(text, layout, "%new", here, there, wanted)
+    return _each_entry("i64 @move(ptr %old, ptr %new, i64 %number)", layout, text, 1)
+
+
+def collect_text(layout: Layout) -> str:
+    """`collect(old, number, level, rows, filled)`: the states of a table that a level brought, as rows."""
+    text = Text("c")
+    level = _field(text, layout, "%entry", DISTANCE_BITS, layout.level_bits)
+    text.branch(text.op("icmp eq", level, "%level"), "matching", "next")
+    text.do("matching:")
+    _append(text, unmixed(text, layout, _recovered(text, layout, "%old", "%number")), "%rows", "%filled", 0)
+    signature = "i64 @collect(ptr %old, i64 %number, i64 %level, ptr noalias %rows, ptr noalias %filled)"
+    return _each_entry(signature, layout, text, 0)
+
+
+def table_text(layout: Layout) -> str:
+    """Everything that a set of states does."""
+    return "\n".join([scatter_text(layout), absorb_text(layout), move_text(layout), collect_text(layout)])

@@ -1,0 +1,258 @@
+"""The workers of a search in machine code: threads that share memory, each with tables of its own.
+
+A round has two halves.  First every worker expands parts of the frontier and puts the successors, mixed, into a box for
+the worker that owns their table; then every worker inserts what its boxes hold.  Calls into machine code let the other
+threads run, nothing is locked, and the set of states of a level does not depend on who expanded what.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.native.programs import Programs
+from neverlost.checker.native.state_tables import StateTables
+from neverlost.checker.native.table_text import TABLES, USED, Layout
+from neverlost.checker.outcome import EngineError
+from neverlost.checker.search.partition import LevelReport, Partition
+from neverlost.model.interpreters.columns import Successors
+from neverlost.model.interpreters.machine_code import Rows, left_its_bounds
+from neverlost.model.system import Words
+
+ROOM = 1 << 18
+"""States in the boxes that one worker fills that end its half of a round, about."""
+
+CHUNK = 1 << 10
+"""States that are expanded at once, shared by the workers: the successors stay in the cache."""
+
+CHECKED = 1 << 16
+"""States that are checked at once."""
+
+SAMPLE = 256
+"""States whose successors are compared with the columns interpreter before machine code is trusted."""
+
+DEEP = 255
+"""Levels from this one on are kept as rows: entries do not count further."""
+
+
+class Native:
+    """A team of threads that takes over what one partition has found so far."""
+
+    def __init__(self, local: Partition, programs: Programs, workers: int) -> None:
+        self.system, self.properties, self.cells = local.system, local.properties, local.cells
+        self.programs = programs
+        self.total = min(workers, TABLES)
+        self.tables = StateTables(Layout.of(self.system), programs.functions)
+        self._pool = ThreadPoolExecutor(self.total) if self.total > 1 else None
+        self._stopped = threading.Event()
+        steps, words, threads = len(self.system.steps), self.system.words, range(self.total)
+        self._chunk, self._room = max(16, CHUNK // self.total), max(1 << 12, ROOM // self.total)
+        most = self._chunk * steps
+        self._after = [np.empty((most, words), np.uint64) for _ in threads]
+        self._origins = [np.empty(most, np.int64) for _ in threads]
+        self._boxes = [[np.empty((self._room + most, words), np.uint64) for _ in threads] for _ in threads]
+        self._places = [np.array([box.ctypes.data for box in boxes], np.uint64) for boxes in self._boxes]
+        self._filled = np.zeros((self.total, self.total), np.int64)
+        self._owners = np.arange(TABLES, dtype=np.int64) % self.total
+        self._fired = np.zeros((self.total, steps), np.int64)
+        self._base = (local.generated, local.fired)
+        self._level = 0
+        self._deep: dict[int, list[Rows]] = {}
+        self._decided: NDArray[np.bool_] | None = local.decided
+        self._frontier: list[Rows] = []
+        self._fresh: list[list[Rows]] = [[] for _ in range(self.total)]
+        self._waiting = Shares([], self._chunk)
+        self._compared = False
+        self._take_over(local)
+
+    def _take_over(self, local: Partition) -> None:
+        for start, end in zip(local.bounds, local.bounds[1:], strict=False):
+            for first in range(start, end, self._room):
+                rows = np.ascontiguousarray(local.states.slice(first, min(first + self._room, end)).T)
+                self._scatter(0, rows, len(rows))
+                self._each(self._insert)
+            self._next_level()
+        self._start()
+
+    def _next_level(self) -> None:
+        """What was inserted since the last level is one."""
+        self._frontier = [block for blocks in self._fresh for block in blocks]
+        self._fresh = [[] for _ in range(self.total)]
+        if self._level >= DEEP:
+            self._deep[self._level] = self._frontier
+        self._level += 1
+
+    def _start(self) -> None:
+        self._waiting = Shares(self._frontier, self._chunk)
+
+    def _each(self, work: Callable[[int], None]) -> None:
+        """Do something with every worker, to the end even where an interrupt comes."""
+        if self._pool is None:
+            work(0)
+            return
+        running = [self._pool.submit(work, worker) for worker in range(self.total)]
+        try:
+            wait(running)
+        except BaseException:
+            self._stopped.set()
+            wait(running)
+            raise
+        for each in running:
+            each.result()
+
+    def round(self) -> bool:
+        """Expand parts of the frontier and insert their successors; whether there is more of this level."""
+        if self.programs.improve() or not self._compared:
+            self._compare()
+        self._each(self._expand)
+        self._each(self._insert)
+        return self._waiting.left > 0
+
+    def _compare(self) -> None:
+        """Machine code does what columns do, on some states of the frontier.
+
+        Errors: `EngineError` where it does not.
+        """
+        self._compared = True
+        rows = np.concatenate([block[:SAMPLE] for block in self._frontier])[:SAMPLE]
+        after, origins = self.programs.successors(rows)
+        found: set[tuple[int, ...]] = set(zip(origins.tolist(), *after.T.tolist(), strict=True))
+        wanted: set[tuple[int, ...]] = set()
+        for number, places, words in Successors(self.system).of(np.ascontiguousarray(rows.T)):
+            wanted |= set(zip((places | number << 32).tolist(), *words.tolist(), strict=True))
+        if found != wanted:
+            raise EngineError("machine code and the columns interpreter disagree on successors")
+
+    def _expand(self, worker: int) -> None:
+        expand = self.programs.functions["expand"]
+        after, origins, fired = (each[worker] for each in (self._after, self._origins, self._fired))
+        places = [each.ctypes.data for each in (after, origins, fired)]
+        while self._filled[worker].max() < self._room and not self._stopped.is_set():
+            chunk = self._waiting.take()
+            if chunk is None:
+                return
+            if self._decided is not None:
+                chunk = np.ascontiguousarray(chunk[~self._decided[self.cells.of(chunk.T)]])
+            count = expand(chunk.ctypes.data, len(chunk), *places)
+            if count < 0:
+                raise left_its_bounds(self.system, chunk, count)
+            self._scatter(worker, after, count)
+
+    def _scatter(self, worker: int, rows: Rows, count: int) -> None:
+        places = [each.ctypes.data for each in (self._owners, self._places[worker], self._filled[worker])]
+        self.programs.functions["scatter"](rows.ctypes.data, count, *places)
+
+    def _insert(self, owner: int) -> None:
+        for sender in range(self.total):
+            count = int(self._filled[sender, owner])
+            if count:
+                box = self._boxes[sender][owner]
+                fresh = np.empty((count, self.system.words), np.uint64)
+                new = self.tables.absorb(box, count, min(self._level, DEEP), fresh)
+                self._fresh[owner].append(fresh[:new].copy())
+                self._filled[sender, owner] = 0
+
+    def close_level(self) -> LevelReport:
+        """Finish the level: check its states, which become the frontier."""
+        self._next_level()
+        self._start()
+        reports: list[LevelReport] = [LevelReport(0, by_cell=self._no_cells()) for _ in range(self.total)]
+        unchecked = Shares(self._frontier, CHECKED)
+
+        def check(worker: int) -> None:
+            while (rows := unchecked.take()) is not None:
+                reports[worker] = reports[worker].merge(self._checked(rows))
+
+        self._each(check)
+        first, *others = reports
+        for each in others:
+            first = first.merge(each)
+        return first
+
+    def _no_cells(self) -> NDArray[np.int64] | None:
+        return np.zeros(self.cells.count, np.int64) if self.cells.count > 1 else None
+
+    def _checked(self, rows: Rows) -> LevelReport:
+        """What some states of a new level bring."""
+        report = LevelReport(len(rows), by_cell=self._no_cells())
+        cells = self.cells.of(rows.T) if self.cells.count > 1 else None
+        if cells is not None:
+            report.by_cell = np.bincount(cells, minlength=self.cells.count)
+        broken = np.empty(len(rows), np.uint64)
+        if not self.properties or not self.programs.functions["judge"](rows.ctypes.data, len(rows), broken.ctypes.data):
+            return report
+        bad = np.flatnonzero(broken)
+        bad = bad[np.lexsort(rows[bad].T[::-1])]
+        for row in bad.tolist():
+            words = tuple(rows[row].tolist())
+            for number in range(len(self.properties)):
+                if int(broken[row]) >> number & 1:
+                    report.violations.setdefault((number, 0 if cells is None else int(cells[row])), words)
+        return report
+
+    def forget(self, decided: NDArray[np.bool_]) -> None:
+        """Stop expanding these configurations."""
+        self._decided = decided if decided.any() else None
+
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """The smallest predecessor of each state in the level before it, and the lowest such step.
+
+        Errors: `EngineError` for a target without one.
+        """
+        wanted = np.array(targets, np.uint64)
+        known = set(targets)
+        best: dict[Words, tuple[Words, int]] = {}
+        for block in self._states_of(depth):
+            shares = Shares([block], CHUNK)
+            while (rows := shares.take()) is not None:
+                after, origins = self.programs.successors(rows)
+                for place in np.flatnonzero(np.isin(after[:, 0], wanted[:, 0])):
+                    target = tuple(after[place].tolist())
+                    if target in known:
+                        origin = int(origins[place])
+                        found = (tuple(rows[origin & 0xFFFFFFFF].tolist()), origin >> 32)
+                        best[target] = min(best.get(target, found), found)
+        if len(best) != len(known):
+            raise EngineError("a state of a trace has no predecessor in the level before it")
+        return best
+
+    def _states_of(self, depth: int) -> Iterable[Rows]:
+        if depth >= DEEP:
+            return self._deep[depth]
+        return (self.tables.collect(number, depth) for number in range(TABLES))
+
+    def counts(self) -> tuple[int, int, int, Counter[str]]:
+        """Generated, distinct, waiting, and how often each action fired."""
+        fired = Counter(self._base[1])
+        for step, times in zip(self.system.steps, self._fired.sum(axis=0).tolist(), strict=True):
+            if times:
+                fired[step.action.name] += times
+        distinct = int(self.tables.descriptions[:, USED].sum())
+        return self._base[0] + int(self._fired.sum()), distinct, self._waiting.left, fired
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        self.programs.close()
+
+
+class Shares:
+    """Blocks of rows cut into chunks, each of which one thread takes."""
+
+    def __init__(self, blocks: Sequence[Rows], size: int) -> None:
+        self.left = sum(map(len, blocks))
+        self._chunks = (block[start : start + size] for block in blocks for start in range(0, len(block), size))
+        self._lock = threading.Lock()
+
+    def take(self) -> Rows | None:
+        """The next chunk; None when there is none."""
+        with self._lock:
+            found = next(self._chunks, None)
+            self.left -= 0 if found is None else len(found)
+        return found

@@ -1,0 +1,89 @@
+"""Machine code is kept between searches, and none that is damaged or not ours is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neverlost.checker.native import programs
+from neverlost.checker.native.programs import Programs, folder, read, write
+from neverlost.model.system import System
+from tests.support.searches import classic
+
+
+@pytest.fixture
+def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> System:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return classic("kip-101", 2, 2, 2, 1)
+
+
+def improved(system: System) -> Programs:
+    """Programs whose fast code has been made."""
+    found = Programs(system, ())
+    assert found._compiler is not None and found._compiler.wait() == 0
+    assert found.improve() and not found.improve()
+    return found
+
+
+def first_successors(found: Programs) -> list[list[int]]:
+    rows = np.array([found.system.pack(state) for _, state in found.system.initial_states()], np.uint64)
+    after, origins = found.successors(rows)
+    return [*after.tolist(), origins.tolist()]
+
+
+def test_fast_code_is_made_beside_the_search_and_used_by_the_next(system: System) -> None:
+    plain = Programs(system, ())
+    expected = first_successors(plain)
+    plain.close()
+    assert first_successors(improved(system)) == expected
+    assert len(list(folder().iterdir())) == 2
+    again = Programs(system, ())
+    assert again._compiler is None and first_successors(again) == expected
+
+
+def test_damaged_code_is_ignored(system: System) -> None:
+    expected = first_successors(improved(system))
+    for file in folder().iterdir():
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+    again = Programs(system, ())
+    assert again._compiler is not None and first_successors(again) == expected
+    again.close()
+    for content in (b"", b"x" * 64):
+        for file in folder().iterdir():
+            file.write_bytes(content)
+            assert read(file) is None
+
+
+def test_code_that_others_may_have_written_is_ignored(tmp_path: Path) -> None:
+    write(tmp_path / "code", b"abc")
+    assert read(tmp_path / "code") == b"abc"
+    (tmp_path / "code").chmod(0o666)
+    assert read(tmp_path / "code") is None
+    assert read(tmp_path / "none") is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_failure(
+    system: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    found = Programs(system, ())
+    assert first_successors(found)
+    found.close()
+
+
+def test_only_so_many_files_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(programs, "KEPT", 3)
+    for number in range(6):
+        write(tmp_path / str(number), b"abc")
+    assert len(list(tmp_path.iterdir())) == 3 and (tmp_path / "5").exists()
+
+
+def test_another_property_or_configuration_is_another_program(system: System) -> None:
+    Programs(system, ()).close()
+    Programs(classic("kip-101", 2, 2, 1, 1), ()).close()
+    assert len({file.name for file in folder().iterdir()}) == 2

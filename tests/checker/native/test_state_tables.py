@@ -1,0 +1,86 @@
+"""The set of states in machine code is exact, whatever the widths of its words and however it grows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from neverlost.checker.native import state_tables
+from neverlost.checker.native.state_tables import StateTables
+from neverlost.checker.native.table_text import TABLE_SIGNATURES, TABLES, Layout, table_text
+from neverlost.model.interpreters.machine_code import Loaded, compiled
+
+WIDTHS = [(40,), (63,), (63, 18), (56, 63, 60), (63, 63, 63, 1)]
+
+
+def loaded(widths: tuple[int, ...], level_bits: int = 8) -> tuple[Layout, Loaded]:
+    layout = Layout(widths, level_bits)
+    return layout, Loaded(compiled(table_text(layout), True), TABLE_SIGNATURES)
+
+
+def states(chance: np.random.Generator, widths: tuple[int, ...], size: int, low: int) -> NDArray[np.uint64]:
+    """Random states that often differ in a few bits only, and often not at all."""
+    found = np.empty((size, len(widths)), np.uint64)
+    for word, width in enumerate(widths):
+        found[:, word] = chance.integers(0, min(1 << width, low), size, dtype=np.uint64) << np.uint64(max(0, width - 20))
+        found[:, word] &= np.uint64((1 << width) - 1)
+    return found
+
+
+def mixed(code: Loaded, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What `scatter` makes of rows for one worker."""
+    found, filled = np.empty_like(rows), np.zeros(1, np.int64)
+    owners, places = np.zeros(TABLES, np.int64), np.array([found.ctypes.data], np.uint64)
+    pointers = [each.ctypes.data for each in (owners, places, filled)]
+    code.functions["scatter"](rows.ctypes.data, len(rows), *pointers)
+    assert filled[0] == len(rows)
+    return found
+
+
+def absorbed(code: Loaded, tables: StateTables, rows: NDArray[np.uint64], level: int) -> list[tuple[int, ...]]:
+    fresh = np.zeros_like(rows)
+    count = tables.absorb(mixed(code, rows), len(rows), level, fresh)
+    return [tuple(each) for each in fresh[:count].tolist()]
+
+
+@pytest.mark.parametrize("widths", WIDTHS, ids=str)
+def test_the_tables_hold_exactly_what_was_inserted(widths: tuple[int, ...]) -> None:
+    layout, code = loaded(widths)
+    tables = StateTables(layout, code.functions, k=0)
+    chance = np.random.default_rng(7)
+    levels: dict[tuple[int, ...], int] = {}
+    for level, (size, low) in enumerate([(0, 9), (1, 9), (2, 2), (5_000, 40), (60_000, 1 << 20), (60_000, 1 << 20), (9, 3)]):
+        rows = states(chance, widths, size, low)
+        fresh = absorbed(code, tables, rows, level)
+        wanted = list(dict.fromkeys(each for each in map(tuple, rows.tolist()) if each not in levels))
+        assert fresh == wanted
+        levels |= dict.fromkeys(wanted, level)
+        assert len(tables) == len(levels)
+    for level in range(7):
+        found = [tuple(row) for number in range(TABLES) for row in tables.collect(number, level).tolist()]
+        assert sorted(found) == sorted(state for state, at in levels.items() if at == level)
+
+
+def test_tables_grow_when_states_lie_too_far_from_their_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_tables, "FULLEST", 1.0)
+    layout, code = loaded((63, 20))
+    tables = StateTables(layout, code.functions, k=0)
+    rows = np.unique(states(np.random.default_rng(1), (63, 20), 30_000, 1 << 20), axis=0)
+    assert len(absorbed(code, tables, rows, 3)) == len(rows) == len(tables)
+    assert absorbed(code, tables, rows, 4) == []
+
+
+@pytest.mark.parametrize("widths", WIDTHS, ids=str)
+def test_mixing_is_a_bijection_that_spreads(widths: tuple[int, ...]) -> None:
+    _, code = loaded(widths)
+    rows = np.zeros((4096, len(widths)), np.uint64)
+    rows[:, -1] = np.arange(4096, dtype=np.uint64) & np.uint64((1 << widths[-1]) - 1)
+    rows[:, 0] |= np.arange(4096, dtype=np.uint64) << np.uint64(widths[0] - 12)
+    found = mixed(code, rows)
+    assert len(np.unique(found, axis=0)) == 4096
+    assert all((found[:, word] >> np.uint64(width)).max() == 0 for word, width in enumerate(widths))
+    tables: Any = np.bincount((found[:, 0] & np.uint64(TABLES - 1)).astype(np.int64), minlength=TABLES)
+    assert tables.min() > 32 and tables.max() < 112

@@ -1,0 +1,100 @@
+"""A search in machine code finds what the columns interpreter finds, with any number of workers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neverlost.checker.native import team
+from neverlost.checker.outcome import EngineError, Outcome, Verdict
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Limits, Options
+from neverlost.model.interpreters import native
+from neverlost.model.kernel import ModelError
+from neverlost.model.system import System
+from neverlost.specs.property import guarantees, properties
+from tests.support.searches import classic, essence, kraft_matrix
+
+SYSTEMS: dict[str, Callable[[], System]] = {
+    "kip-320": lambda: classic("kip-320", 3, 2, 2, 1),
+    "kip-279": lambda: classic("kip-279", 3, 2, 2, 1),
+    "kip-101": lambda: classic("kip-101", 2, 3, 2, 2),
+    "three configurations": kraft_matrix,
+}
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Machine code takes over almost at once, in small portions, and is kept in a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_COMPILING", 12)
+    monkeypatch.setattr(team, "CHUNK", 64)
+    monkeypatch.setattr(team, "ROOM", 1 << 10)
+    monkeypatch.setattr(team, "CHECKED", 100)
+
+
+def searched(system: System, **options: Any) -> Outcome:
+    return explore(system, guarantees(system.model), Options(**options))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("how", [{}, {"keep_going": True}, {"every_configuration": True}], ids=["first", "all", "each"])
+def test_machine_code_finds_what_columns_find(name: str, how: dict[str, bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+    monkeypatch.setattr(team.Native, "round", lambda self, round=team.Native.round: used.append(1) or round(self))
+    system = SYSTEMS[name]()
+    expected = essence(searched(system, machine_code=False, **how))
+    assert not used
+    for workers in (1, 2, 3):
+        assert essence(searched(system, workers=workers, **how)) == expected
+    assert used
+
+
+def test_levels_that_entries_do_not_count_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "DEEP", 5)
+    system, asked = SYSTEMS["kip-279"](), [properties()["strong-isr"]]
+    found = explore(system, asked, Options(workers=2))
+    assert found.findings[0].trace is not None and len(found.findings[0].trace.steps) > 8
+    assert essence(found) == essence(explore(system, asked, Options(machine_code=False)))
+
+
+def test_a_cut_search_is_inconclusive() -> None:
+    system = SYSTEMS["kip-320"]()
+    cut = searched(system, limits=Limits(depth=9), workers=2)
+    assert essence(cut) == essence(searched(system, limits=Limits(depth=9), machine_code=False))
+    assert cut.verdict == Verdict.INCONCLUSIVE and cut.counts.left > 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_is_inconclusive(workers: int) -> None:
+    def interrupt(progress: Any) -> None:
+        if progress.level == 8:
+            raise KeyboardInterrupt
+
+    found = explore(SYSTEMS["kip-320"](), (), Options(workers=workers), interrupt)
+    assert found.verdict == Verdict.INCONCLUSIVE and found.reason == "interrupted" and found.counts.distinct > 100
+
+
+def test_a_step_that_leaves_its_bounds_is_named() -> None:
+    unbounded = classic("kip-320", 2, 2, 2, 1, disabled=[("leader_write", "bound: record left")])
+    with pytest.raises(ModelError, match=r"leader_write\(.*wrote next_record = 3, outside 0..2"):
+        searched(unbounded, workers=2, limits=Limits(depth=30))
+
+
+def test_machine_code_that_differs_from_columns_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "guarded", lambda code, condition: None)
+    with pytest.raises((EngineError, ModelError), match="machine code"):
+        searched(SYSTEMS["kip-279"]())
+
+
+def test_without_a_compiler_columns_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = SYSTEMS["kip-279"]()
+    expected = essence(searched(system))
+    for module in ("neverlost.checker.native.programs", "neverlost.checker.native.team"):
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "neverlost.model.interpreters.machine_code", None)
+    assert essence(searched(system)) == expected
