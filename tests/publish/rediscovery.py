@@ -1,8 +1,8 @@
 """Would the models have found Kafka's own fixes?  `python -m tests.publish.rediscovery --out reports/published`.
 
-Each fix of `rediscovery.toml` is taken out of the newest rules, and one grid of configurations, the same for all, is searched for a
-property that breaks there and holds with the fix.  No property and no configuration is named for a fix.  `--short` searches a
-part of the grid, which is what CI runs; `--only ID` examines single fixes.
+Each fix of `rediscovery.toml` is taken out of the newest rules, and one grid of configurations, the same for all, is searched
+for a property that breaks there and holds with the fix.  No property and no configuration is named for a fix.  `--short`
+searches a part of the grid, which is what CI runs; `--only ID` examines single fixes.
 """
 
 from __future__ import annotations
@@ -144,8 +144,10 @@ def page(plan: Plan, found: Sequence[tuple[Fix, Judgement | None]]) -> str:
     lines = [
         "# Kafka's own fixes, found again",
         "",
-        f"{every} fixes of 2021 to 2026 whose report names a loss. The models have the rule of {able}; without it {shown} of these are",
-        f"found: {shown} of {able} within the models, {shown} of {every} in all. One grid of {len(plan.grid)} configurations for every",
+        f"{every} fixes of 2021 to 2026 whose report names a loss. The models have the rule of {able}; without it {shown} of "
+        "these are",
+        f"found: {shown} of {able} within the models, {shown} of {every} in all. One grid of {len(plan.grid)} configurations "
+        "for every",
         "fix, and one list of properties; none is named for a fix. Made by `python -m tests.publish.rediscovery`; the list is",
         "[rediscovery.toml](../../tests/publish/rediscovery.toml).",
         "",
