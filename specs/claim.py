@@ -2,7 +2,8 @@
 
 One TOML file for each source in `specs/claims/`.  A claim is a `guarantee` (something never happens) or a `possibility`
 (something can happen).  Its `tests` are scenario cases within the conditions that its source states; its `limits` are cases
-beyond them, which show what it silently depends on.  The verdict follows from what is found, never from the file.
+beyond them, which show what it silently depends on.  The verdict follows from what is found, never from the file.  What decides
+is a protocol that some version has, whole; only the proposed acks=min.insync.replicas is decided with the rules it proposes.
 """
 
 from __future__ import annotations
@@ -23,16 +24,20 @@ HOLDS, ONLY_IF, VIOLATED, OUTSIDE = "holds", "only-if", "violated", "outside"
 VERDICTS = (HOLDS, ONLY_IF, VIOLATED, OUTSIDE)
 
 LONGEST_QUOTE = 140
-"""Characters of a sentence that a claim may quote; the rest is in our own words."""
+"""Characters of a sentence that a claim may quote; what is longer is paraphrased."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence: where it stands, a short quotation, what is true, and the cases (by `scenario/case`) that decide it."""
+    """One sentence: where it stands, what it says, what is true, and the cases (by `scenario/case`) that decide it.
+
+    `says` are the source's own words where `is_quoted`, else ours for them.
+    """
 
     id: str
     line: str
-    quote: str
+    says: str
+    is_quoted: bool
     truth: str
     kind: str
     expected: str
@@ -89,10 +94,12 @@ def read_source(path: Path) -> Source:
 def _claim(table: Reader, source: str, known: Mapping[str, Case]) -> Claim:
     name = table.text("id")
     table.where = f"claim {name!r} of {table.where.partition(' of ')[2]}"
+    quote, paraphrase = table.text("quote", ""), table.text("paraphrase", "")
     found = Claim(
         id=f"{source}/{name}",
         line=table.text("line"),
-        quote=table.text("quote"),
+        says=quote or paraphrase,
+        is_quoted=bool(quote),
         truth=table.text("truth"),
         kind=table.choice("kind", KINDS, "guarantee"),
         expected=table.choice("expected", VERDICTS),
@@ -104,8 +111,10 @@ def _claim(table: Reader, source: str, known: Mapping[str, Case]) -> Claim:
     for each in found.cases:
         if each not in known:
             raise unknown("case", each, known, table.where)
-    if len(found.quote) > LONGEST_QUOTE:
-        raise InputError(f"quote in {table.where} has {len(found.quote)} characters; quote at most {LONGEST_QUOTE}")
+    if bool(quote) == bool(paraphrase):
+        raise InputError(f"{table.where} needs either a quote, in its source's words, or a paraphrase")
+    if len(quote) > LONGEST_QUOTE:
+        raise InputError(f"quote in {table.where} has {len(quote)} characters; quote at most {LONGEST_QUOTE}")
     if bool(found.tests) == bool(found.outside) or bool(found.outside) != (found.expected == OUTSIDE):
         raise InputError(f"{table.where} needs either tests, or the reason why it is outside the models (expected = 'outside')")
     return found

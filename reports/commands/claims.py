@@ -84,7 +84,8 @@ def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
             {
                 "id": each.id,
                 "line": each.line,
-                "quote": each.quote,
+                "says": each.says,
+                "quoted": each.is_quoted,
                 "truth": each.truth,
                 "kind": each.kind,
                 "expected": each.expected,
@@ -109,6 +110,7 @@ def _show(asked: list[Claim], judged: dict[str, Judged]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from neverlost.reports.page.claims import said
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.claim import sources
 
@@ -126,7 +128,11 @@ def _show(asked: list[Claim], judged: dict[str, Judged]) -> None:
             if verdict not in (each.expected, None):
                 text.append(f" (DIFFERENT: {each.expected} expected)", "bold red")
             table.add_row(
-                each.line, Text(each.quote), text, Text(each.truth), Text(each.outside or _deciding(each, judged), "dim")
+                each.line,
+                Text(said(each.says, each.is_quoted)),
+                text,
+                Text(each.truth),
+                Text(each.outside or _deciding(each, judged), "dim"),
             )
         out.print(table)
     counts = _counts(asked, judged)

@@ -21,7 +21,8 @@ def claims_page(document: Mapping[str, Any]) -> str:
         f"{counts['claims']} claims: {counts['holds']} hold, {counts['only-if']} hold only under conditions that they leave "
         f"out, {counts['violated']} are violated, {counts['outside']} are outside the models; {counts['undecided']} undecided, "
         f"{counts['different']} different from what is expected. Made by `neverlost claims --out DIR`, neverlost "
-        f"{document['version']}; `neverlost claims ID` checks one again.",
+        f"{document['version']}; `neverlost claims ID` checks one again. Between quotation marks are a "
+        "source's own words; the others are paraphrased.",
     ]
     by_source: dict[str, list[Mapping[str, Any]]] = {}
     for claim in document["claims"]:
@@ -33,20 +34,33 @@ def claims_page(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def said(says: str, is_quoted: bool) -> str:
+    """The sentence of a claim, with quotation marks where the words are its source's own."""
+    return f"\u201c{says}\u201d" if is_quoted else says
+
+
 def _row(claim: Mapping[str, Any]) -> str:
     verdict = WORDS.get(str(claim["verdict"]), "undecided")
     if claim["verdict"] not in (claim["expected"], None):
         verdict += f" ({WORDS[claim['expected']]} was expected)"
     decided = claim["outside"] or "; ".join(_cases(claim))
-    cells = [claim["id"].partition("/")[2], claim["line"], claim["quote"], verdict, claim["truth"], decided]
+    cells = [
+        claim["id"].partition("/")[2],
+        claim["line"],
+        said(claim["says"], claim["quoted"]),
+        verdict,
+        claim["truth"],
+        decided,
+    ]
     return "| " + " | ".join(str(each).replace("|", "\\|").replace("\n", " ") for each in cells) + " |"
 
 
 def _cases(claim: Mapping[str, Any]) -> Iterator[str]:
-    """The cases that went against the claim; where none did, those that could have."""
+    """The cases that go against the claim, then those within its conditions that do not."""
     claimed = "holds" if claim["kind"] == "guarantee" else "violated"
     every: Sequence[Mapping[str, Any]] = [*claim["tests"], *claim["limits"]]
-    for each in [one for one in every if one["verdict"] != claimed] or claim["tests"]:
+    against = [each for each in every if each["verdict"] != claimed]
+    for each in [*against, *[one for one in claim["tests"] if one not in against]]:
         scenario, _, case = each["case"].partition("/")
         steps = f" in {each['steps']} steps" if each["steps"] else ""
         yield f"[{scenario}/{case}]({PLACE}/scenarios/{scenario}.toml) {each['verdict']}{steps}"

@@ -144,12 +144,10 @@ def page(plan: Plan, found: Sequence[tuple[Fix, Judgement | None]]) -> str:
     lines = [
         "# Kafka's own fixes, found again",
         "",
-        f"{every} fixes of 2021 to 2026 whose report names a loss. The models have the rule of {able}; without it {shown} of "
-        "these are",
-        f"found: {shown} of {able} within the models, {shown} of {every} in all. One grid of {len(plan.grid)} configurations "
-        "for every",
-        "fix, and one list of properties; none is named for a fix. Made by `python -m tests.publish.rediscovery`; the list is",
-        "[rediscovery.toml](../../tests/publish/rediscovery.toml).",
+        f"{every} fixes of 2021 to 2026 whose report names a loss. The models have the rule of {able}; without it {shown} of",
+        f"these are found: {shown} of {able} within the models, {shown} of {every} in all. One grid of {len(plan.grid)}",
+        "configurations for every fix, and one list of properties; none is named for a fix. Made by",
+        "`python -m tests.publish.rediscovery`; the list is [rediscovery.toml](../../tests/publish/rediscovery.toml).",
         "",
         "| fix | fixed in | what its report names | without it | where |",
         "| --- | --- | --- | --- | --- |",

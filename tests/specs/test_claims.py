@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.specs.claim import HOLDS, ONLY_IF, OUTSIDE, VIOLATED, Claim, chosen_claims, read_source, sources
+from neverlost.specs.claim import HOLDS, ONLY_IF, OUTSIDE, VIOLATED, Claim, cases_by_name, chosen_claims, read_source, sources
 from neverlost.specs.errors import InputError
 from neverlost.specs.scenario import scenarios
 from tests.support.program import ROOT, neverlost
@@ -28,7 +28,7 @@ limits = ["acks1-planned-move/move"]
 
 
 def claim(kind: str, tests: str, limits: str) -> Claim:
-    return Claim("a/b", "1", "q", "t", kind, HOLDS, tuple(tests.split()), tuple(limits.split()))
+    return Claim("a/b", "1", "q", True, "t", kind, HOLDS, tuple(tests.split()), tuple(limits.split()))
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,39 @@ def test_every_claim_expects_what_the_scenarios_expect() -> None:
     assert wrong == {}
 
 
+PROPOSAL = "kip-acks-min-isr"
+"""The one source whose sentences are about rules that no version has."""
+
+
+def test_no_claim_is_decided_by_a_rule_that_no_version_has() -> None:
+    """A mechanism that is switched makes a protocol that no version has, a mutant or a remedy."""
+    cases = cases_by_name()
+    for claim in chosen_claims([]):
+        for name in claim.cases:
+            keys = cases[name].keys
+            switched = [key for key in keys if key.startswith("mechanism.")] + [f"{each}" for each in cases[name].disabled]
+            assert switched == [], f"{claim.id} is decided by {name}"
+            if not claim.id.startswith(PROPOSAL):
+                proposed = keys.get("acks") == "min.insync.replicas" and keys.get("kafka.version") != "0.8"
+                assert not proposed and keys.get("election.policy") != "longest-log", f"{claim.id} is decided by {name}"
+
+
+def test_a_test_that_breaks_a_guarantee_stands_beside_one_that_keeps_it() -> None:
+    """What the sentence is right about and what it is wrong about are both shown, wherever the corpus has both."""
+    cases = cases_by_name()
+    shown = [
+        {cases[name].expected for name in claim.cases}
+        for claim in chosen_claims([])
+        if claim.kind == "guarantee" and claim.expected in (VIOLATED, ONLY_IF)
+    ]
+    assert sum(len(each) == 2 for each in shown) >= len(shown) - 6
+
+
+def test_what_is_no_quotation_is_called_a_paraphrase() -> None:
+    found = chosen_claims([])
+    assert sum(each.is_quoted for each in found) == 53 and all(each.says for each in found)
+
+
 def test_all_five_documents_are_there() -> None:
     assert set(sources()) == {
         "confluent-replication",
@@ -76,6 +109,8 @@ def test_all_five_documents_are_there() -> None:
         ('expected = "only-if"', 'expected = "outside"', "needs either tests, or the reason"),
         ('tests = ["acks1-planned-move/acks-all"]\n', "", "needs either tests, or the reason"),
         ('quote = "never loses"', f'quote = "{"long " * 40}"', "quote at most 140"),
+        ('quote = "never loses"\n', "", "needs either a quote, in its source's words, or a paraphrase"),
+        ('quote = "never loses"', 'quote = "never loses"\nparaphrase = "keeps"', "needs either a quote"),
         ("limits", 'kind = "rumour"\nlimits', "unknown kind 'rumour'"),
     ],
 )
