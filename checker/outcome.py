@@ -46,7 +46,7 @@ class Trace:
         """How often each kind of fault occurs."""
         found: dict[str, int] = {}
         for number in self.steps:
-            fault = system.steps[number].action.fault
+            fault = system.fault_of(system.steps[number])
             if fault:
                 found[fault] = found.get(fault, 0) + 1
         return found

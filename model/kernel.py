@@ -81,10 +81,15 @@ class Sizes(Mapping[str, int]):
             raise KeyError(axis) from None
 
     def __iter__(self) -> Iterator[str]:
-        return (each.name for each in fields(self))  # type: ignore[arg-type]
+        named = (each.name for each in fields(self))  # type: ignore[arg-type]
+        return (name for name in named if isinstance(getattr(self, name), int))
 
     def __len__(self) -> int:
-        return len(fields(self))  # type: ignore[arg-type]
+        return sum(1 for _ in self)
+
+    def paid_by(self, fault: str) -> str:
+        """The kind of fault whose limit a step of this kind spends."""
+        return fault
 
     def along(self, axis: str) -> range:
         """The values that a parameter takes on an axis."""

@@ -223,6 +223,10 @@ class System:
         """Every action with every combination of its arguments."""
         return tuple(Step(each, args) for each in self.model.actions for args in each.arguments(self.sizes))
 
+    def fault_of(self, step: Step) -> str | None:
+        """The kind of fault that a step spends, if it is one."""
+        return step.action.fault and self.sizes.paid_by(step.action.fault)
+
     def configured(self, configuration: Configuration, values: Mapping[str, Any]) -> State:
         """A state from nested field values; frozen fields come from the configuration."""
         state: list[int] = []

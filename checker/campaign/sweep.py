@@ -17,6 +17,7 @@ from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, 
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
+from neverlost.model.limits import encoded
 from neverlost.model.system import System, bind
 from neverlost.specs.property import Property
 
@@ -90,7 +91,7 @@ def bounds_of(system: System) -> tuple[Any, ...]:
 
 def budgets(configuration: Configuration, names: Sequence[str]) -> tuple[int, ...]:
     """The values of the keys of which more only adds behaviours."""
-    return tuple(int(configuration[name]) for name in names if name in configuration)
+    return tuple(encoded(configuration[name]) for name in names if name in configuration)
 
 
 class Sweeper:

@@ -1,16 +1,11 @@
-"""What may go wrong: one declaration for each kind of fault, and how a step spends one.
+"""What may go wrong: one declaration for each kind of fault.
 
-The configuration key `faults.NAME`, its help, the field `NAME_left` and the words of the reports are made from it.
+The configuration key `faults.NAME`, its help, its limit (`limits.py`) and the words of the reports are made from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from neverlost.model.kernel import Clauses, Field, Primitives, number
-from neverlost.model.system import View
 
 BROKER, RACK, NOTHING = "broker", "rack", "nothing"
 """What a fault impairs: one broker, every broker of a rack, or no replica at all."""
@@ -22,7 +17,8 @@ class Fault:
 
     `one` and `many` are its nouns, `says` completes "how many times ...".  `impairs` is what it strikes, `stops` whether
     a process ends, `loses_data` whether the log may be shorter afterwards, `in_majority` whether the majority quorum
-    knows it too, and `is_structural` whether the model has fields or axes only where it can happen.
+    knows it too, and `is_structural` whether the model has fields or axes only where it can happen.  A fault `of` others
+    stands for all of them: they share one limit.
     """
 
     name: str
@@ -34,6 +30,7 @@ class Fault:
     loses_data: bool = False
     in_majority: bool = False
     is_structural: bool = False
+    of: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -46,11 +43,25 @@ class Fault:
         return f"{self.name}_left"
 
     @property
-    def budget(self) -> str:
-        """The frozen field that holds how many there were."""
-        return f"{self.name}_budget"
+    def limit(self) -> str:
+        """The frozen field that holds the limit, as `limits.encoded` writes it."""
+        return f"{self.name}_limit"
+
+    @property
+    def struck(self) -> str:
+        """The field that marks the brokers that it has struck and that are impaired since."""
+        return f"ghost_struck_by_{self.name}"
 
 
+CLEAN_STOP = Fault("clean_stop", "clean stop", "clean stops", "a broker may shut down in a controlled way", stops=True)
+KILL = Fault(
+    "kill",
+    "killed broker",
+    "killed brokers",
+    "a broker's process may die, and with it nothing that is in the page cache",
+    stops=True,
+    in_majority=True,
+)
 CRASH = Fault(
     "crash",
     "broker down",
@@ -58,6 +69,7 @@ CRASH = Fault(
     "a broker may stop and come back with its log intact",
     stops=True,
     in_majority=True,
+    of=("clean_stop", "kill"),
 )
 LOSSY_CRASH = Fault(
     "lossy_crash",
@@ -77,8 +89,25 @@ DISK_LOSS = Fault(
     loses_data=True,
     in_majority=True,
 )
+DATA_LOSS = Fault(
+    "data_loss",
+    "data loss",
+    "data losses",
+    "a broker may come back without records that it had: a lossy crash or a lost disk",
+    stops=True,
+    loses_data=True,
+    in_majority=True,
+    of=("lossy_crash", "disk_loss"),
+)
 ISR_SHRINK = Fault("isr_shrink", "slow follower", "slow followers", "a leader may drop a slow, live follower")
 FENCE = Fault("fence", "fenced broker", "fenced brokers", "the controller may fence a live broker")
+OUT = Fault(
+    "out",
+    "broker out",
+    "brokers out",
+    "a broker may be slow, be fenced or be shut down in a controlled way",
+    of=("isr_shrink", "fence", "clean_stop"),
+)
 LEADER_MOVE = Fault(
     "leader_move",
     "leader move",
@@ -132,8 +161,12 @@ MIN_ISR_CHANGE = Fault(
 
 FAULTS = (
     CRASH,
+    CLEAN_STOP,
+    KILL,
+    DATA_LOSS,
     LOSSY_CRASH,
     DISK_LOSS,
+    OUT,
     ISR_SHRINK,
     FENCE,
     LEADER_MOVE,
@@ -147,23 +180,3 @@ FAULTS = (
 
 MAJORITY_FAULTS = tuple(each for each in FAULTS if each.in_majority)
 """Those that a majority quorum knows."""
-
-
-def left(configuration: Mapping[str, Any], faults: tuple[Fault, ...]) -> dict[str, int]:
-    """The fields that count down, as a search begins."""
-    return {each.left: configuration[each.key] for each in faults}
-
-
-def left_fields(configuration: Mapping[str, Any], faults: tuple[Fault, ...]) -> tuple[Field, ...]:
-    """The fields that count down."""
-    return tuple(number(each.left, 0, configuration[each.key]) for each in faults)
-
-
-def may_strike(k: Primitives, s: View, fault: Fault) -> Clauses:
-    """Clause: the search allows one more."""
-    yield f"bound: one more {fault.one}", getattr(s, fault.left) > 0
-
-
-def strike(s: View, fault: Fault) -> None:
-    """Effect: one has happened."""
-    setattr(s, fault.left, getattr(s, fault.left) - 1)

@@ -13,11 +13,12 @@ from __future__ import annotations
 from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader, unfenced
-from neverlost.model.kraft.faults import ISR_SHRINK, may_strike, strike
+from neverlost.model.kraft.faults import ISR_SHRINK
 from neverlost.model.kraft.high_watermark import raise_high_watermark
 from neverlost.model.kraft.leader import adopt_isr, is_answered, is_newest_leader, logs_agree
 from neverlost.model.kraft.log import log_end
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
+from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
 
@@ -78,13 +79,13 @@ def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int)
 
     The leader waits for it until the controller has confirmed the removal: the controller may elect it until then.
     """
-    yield from may_strike(k, s, ISR_SHRINK)
+    yield from may_strike(k, s, ISR_SHRINK, follower)
     yield "newest leader", is_newest_leader(k, s, leader)
     yield "no request in flight", s.pending[leader] == NOBODY
     yield "in the ISR", s.leader_isr[leader][follower]
     yield "follower is running", s.is_running[follower]
     yield from ask(k, s, leader, follower)
-    strike(s, ISR_SHRINK)
+    strike(s, ISR_SHRINK, follower)
 
 
 @action(

@@ -9,14 +9,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from neverlost.model.kernel import NOBODY, Configuration, Sizes
+from neverlost.model.kernel import NOBODY, Configuration, Primitives, Sizes, Value
+from neverlost.model.kraft.faults import CLEAN_STOP, CRASH, FAULTS
 from neverlost.model.kraft.mechanisms import is_on
+from neverlost.model.limits import Limits, can_happen, limits_of, payer
+from neverlost.model.system import View
 
 KEPT = NOBODY - 1
 """The outcome of a change that keeps the leader; others are `NOBODY`, when none can be elected, and the elected replica."""
 
 TO_HIGH_WATERMARK, BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)
 """Kinds of truncation: before KIP-101, with it, with KIP-279, and since 2.7."""
+
+
+def is_impaired(k: Primitives, s: View, broker: int) -> Value:
+    """Whether a broker has a replica that is down, fenced, out of the ISR, or about to be removed by the current leader.
+
+    A replica that a reassignment adds does not count before it is in the ISR.
+    """
+    leaders = range(s.sizes.replica)
+    removed = [k.all_of(s.leader == each, s.pending[each] == broker, s.leader_isr[each][broker]) for each in leaders]
+    impaired = k.any_of(k.not_(s.is_running[broker]), s.is_fenced[broker], k.not_(s.isr[broker]), *removed)
+    if not s.sizes.reassignment:
+        return impaired
+    joining = k.all_of(s.is_adding[broker], k.not_(s.isr[broker]))
+    return k.all_of(s.is_replica[broker], k.not_(joining), impaired)
 
 
 @dataclass(frozen=True)
@@ -43,11 +60,20 @@ class KraftSizes(Sizes):
     asks_controller: bool
     effective_min_isr: bool
     epochs: bool
+    limits: Limits
+    stops_cleanly: bool
+
+    is_impaired = staticmethod(is_impaired)
 
     @property
     def compares_logs(self) -> bool:
         """Whether a fetch, or the look-up before it, finds the last entry that two logs share."""
         return self.truncation == ON_FETCH or (self.truncation == BY_ITERATED_EPOCHS and self.fenced_fetch)
+
+    @property
+    def controlled_shutdown(self) -> int:
+        """Brokers whose controlled shutdown is a step of its own: elsewhere it does no more than dying and being fenced."""
+        return self.replica if self.elr or self.stops_cleanly else 0
 
     @property
     def clean_stop(self) -> int:
@@ -93,6 +119,10 @@ class KraftSizes(Sizes):
     def rack(self) -> int:
         """Racks that may lose power."""
         return max(self.racks) + 1 if self.racks else 0
+
+    def paid_by(self, fault: str) -> str:
+        """One limit may stand for several kinds."""
+        return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
         """An outcome is `KEPT`, `NOBODY` or a replica; an ISR change that completes no reassignment keeps the leader."""
@@ -143,6 +173,8 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         detects_bounces=is_on(configuration, "bounce-detection"),
         asks_controller=is_on(configuration, "alter-partition"),
         effective_min_isr=is_on(configuration, "effective-min-isr"),
+        limits=limits_of(configuration, FAULTS),
+        stops_cleanly=can_happen(configuration, CLEAN_STOP) and payer(configuration, CLEAN_STOP) is not CRASH,
         epochs=truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log",
     )
 

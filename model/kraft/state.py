@@ -18,11 +18,12 @@ from collections.abc import Callable, Set
 from itertools import permutations
 from typing import Any
 
+from neverlost.model import limits, mechanisms
 from neverlost.model.kernel import Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
-from neverlost.model.kraft import mechanisms
-from neverlost.model.kraft.faults import FAULTS, left, left_fields
+from neverlost.model.kraft.faults import FAULTS, MIN_ISR_CHANGE, PRODUCER_RETRY, REASSIGN
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, sizes, truncation
+from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of
 from neverlost.model.system import View
 
 ELECTED, BEHIND, UP_TO_DATE = 0, 1, 2
@@ -68,9 +69,11 @@ def is_isr_big_enough(k: Primitives, s: View, isr: list[Value], broker: int | No
 def elections(configuration: Configuration) -> int:
     """How often the leader epoch can move at most: by elections, and where it does so by removals from the ISR."""
     budget = {each.name: configuration[each.key] for each in FAULTS}
-    away = budget["crash"] + budget["lossy_crash"] + budget["disk_loss"] + budget["fence"]
+    away = sum(
+        budget[each] for each in ("crash", "clean_stop", "kill", "data_loss", "lossy_crash", "disk_loss", "out", "fence")
+    )
     away += configuration["replication.factor"] * budget["rack_loss"]
-    removals = 0 if is_on(configuration, "shrink-keeps-leader-epoch") else 2 * away + budget["isr_shrink"]
+    removals = 0 if is_on(configuration, "shrink-keeps-leader-epoch") else 2 * away + budget["isr_shrink"] + budget["out"]
     return int(3 * away + budget["leader_move"] + 4 * budget["reassign"] + removals)
 
 
@@ -85,7 +88,6 @@ def frozen_fields() -> tuple[Field, ...]:
         flag("idempotence", frozen=True),
         flag("commits_before_processing", frozen=True),
         *[flag(each.flag, frozen=True) for each in mechanisms.FLAGS],
-        *[number(each.budget, 0, 9, frozen=True) for each in FAULTS],
         number("first_outside_isr", 0, 6, frozen=True),
     )
 
@@ -109,7 +111,8 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
     "flushes_each_record": lambda c: int(c["flush.messages"] == "1"),
     "idempotence": lambda c: int(c["enable.idempotence"]),
     "commits_before_processing": lambda c: int(c["consumer.commit"] == "before-processing"),
-    **{each.budget: _configured(each.key) for each in FAULTS},
+    **{each.limit: limit_of(each) for each in FAULTS},
+    "at_once": lambda c: min(c[AT_ONCE] + c["start.outside_isr"], 2 * limits.MOST) if c[AT_ONCE] else 0,
     "first_outside_isr": _configured("start.outside_isr"),
     **{each.flag: _configured(each.key) for each in mechanisms.FLAGS},
     # a follower that truncates before it fetches has no fetch that diverges: KAFKA-13141 came with truncation on fetch
@@ -125,6 +128,17 @@ def contradiction(configuration: Configuration) -> str | None:
     outside = configuration["start.outside_isr"]
     if outside >= replicas:
         return f"start.outside_isr is {outside}, but replication.factor is {replicas}: leave a replica in the ISR"
+    return limits.contradiction(configuration) or _uncountable(configuration)
+
+
+def _uncountable(configuration: Configuration) -> str | None:
+    """Where something counts what happens, any number of it has no room."""
+    uncounted = [each for each in FAULTS if not is_counted(configuration, each)]
+    for each in uncounted:
+        if each in (REASSIGN, PRODUCER_RETRY, MIN_ISR_CHANGE):
+            return f"{each.key}={configuration[each.key]} has no finite space in this model: give a number"
+        if sizes(configuration).epochs:
+            return f"{each.key}={configuration[each.key]} is not modelled where leader epochs are compared: give a number"
     return None
 
 
@@ -156,20 +170,18 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("leader_epoch_start_offset", 0, slots),
         flag("request_outdated"),
         *_config_fields(size, configuration["faults.min_isr_change"]),
-        *_epoch_fields(size, elections(configuration)),
+        *(_epoch_fields(elections(configuration)) if size.epochs else []),
         # clients and ghosts
         number("next_record", 0, records),
         flag("ghost_acked", "record"),
         number("ghost_committed", 0, records, "offset"),
         *_consumer_fields(size),
-        *left_fields(configuration, FAULTS),
+        *limit_fields(configuration, FAULTS),
     )
 
 
-def _epoch_fields(size: KraftSizes, highest: int) -> list[Field]:
+def _epoch_fields(highest: int) -> list[Field]:
     """Leader epochs as numbers, where something compares them."""
-    if not size.epochs:
-        return []
     return [
         number("leader_epoch", 0, highest),
         number("led_epoch", 0, highest, "replica"),

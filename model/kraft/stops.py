@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from neverlost.model.kernel import NOBODY, Clauses, Primitives, action
 from neverlost.model.kraft.controller.fencing import fence, goes_on, unfence
-from neverlost.model.kraft.faults import CRASH, DISK_LOSS, LOSSY_CRASH, RACK_LOSS, may_strike, strike
+from neverlost.model.kraft.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS
 from neverlost.model.kraft.leader import forget_leadership
 from neverlost.model.kraft.log import EMPTY, truncate_to
 from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone
+from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
 
@@ -41,30 +42,30 @@ def start(k: Primitives, s: View, broker: int) -> None:
 
 def crash(k: Primitives, s: View, broker: int) -> Clauses:
     """A running broker stops; its log stays as it is."""
-    yield from may_strike(k, s, CRASH)
+    yield from may_strike(k, s, KILL, broker)
     yield "broker is running", s.is_running[broker]
-    strike(s, CRASH)
+    strike(s, KILL, broker)
 
 
 def crash_unflushed(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
     """A running broker stops, and what its log has from an offset on was only in memory."""
-    yield from may_strike(k, s, LOSSY_CRASH)
+    yield from may_strike(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
     yield "records are not flushed one by one", k.not_(s.flushes_each_record)
     yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
-    strike(s, LOSSY_CRASH)
+    strike(s, LOSSY_CRASH, broker)
     truncate_to(k, s, broker, kept)
 
 
 def lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
     """A running broker stops, and its log is gone."""
-    yield from may_strike(k, s, DISK_LOSS)
+    yield from may_strike(k, s, DISK_LOSS, broker)
     yield "broker is running", s.is_running[broker]
-    strike(s, DISK_LOSS)
+    strike(s, DISK_LOSS, broker)
     truncate_to(k, s, broker, 0)
 
 
-@action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="crash")
+@action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="kill")
 def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
     """The process dies and the page cache survives it, so nothing is lost that was appended."""
     yield from crash(k, s, broker)
@@ -99,9 +100,9 @@ def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 def rack_lose_power(k: Primitives, s: View, rack: int, kept: int) -> Clauses:
     """One cut for the whole rack: where a broker's log is shorter it keeps all of it."""
     members = [each for each in everyone(s) if s.sizes.racks[each] == rack]
-    yield from may_strike(k, s, RACK_LOSS)
+    yield from may_strike(k, s, RACK_LOSS, *members)
     yield "bound: a broker runs there", k.any_of(*[s.is_running[each] for each in members])
-    strike(s, RACK_LOSS)
+    strike(s, RACK_LOSS, *members)
     for each in members:
         lost = k.all_of(s.is_running[each], k.not_(s.flushes_each_record))
         truncate_to(k, s, each, k.ite(lost, kept, s.sizes.offset))
@@ -142,18 +143,19 @@ def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 @action(
-    broker="clean_stop",
+    broker="controlled_shutdown",
     outcome="outcome",
     where=goes_on,
     says="controlled shutdown of broker {broker}",
-    fault="crash",
+    fault="clean_stop",
 )
 def broker_stop_cleanly(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """Controlled shutdown: the broker leaves ISR and leadership, writes its clean-shutdown file and stops."""
-    yield from may_strike(k, s, CRASH)
+    yield from may_strike(k, s, CLEAN_STOP, broker)
     yield "broker is running", s.is_running[broker]
     yield "not fenced", k.not_(s.is_fenced[broker])
     yield from fence(k, s, broker, outcome)
-    strike(s, CRASH)
-    s.stopped_cleanly[broker] = True
+    strike(s, CLEAN_STOP, broker)
+    if s.sizes.elr:
+        s.stopped_cleanly[broker] = True
     stop(k, s, broker)

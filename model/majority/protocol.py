@@ -9,8 +9,9 @@ Source: Raft (Ongaro and Ousterhout 2014), KIP-595.
 
 from __future__ import annotations
 
+from neverlost.model import limits
 from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action, at, count, different, larger, smaller
-from neverlost.model.kraft.faults import LEADER_MOVE, may_strike, strike
+from neverlost.model.kraft.faults import LEADER_MOVE
 from neverlost.model.kraft.high_watermark import acknowledge, note_committed
 from neverlost.model.kraft.leader import leads
 from neverlost.model.kraft.log import (
@@ -28,6 +29,7 @@ from neverlost.model.kraft.log import (
 )
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
 from neverlost.model.kraft.stops import crash, crash_unflushed, lose_disk
+from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
 
@@ -171,6 +173,50 @@ def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
     s.term[broker] = at(k, list(s.term), leader)
 
 
+def is_impaired(k: Primitives, s: View, broker: int) -> Value:
+    """Whether a broker is down, or has lost data and does not have the committed log again."""
+    return k.any_of(k.not_(s.is_running[broker]), s.ghost_lost_data[broker])
+
+
+def note_loss(s: View, broker: int) -> None:
+    """Effect: remember that the broker has lost data."""
+    if s.sizes.has_impaired:
+        s.ghost_lost_data[broker] = True
+
+
+def rank_terms(k: Primitives, s: View) -> None:
+    """Effect: terms become ranks among those that something still names; only their order is ever asked for."""
+    terms = range(s.sizes.term - 1)
+    named = [s.newest_term, *s.term, *s.record_epoch]
+    is_named = [True if term == 0 else k.any_of(*[each == term for each in named]) for term in terms]
+
+    def rank(value: Value) -> Value:
+        return count(k, [k.all_of(is_named[term], value > term) for term in terms])
+
+    newest = rank(s.newest_term)
+    of_brokers = [rank(each) for each in s.term]
+    of_records = [rank(each) for each in s.record_epoch]
+    s.newest_term = newest
+    for broker, term in enumerate(of_brokers):
+        s.term[broker] = term
+    for record, term in enumerate(of_records):
+        s.record_epoch[record] = term
+
+
+def settle(k: Primitives, s: View) -> None:
+    """Effect, after every step: what limits of faults need (`limits.py`)."""
+    if s.sizes.has_impaired:
+        for broker in everyone(s):
+            committed = [
+                k.any_of(s.ghost_committed[each] == EMPTY, s.log_record[broker][each] == s.ghost_committed[each])
+                for each in offsets(s)
+            ]
+            s.ghost_lost_data[broker] = k.all_of(s.ghost_lost_data[broker], k.not_(k.all_of(*committed)))
+    limits.settle(k, s)
+    if s.sizes.has_ranks:
+        rank_terms(k, s)
+
+
 def stop(k: Primitives, s: View, broker: int) -> None:
     """Effect: the process ends; log, term and vote stay."""
     s.is_running[broker] = False
@@ -180,7 +226,7 @@ def stop(k: Primitives, s: View, broker: int) -> None:
     s.leader_knows = k.ite(s.leader == broker, ELECTED, s.leader_knows)
 
 
-@action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="crash")
+@action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="kill")
 def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
     yield from crash(k, s, broker)
     stop(k, s, broker)
@@ -194,12 +240,14 @@ def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
 )
 def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
     yield from crash_unflushed(k, s, broker, kept)
+    note_loss(s, broker)
     stop(k, s, broker)
 
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
 def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
     yield from lose_disk(k, s, broker)
+    note_loss(s, broker)
     stop(k, s, broker)
 
 

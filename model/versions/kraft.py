@@ -39,6 +39,7 @@ from neverlost.model.kraft.stops import (
     broker_stop_cleanly,
     rack_lose_power,
 )
+from neverlost.model.limits import AT_ONCE, settle
 
 MODEL = Model(
     name="kraft",
@@ -55,6 +56,7 @@ MODEL = Model(
         "consumer.commit",
         "broker.rack",
         *[each.key for each in FAULTS],
+        AT_ONCE,
         "start.outside_isr",
         "bounds.records",
         *mechanisms.KEYS,
@@ -103,5 +105,6 @@ MODEL = Model(
     portrait=portrait,
     contradiction=contradiction,
     symmetric=is_symmetric,
+    normalise=settle,
     source="apache/kafka core and metadata, 0.8 to 4.x; see model/kraft/mechanisms.py",
 )

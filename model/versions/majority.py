@@ -7,22 +7,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.model.kernel import Configuration, Field, Model, Sizes, flag, number, replica_id
-from neverlost.model.kraft.faults import MAJORITY_FAULTS, left, left_fields
+from neverlost.model.kraft.faults import MAJORITY_FAULTS
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE
+from neverlost.model.limits import AT_ONCE, Limits, contradiction, is_counted, left, limit_fields, limit_of, limits_of
 from neverlost.model.majority import protocol as quorum_log
 from neverlost.model.scene import DOWN, FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, members, named
 
 
 @dataclass(frozen=True)
 class MajoritySizes(Sizes):
-    """Lengths of the axes; every failure of a leader and every move brings a term."""
+    """Lengths of the axes, and what the limits of faults need.
+
+    Where faults are counted every failure of a leader and every move brings a term; where they are not, terms are ranks:
+    as many as can be told apart, and one for the next election.
+    """
 
     replica: int
     offset: int
     record: int
     term: int
+    limits: Limits
+    has_ranks: bool
     compares_logs: bool = True
     fenced_fetch: bool = True
+
+    is_impaired = staticmethod(quorum_log.is_impaired)
+
+    @property
+    def has_impaired(self) -> bool:
+        """Whether a limit asks which brokers are impaired."""
+        return self.limits.has_at_once or bool(self.limits.marked)
 
     @property
     def ballot(self) -> int:
@@ -32,9 +46,10 @@ class MajoritySizes(Sizes):
 
 def sizes(configuration: Configuration) -> MajoritySizes:
     """The sizes that a configuration needs."""
-    records = configuration["bounds.records"]
-    terms = 1 + sum(configuration[each.key] for each in MAJORITY_FAULTS)
-    return MajoritySizes(configuration["replication.factor"], records, records, terms)
+    replicas, records = configuration["replication.factor"], configuration["bounds.records"]
+    has_ranks = not all(is_counted(configuration, each) for each in MAJORITY_FAULTS)
+    terms = replicas + records + 3 if has_ranks else 1 + sum(configuration[each.key] for each in MAJORITY_FAULTS)
+    return MajoritySizes(replicas, records, records, terms, limits_of(configuration, MAJORITY_FAULTS), has_ranks)
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
@@ -61,7 +76,8 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("record_epoch", 0, last_term, "record"),
         flag("ghost_acked", "record"),
         number("ghost_committed", 0, records, "offset"),
-        *left_fields(configuration, MAJORITY_FAULTS),
+        *([flag("ghost_lost_data", "replica")] if size.has_impaired else []),
+        *limit_fields(configuration, MAJORITY_FAULTS),
     )
 
 
@@ -111,7 +127,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
 MODEL = Model(
     name="majority",
     summary="a majority-quorum log (Raft, KRaft's own log) with the same producers, faults and properties",
-    keys=("replication.factor", "acks", "flush.messages", *[each.key for each in MAJORITY_FAULTS], "bounds.records"),
+    keys=("replication.factor", "acks", "flush.messages", *[each.key for each in MAJORITY_FAULTS], AT_ONCE, "bounds.records"),
     sizes=sizes,
     fields=fields,
     initial=initial,
@@ -132,7 +148,11 @@ MODEL = Model(
     frozen={
         "acks": lambda c: min(ACKS[c["acks"]], ACKS["all"]),
         "flushes_each_record": lambda c: int(c["flush.messages"] == "1"),
+        **{each.limit: limit_of(each) for each in MAJORITY_FAULTS},
+        "at_once": lambda c: c[AT_ONCE],
     },
+    contradiction=contradiction,
+    normalise=quorum_log.settle,
     portrait=portrait,
     source="Raft (Ongaro and Ousterhout 2014); KIP-595",
 )

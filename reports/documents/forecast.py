@@ -78,7 +78,11 @@ def axes_of(configurations: Sequence[Configuration]) -> tuple[Axis, ...]:
         together = (name,)
         if name == "bounds.records" and first.get("bounds.log_size") == value:
             together = (name, "bounds.log_size")
-        if value > known.low and all(each[key] == value for each in configurations for key in together):
+        if (
+            isinstance(value, int)
+            and value > known.low
+            and all(each[key] == value for each in configurations for key in together)
+        ):
             found.append(Axis(together, known.low, value))
     return tuple(found)
 

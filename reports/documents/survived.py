@@ -8,20 +8,23 @@ from typing import Any
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.checker.outcome import Verdict
 from neverlost.model.kraft import faults
+from neverlost.model.limits import AnyNumber, encoded
 from neverlost.reports.documents.merged_rows import words
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.property import Property
 
-FAULTS = {each.name: (each.one, each.many) for each in faults.FAULTS}
+FAULTS = {each.name: (each.one, each.many) for each in faults.FAULTS} | {
+    "at_once": ("broker impaired at once", "brokers impaired at once")
+}
 ORDER = {name: place for place, name in enumerate(FAULTS)}
 PREFIX = "faults."
 
-Budget = tuple[tuple[str, int], ...]
-"""Faults with how often each may happen; those that may not are left out."""
+Budget = tuple[tuple[str, int | AnyNumber], ...]
+"""Faults with how often each may happen (`at_once`: how many brokers they may impair together); others are left out."""
 
 
-def budget(counts: Mapping[str, int]) -> Budget:
+def budget(counts: Mapping[str, int | AnyNumber]) -> Budget:
     """The faults of a configuration, or of a counterexample, in one order."""
     found = {name.removeprefix(PREFIX): count for name, count in counts.items() if count}
     return tuple(sorted(found.items(), key=lambda each: (ORDER.get(each[0], len(ORDER)), each)))
@@ -29,8 +32,15 @@ def budget(counts: Mapping[str, int]) -> Budget:
 
 def fault_words(counts: Budget) -> str:
     """Faults as people count them."""
-    parts = [f"{count} {FAULTS.get(name, (name, name))[count > 1]}" for name, count in counts]
+    parts = [_fault(name, limit) for name, limit in counts]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _fault(name: str, limit: int | AnyNumber) -> str:
+    one, many = FAULTS.get(name, (name, name))
+    if isinstance(limit, int):
+        return f"{limit} {many if limit > 1 else one}"
+    return f"number of {many}" + ("" if limit.at_once is None else f", {limit.at_once} at once")
 
 
 def tolerance(matrix: Matrix, sweep: Sweep) -> list[dict[str, Any]]:
@@ -70,7 +80,7 @@ def _edge(found: Iterable[Budget], largest: bool) -> list[Budget]:
     distinct = list(dict.fromkeys(found))
 
     def within(one: Budget, other: Budget) -> bool:
-        return all(dict(other).get(name, 0) >= count for name, count in one)
+        return all(encoded(dict(other).get(name, 0)) >= encoded(count) for name, count in one)
 
     return [
         each

@@ -12,6 +12,7 @@ from typing import Any
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.mechanisms import PREFIX
+from neverlost.model.limits import AT_ONCE, MOST, NO_LIMIT, AnyNumber, parsed
 from neverlost.specs.errors import InputError, unknown
 
 MECHANISM = PREFIX
@@ -51,6 +52,9 @@ class Key:
             return None
         return int(text) if self.low <= int(text) <= self.high else None
 
+    def _parse_limit(self, text: str) -> int | AnyNumber | None:
+        return parsed(text)
+
     def _parse_flag(self, text: str) -> bool | None:
         return {"true": True, "on": True, "false": False, "off": False}.get(text.lower())
 
@@ -66,6 +70,8 @@ class Key:
         """What a value may be, for messages."""
         if self.kind == "number":
             return f"a whole number from {self.low} to {self.high}"
+        if self.kind == "limit":
+            return f"a whole number from {self.low} to {self.high}, any, or any:N for N brokers at once"
         if self.kind == "flag":
             return "true or false" if not self.name.startswith(MECHANISM) else "on or off"
         if self.kind == "choice":
@@ -127,7 +133,8 @@ KEYS: dict[str, Key] = {
             "before-processing",
         ),
         Key("broker.rack", "cluster", "names", (), "one rack per replica, such as a,a,b"),
-        *[_number(each.key, "faults", 0, 0, 9, f"how many times {each.says}") for each in FAULTS],
+        *[Key(each.key, "faults", "limit", 0, f"how many times {each.says}", 0, MOST) for each in FAULTS],
+        _number(AT_ONCE, "faults", NO_LIMIT, 1, MOST, "how many brokers may be impaired at once, by faults of whatever kind"),
         _number("start.outside_isr", "start", 0, 0, 6, "replicas outside the ISR when the search begins, which may come back"),
         _number("bounds.records", "bounds", 2, 1, 9, "records that may be produced"),
         _number("bounds.log_size", "bounds", 0, 1, 12, "slots of a log (default: bounds.records)"),
@@ -187,10 +194,12 @@ def is_setting(key: str) -> bool:
 
 def is_without_faults(configuration: Mapping[str, Any]) -> bool:
     """Whether a configuration has budgets of faults, and all of them are zero."""
-    budgets = [value for name, value in configuration.items() if name.startswith("faults.")]
+    budgets = [value for name, value in configuration.items() if name.startswith("faults.") and name != AT_ONCE]
     return bool(budgets) and not any(budgets)
 
 
 def shown(value: Any) -> Any:
     """A configuration value as JSON and text show it."""
+    if isinstance(value, AnyNumber):
+        return str(value)
     return ",".join(value) if isinstance(value, tuple) else value

@@ -18,6 +18,7 @@ from neverlost.model.interpreters import ints, strict
 from neverlost.model.interpreters.columns import Successors, holds, pack_rows, unpack_row
 from neverlost.model.interpreters.terms import Terms, bit_width, condition, state_of, transition
 from neverlost.model.kernel import ModelError
+from neverlost.model.kraft.faults import FAULTS, RACK_LOSS
 from neverlost.model.system import State, Step, System, bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.property import Property, properties
@@ -29,6 +30,8 @@ RICH = {
     "min.insync.replicas": 2,
     "unclean.leader.election.enable": "true",
 }
+LIMITED = {"faults.lossy_crash": "any:1", "faults.kill": "any", "faults.fence": "any:2", "faults.at_once": 2}
+"""Limits that are read from the state, beside totals; the other models have totals only."""
 BATCHES = (0, 1, 2, 257)
 OUT_OF_BOUNDS = "out of bounds"
 
@@ -38,7 +41,8 @@ def rich_system(name: str) -> System:
     """A small system of a model with every fault allowed once."""
     model = models()[name]
     given_keys: dict[str, Any] = {key: value for key, value in RICH.items() if key in model.keys}
-    given_keys |= {key: 1 for key in model.keys if key.startswith("faults.") and key != "faults.rack_loss"}
+    given_keys |= {each.key: 1 for each in FAULTS if each.key in model.keys and not each.of and each is not RACK_LOSS}
+    given_keys |= {key: value for key, value in LIMITED.items() if key in model.keys and name in ("kraft-elr", "majority")}
     return bind(model, configuration(model, {key: (value, "test") for key, value in given_keys.items()}))
 
 

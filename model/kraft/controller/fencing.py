@@ -14,8 +14,9 @@ from dataclasses import replace
 from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action
 from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, unfenced
-from neverlost.model.kraft.faults import FENCE, may_strike, strike
+from neverlost.model.kraft.faults import FENCE
 from neverlost.model.kraft.state import everyone
+from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
 
@@ -74,11 +75,11 @@ def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> 
 
     Nothing that it accepts as a zombie is acknowledged with acks=all, since it cannot change the ISR without the controller.
     """
-    yield from may_strike(k, s, FENCE)
+    yield from may_strike(k, s, FENCE, broker)
     yield "broker is running", s.is_running[broker]
     yield "not yet fenced", k.not_(s.is_fenced[broker])
     yield from fence(k, s, broker, outcome)
-    strike(s, FENCE)
+    strike(s, FENCE, broker)
 
 
 @action(broker="replica", outcome="outcome", says="controller unfences broker {broker}")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from neverlost.model.kernel import NOBODY, Clauses, Primitives, action
 from neverlost.model.kraft.controller.partition_change import move_leader_epoch, outdate_leader
-from neverlost.model.kraft.faults import LEADER_MOVE, MIN_ISR_CHANGE, may_strike, strike
+from neverlost.model.kraft.faults import LEADER_MOVE, MIN_ISR_CHANGE
 from neverlost.model.kraft.state import POLICIES, everyone
+from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
 

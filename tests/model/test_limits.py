@@ -1,0 +1,187 @@
+"""Limits of faults: the spaces close, totals and `any` agree, and no fault strikes beyond its limit."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from neverlost.checker.outcome import Verdict
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
+from neverlost.model.interpreters import ints
+from neverlost.model.kernel import NOBODY
+from neverlost.model.limits import AnyNumber, encoded, parsed
+from neverlost.model.system import State, System
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import properties
+from tests.support.modern import system
+
+FIXED = {"on": "reelection-forgets-offsets"}
+ACKED = properties()["acked-never-lost"]
+
+
+def test_values() -> None:
+    assert [parsed(each) for each in ("0", "9", "any", "any:2")] == [0, 9, AnyNumber(), AnyNumber(2)]
+    assert [parsed(each) for each in ("10", "-1", "any:0", "any:x", "ANY", "any:", "\u0662", "some:1", "any:10")] == [None] * 9
+    assert [str(AnyNumber()), str(AnyNumber(3))] == ["any", "any:3"]
+    grown = [encoded(each) for each in (0, 9, AnyNumber(1), AnyNumber(9), AnyNumber())]
+    assert grown == sorted(set(grown))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"crash": 1, "kill": 1}, "faults.crash stands for faults.kill too: give one of them"),
+        ({"data_loss": "any", "disk_loss": 1}, "faults.data_loss stands for faults.disk_loss too: give one of them"),
+        ({"out": "any:1", "crash": 1}, "faults.crash stands for faults.out too: give one of them"),
+        ({"leader_move": "any:1"}, "faults.leader_move=any:1: it impairs no broker, so use a number or any"),
+        ({"reassign": "any"}, "faults.reassign=any has no finite space in this model: give a number"),
+        ({"crash": "any", "policy": "longest-log"}, "is not modelled where leader epochs are compared: give a number"),
+        ({"crash": "any:0"}, "bad value 'any:0' for faults.crash in test: use a whole number from 0 to 9, any, or any:N"),
+    ],
+)
+def test_what_makes_no_sense(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as problem:
+        system("kraft", **given)
+    assert message in str(problem.value)
+
+
+def found(bound: System) -> tuple[Verdict, int, int]:
+    """The verdict on acked-never-lost, the steps of the counterexample, and how many states there are."""
+    outcome = explore(bound, [ACKED], Options(workers=1))
+    (finding,) = outcome.findings
+    return finding.verdict, len(finding.trace.steps) if finding.trace else 0, outcome.counts.distinct
+
+
+def test_any_number_of_slow_followers_and_crashes_is_a_finite_space() -> None:
+    """The count of a program that left the budgets out of the model instead (design, section 8)."""
+    verdict, _, distinct = found(system("kraft-elr", isr_shrink="any", crash="any", **FIXED))
+    assert (verdict, distinct) == (Verdict.HOLDS, 87_570)
+
+
+LOSERS = [
+    ("kraft", 1, 1, Verdict.VIOLATED),
+    ("kraft", 2, 1, Verdict.VIOLATED),
+    ("kraft", 3, 1, Verdict.VIOLATED),
+    ("kraft-elr", 1, 1, Verdict.VIOLATED),
+    ("kraft-elr", 2, 2, Verdict.VIOLATED),
+]
+"""How many brokers have to lose data at once, while others are out, before a record is lost; the cells that hold are slow."""
+
+
+@pytest.mark.parametrize(("model", "min_isr", "losers", "expected"), LOSERS)
+def test_data_losers_at_once(model: str, min_isr: int, losers: int, expected: Verdict) -> None:
+    verdict, _, _ = found(system(model, min_isr=min_isr, data_loss=f"any:{losers}", out="any", **FIXED))
+    assert verdict is expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("min_isr", "losers"), [(2, 1), (3, 2)])
+def test_data_losers_that_elr_survives(min_isr: int, losers: int) -> None:
+    verdict, _, _ = found(system("kraft-elr", min_isr=min_isr, data_loss=f"any:{losers}", out="any", **FIXED))
+    assert verdict is Verdict.HOLDS
+
+
+STOPS = {"kill": "any", "leader_move": "any", "flush": "1"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"at_once": 1}, Verdict.HOLDS),
+        ({"at_once": 3}, Verdict.HOLDS),
+        ({"at_once": 1, "disk_loss": "any"}, Verdict.VIOLATED),
+    ],
+)
+def test_a_majority_survives_stops_but_not_one_member_that_votes_after_it_was_wiped(given: Any, expected: Verdict) -> None:
+    """Raft never lets a member forget what it has voted for and stored; a wiped one that returns under its old id has."""
+    assert found(system("majority", min_isr=None, **STOPS, **given))[0] is expected
+
+
+KINDS = ("crash", "lossy_crash", "disk_loss", "isr_shrink", "fence", "leader_move")
+
+
+def drawn(seed: int) -> tuple[str, dict[str, Any]]:
+    """A configuration whose faults have no number, small enough to be decided at once."""
+    chance = random.Random(seed)
+    model = chance.choice(["kraft", "kraft-elr"])
+    kinds = chance.sample(KINDS, chance.randint(1, 2))
+    given: dict[str, Any] = dict.fromkeys(kinds, "any")
+    given |= {"rf": 2, "min_isr": chance.randint(1, 2), "acks": chance.choice(["1", "all"]), "unclean": chance.random() < 0.3}
+    if chance.random() < 0.5:
+        given["at_once"] = chance.randint(1, 2)
+    return model, given | (FIXED if chance.random() < 0.5 else {})
+
+
+def check_totals_agree(seed: int) -> None:
+    """`any` is violated iff some total is; the shortest counterexample is as long under the total of its own faults."""
+    model, given = drawn(seed)
+    bound = system(model, **given)
+    outcome = explore(bound, [ACKED], Options(workers=1))
+    (finding,) = outcome.findings
+    kinds = [each for each in KINDS if each in given]
+    if finding.trace is None:
+        assert finding.verdict is Verdict.HOLDS
+        assert found(system(model, **given | dict.fromkeys(kinds, 2)))[0] is Verdict.HOLDS, (model, given)
+        return
+    spent = finding.trace.faults(bound)
+    totals = {each: spent.get(each, 0) for each in kinds}
+    assert found(system(model, **given | totals))[:2] == (Verdict.VIOLATED, len(finding.trace.steps)), (model, given, spent)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_totals_and_any_agree(seed: int) -> None:
+    check_totals_agree(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(12, 200, 20))
+def test_totals_and_any_agree_on_many(first: int) -> None:
+    for seed in range(first, min(first + 20, 200)):
+        check_totals_agree(seed)
+
+
+def impaired(bound: System, state: State) -> set[int]:
+    """The impaired brokers, read off the nested values without the model's help."""
+    values = bound.nested(state)
+    leader = values["leader"]
+    out = {each for each, runs in enumerate(values["is_running"]) if not runs or values["is_fenced"][each]}
+    out |= {each for each, inside in enumerate(values["isr"]) if not inside}
+    if leader != NOBODY and values["pending"][leader] != NOBODY and values["leader_isr"][leader][values["pending"][leader]]:
+        out.add(values["pending"][leader])
+    return out
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_no_fault_strikes_beyond_the_limit(limit: int) -> None:
+    kinds = dict.fromkeys(("kill", "data_loss", "out", "leader_move"), "any")
+    bound = system("kraft-elr", **kinds, at_once=limit)
+    chance, struck = random.Random(limit), 0
+    state = bound.initial_states()[0][1]
+    for _ in range(4000):
+        steps = list(bound.steps)
+        chance.shuffle(steps)
+        step, after = next((each, found) for each in steps if (found := ints.take(bound, state, each)) is not None)
+        if step.action.fault not in (None, "leader_move"):
+            struck += 1
+            assert len(impaired(bound, after)) <= limit, step.label
+        state = after
+    assert struck > 100, "the walk would prove nothing"
+
+
+def test_marks_are_forgotten_when_a_broker_is_unimpaired() -> None:
+    bound = system("kraft-elr", data_loss="any:1", out="any:1")
+    state, chance = bound.initial_states()[0][1], random.Random(7)
+    marked = 0
+    for _ in range(4000):
+        values = bound.nested(state)
+        for flags in (values["ghost_struck_by_data_loss"], values["ghost_struck_by_out"]):
+            marks = {each for each, is_set in enumerate(flags) if is_set}
+            assert marks <= impaired(bound, state)
+            marked += len(marks)
+        steps = list(bound.steps)
+        chance.shuffle(steps)
+        state = next(found for each in steps if (found := ints.take(bound, state, each)) is not None)
+    assert marked > 100
