@@ -18,8 +18,9 @@ from collections.abc import Callable, Set
 from itertools import permutations
 from typing import Any
 
-from neverlost.model import limits, mechanisms
+from neverlost.model import limits
 from neverlost.model.kernel import Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
+from neverlost.model.kraft import mechanisms
 from neverlost.model.kraft.faults import FAULTS, MIN_ISR_CHANGE, PRODUCER_RETRY, REASSIGN
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, sizes, truncation
