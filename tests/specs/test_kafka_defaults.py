@@ -1,0 +1,65 @@
+"""Every version's default is Kafka's: the table was read from the classes of that version, and the readers agree with it."""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.producer import producer
+from neverlost.specs.kafka_files.versions import defaults, parse_version
+from neverlost.specs.setting import Setting, Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = tomllib.loads((ROOT / "tests/data/kafka/producer-defaults.toml").read_text())
+VERSIONS = list(TABLE["results"])
+DECLARED_ONLY = ("3.0.0", "3.1.0")
+"""KAFKA-13598: these declare idempotence, but KafkaProducer does it only where the user set it."""
+MAVEN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+
+
+def written(case: str) -> Settings:
+    pairs = [pair.split("=") for pair in case.split(",") if pair]
+    return {key: Setting(value, "p") for key, value in pairs}
+
+
+def resulting(version: str, case: str) -> str:
+    """What the readers make of a case, in the words of the table."""
+    known = parse_version(version)
+    try:
+        found = producer(written(case), known, defaults(known))
+    except InputError:
+        return "refused"
+    if any("refuses to start" in each.says for each in found.notices):
+        return "refused"
+    return f"{'-1' if found.acks.value == 'all' else found.acks.value} {found.idempotence.value}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_acks_that_a_version_takes_when_nothing_is_set(version):
+    acks, declared = TABLE["results"][version][0].split()
+    found = defaults(parse_version(version))
+    assert found["acks"].value == {"-1": "all"}.get(acks, acks)
+    expected = "false" if declared == "null" or version in DECLARED_ONLY else declared
+    assert found["enable.idempotence"].value == expected
+
+
+@pytest.mark.parametrize("version", [each for each in VERSIONS if parse_version(each) >= (2, 8) and each not in DECLARED_ONLY])
+@pytest.mark.parametrize("number", range(len(TABLE["cases"])), ids=[each or "nothing" for each in TABLE["cases"]])
+def test_a_producer_results_as_in_its_own_classes(version, number):
+    assert resulting(version, TABLE["cases"][number]) == TABLE["results"][version][number]
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_table_is_what_the_classes_say(version, tmp_path):
+    for artifact in (f"org.apache.kafka:kafka-clients:{version}", "org.slf4j:slf4j-api:1.7.36"):
+        subprocess.run(["mvn", "-q", "-B", MAVEN, f"-Dartifact={artifact}", f"-DoutputDirectory={tmp_path}"], check=True)
+    reader = ROOT / "tests/support/ProducerSettings.java"
+    shown = subprocess.run(
+        ["java", "-cp", f"{tmp_path}/*", reader, *TABLE["cases"]], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.splitlines() == TABLE["results"][version]
