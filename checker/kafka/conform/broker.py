@@ -337,12 +337,12 @@ class Broker:
 
     def acknowledged(self, offset: int) -> tuple[bool, str]:
         """What a producer with acks=all gets that waits for `offset` (exclusive)."""
-        found = call(self.partition, "checkEnoughReplicasReachOffset", offset)
+        found = self.partition.checkEnoughReplicasReachOffset(offset)
         return bool(found._1()), str(found._2().name())
 
     def shrink(self) -> None:
         """The timer that looks for slow followers."""
-        call(self.partition, "maybeShrinkIsr")
+        self.partition.maybeShrinkIsr()
 
     def pass_lag(self) -> None:
         """More than replica.lag.time.max.ms passes."""

@@ -7,10 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform import change_builder, jvm
+from neverlost.checker.kafka.conform import change_builder, jvm, leader
 from neverlost.checker.kafka.conform.comparison import Tally
 from neverlost.checker.kafka.conform.kafka import Kafka
-from neverlost.checker.kafka.conform.settings import Setting, controller_settings, setting
+from neverlost.checker.kafka.conform.settings import (
+    SEED,
+    SHORT_RANDOM_STATES,
+    controller_settings,
+    leader_settings,
+    random_settings,
+    setting,
+)
 from neverlost.checker.machine import processes
 
 Told = Callable[[str, "Report"], None]
@@ -46,14 +53,27 @@ class Report:
         return not self.left
 
 
-PARTS: dict[str, Callable[..., Tally]] = {"builder": change_builder.compare}
+PARTS: dict[str, Callable[..., Tally]] = {
+    "builder": change_builder.compare,
+    "leader": leader.compare,
+    "random": leader.compare_random,
+}
 """What can be compared, by name; each runs where Java has been started with the version's jars."""
 
 
 def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
-    """The jobs of a comparison; with `given` keys, of that one setting."""
-    settings: list[Setting] = [setting(kafka, given)] if given is not None else controller_settings(kafka, short)
-    return [Job(part, each.text, (each,)) for part in parts for each in settings]
+    """The jobs of a comparison, the longest first; with `given` keys, of that one setting."""
+    one = [setting(kafka, given)] if given is not None else None
+    found = []
+    if "leader" in parts:
+        found += [Job("leader", each.text, (each,)) for each in reversed(one or leader_settings(kafka, short))]
+    if "random" in parts:
+        drawn = [(each, SHORT_RANDOM_STATES) for each in one] if one else random_settings(kafka, short)
+        found += [Job("random", each.text, (each, count, SEED)) for each, count in drawn]
+    for part in ("builder",):
+        if part in parts:
+            found += [Job(part, each.text, (each,)) for each in one or controller_settings(kafka, short)]
+    return found
 
 
 def compare(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | None, told: Told) -> Report:

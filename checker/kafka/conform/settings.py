@@ -59,6 +59,35 @@ def setting(kafka: Kafka, text: str) -> Setting:
     return Setting(text, bind(chosen.model, chosen.configuration))
 
 
+LEADER = (
+    "replication.factor=2 bounds.records=3 faults.isr_shrink=2 faults.fence=1",
+    "replication.factor=3 bounds.records=2 faults.isr_shrink=1 faults.fence=1 faults.leader_move=1",
+    "replication.factor=3 bounds.records=4 faults.isr_shrink=2 start.outside_isr=2",
+    "replication.factor=3 bounds.records=5 faults.isr_shrink=1 start.outside_isr=1",
+)
+"""Reachable sets of leaders, each with every min.insync.replicas; the leader does not know of the ELR."""
+
+SHORT_LEADER = LEADER[:1]
+RANDOM_STATES, SHORT_RANDOM_STATES, SEED = 10_000, 500, 14
+"""Random legal states of a leader for each version, and where their numbers come from."""
+
+
+def leader_settings(kafka: Kafka, short: bool) -> list[Setting]:
+    """The settings whose leaders are compared."""
+    return [
+        setting(kafka, f"{text} min.insync.replicas={least} eligible.leader.replicas=false")
+        for text in (SHORT_LEADER if short else LEADER)
+        for least in range(1, 2 + int(text[len("replication.factor=")]))
+    ]
+
+
+def random_settings(kafka: Kafka, short: bool) -> list[tuple[Setting, int]]:
+    """The settings of random leaders, with how many states each has."""
+    count = SHORT_RANDOM_STATES if short else RANDOM_STATES
+    text = "replication.factor=3 bounds.records=4 faults.isr_shrink=1 faults.fence=1 eligible.leader.replicas=false"
+    return [(setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
+
+
 def controller_settings(kafka: Kafka, short: bool) -> list[Setting]:
     """The settings whose controller cases are compared: without ELR, and with it where the version has released it."""
     texts = SHORT if short else CONTROLLER

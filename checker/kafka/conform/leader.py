@@ -1,0 +1,336 @@
+"""The model's leader against Kafka's Partition: from every state that the model reaches, every event that can reach a leader.
+
+A state is installed into a real Partition with a real log, the event is fired, and what the Partition holds then must be what
+the model has: log end, high watermark, ISR, pending change, what is known of each follower, and which offsets are
+acknowledged.
+
+Source: kafka.cluster.Partition.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.checker.kafka.conform.broker import STARTED, Broker, Host
+from neverlost.checker.kafka.conform.cases import reached
+from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.jvm import call, field_of, java_class, kafka_class, option, optional
+from neverlost.checker.kafka.conform.leader_cases import (
+    LEADER,
+    RETRIED_ERRORS,
+    LeaderEvent,
+    LeaderState,
+    Model,
+    Outcome,
+    events,
+    random_states,
+    reached_states,
+)
+from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.model.kernel import NOBODY
+
+LEADER_EPOCH, PARTITION_EPOCH = 5, 10
+UNKNOWN_END = -1
+RANDOM_EVENTS = 12
+"""Events that are drawn for each random state."""
+
+METHODS = {
+    "append": "Partition.appendRecordsToLeader",
+    "shrink": "Partition.maybeShrinkIsr",
+    "answer": "Partition.handleAlterPartitionUpdate",
+    "refusal": "Partition.handleAlterPartitionError",
+    "record of another leader": "Partition.makeFollower",
+}
+KNOWN = {
+    "caught-up": "the model may drop a follower that is at the leader's log end, Kafka does not: more behaviours than Kafka's",
+    "several": "Kafka drops all slow followers with one request, the model one at a time",
+}
+"""Differences that are known, and only add to the model's behaviours or are in its list of what is left to do."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a Partition shows after an event; `asked` are the brokers that its pending request adds or drops."""
+
+    outcome: Outcome
+    asked: frozenset[int]
+
+    def __str__(self) -> str:
+        """In Kafka's words."""
+        several = f" asks for {','.join(str(each + 1) for each in sorted(self.asked))}" if len(self.asked) > 1 else ""
+        return f"{self.outcome}{several}"
+
+
+class Leader:
+    """A Partition of so many replicas under one min.insync.replicas, into which states are installed."""
+
+    def __init__(self, replicas: int, min_isr: int) -> None:
+        self.host = Host(1, min_isr)
+        self.broker = Broker(self.host, range(1, replicas + 1))
+        self.min_isr, self.replicas = min_isr, replicas
+        self.broker.learn(1, (1,), LEADER_EPOCH, PARTITION_EPOCH)
+        log = self.broker.log
+        self.high_watermark = field_of(str(log.getClass().getName()), "highWatermarkMetadata")
+        replica = self.broker.replica(2)
+        self.replica_state = field_of(str(replica.getClass().getName()), "replicaState")
+        self.ends: dict[int, Any] = {}
+        self.committed: dict[frozenset[int], list[Any]] = {}
+        self.pending: dict[tuple[frozenset[int], int], Any] = {}
+        self.followers: dict[tuple[int, bool], Any] = {}
+        self.is_other_epoch = False
+
+    def close(self) -> None:
+        """Remove the log."""
+        self.host.close()
+
+    # installing
+
+    def install(self, state: LeaderState, slow: frozenset[int]) -> None:
+        """Put a state into the Partition; members are caught up in time unless they are slow, others never were.
+
+        What the leader knows of a follower is not told apart below the high watermark: a slow one may not have fetched yet.
+        """
+        broker = self.broker
+        self.host.clock.now = STARTED
+        broker.fenced = set()
+        broker.requests.clear()
+        if self.is_other_epoch:
+            self._lead(frozenset({LEADER}))
+            call(broker.log, "truncateFullyAndStartAt", 0, optional())
+            self.is_other_epoch = False
+        self._install_log(state.log_end)
+        for each, value in zip(broker.fields, self._committed(state.isr), strict=True):
+            each.set(broker.partition, value)
+        broker.fields[3].set(broker.partition, option(java_class("java.lang.Long")(state.epoch_start)))
+        followers = {}
+        for each in range(1, self.replicas):
+            is_known = each in state.maximal_isr and not (each in slow and state.fetched[each] == state.high_watermark)
+            end = state.fetched[each] if is_known else UNKNOWN_END
+            followers[each] = self._follower(end, each in state.isr and each not in slow)
+        for each, value in followers.items():
+            self.replica_state.get(broker.replica(each + 1)).set(value)
+        self.high_watermark.set(broker.log, self._offset(state.high_watermark))
+        if state.pending != NOBODY:
+            proposed = self._pending(state)
+            broker.fields[0].set(broker.partition, proposed)
+            call(broker.partition, "submitAlterPartition", proposed)
+
+    def _install_log(self, end: int) -> None:
+        log = self.broker.log
+        there = int(log.logEndOffset())
+        if there > end:
+            log.truncateTo(end)
+        for _ in range(end - there):
+            call(log, "appendAsLeader", self.broker.records(), LEADER_EPOCH)
+
+    def _offset(self, offset: int) -> Any:
+        if offset not in self.ends:
+            self.ends[offset] = kafka_class("storage.internals.log.LogOffsetMetadata")(offset)
+        return self.ends[offset]
+
+    def _committed(self, isr: frozenset[int]) -> list[Any]:
+        """The fields of a Partition that knows this ISR as committed."""
+        if isr not in self.committed:
+            self._lead(isr)
+            self.committed[isr] = [each.get(self.broker.partition) for each in self.broker.fields]
+        return self.committed[isr]
+
+    def _lead(self, isr: frozenset[int]) -> None:
+        """Make the Partition the leader of the leader epoch in which all states are, with this ISR."""
+        for name, value in (("partitionEpoch", PARTITION_EPOCH), ("leaderEpoch", LEADER_EPOCH)):
+            field_of("kafka.cluster.Partition", name).set(self.broker.partition, java_class("java.lang.Integer")(value))
+        self.broker.learn(1, sorted(each + 1 for each in isr), LEADER_EPOCH, PARTITION_EPOCH)
+
+    def _pending(self, state: LeaderState) -> Any:
+        """The pending partition state of a request; the Partition holds the committed one."""
+        key = (state.isr, state.pending)
+        if key not in self.pending:
+            partition = self.broker.partition
+            now, broker = partition.partitionState(), state.pending + 1
+            if state.pending in state.isr:
+                self.pending[key] = call(partition, "prepareIsrShrink", now, scala_set(broker))
+            else:
+                self.pending[key] = call(partition, "prepareIsrExpand", now, broker)
+        return self.pending[key]
+
+    def _follower(self, end: int, is_timely: bool) -> Any:
+        """What the leader holds of a follower with this log end offset, which was caught up just now, or never."""
+        key = (end, is_timely)
+        if key not in self.followers:
+            replica = self.broker.replica(2)
+            call(replica, "resetReplicaState", STARTED, 0, True, is_timely)
+            if end != UNKNOWN_END:
+                fetched = STARTED if is_timely else 1
+                call(replica, "updateFetchStateOrThrow", self._offset(end), 0, fetched, 1 << 30, self.broker.epochs[2])
+            self.followers[key] = self.replica_state.get(replica).get()
+        return self.followers[key]
+
+    # firing
+
+    def fire(self, state: LeaderState, event: LeaderEvent) -> None:
+        """Let an event reach the Partition."""
+        broker = self.broker
+        if event.name == "append":
+            broker.append()
+        elif event.name == "shrink":
+            broker.shrink()
+        elif event.name == "answer":
+            broker.answer(broker.requests[0], PARTITION_EPOCH + 1)
+        elif event.name == "refusal":
+            broker.refuse(broker.requests[0], event.error)
+        elif "fetch" in event.name:
+            broker.fenced = {event.follower + 1} if event.is_fenced else set()
+            broker.fetch(event.follower + 1, event.offset, LEADER_EPOCH - 1 if event.name.startswith("diverging") else None)
+        else:
+            self._learn(event)
+
+    def _learn(self, event: LeaderEvent) -> None:
+        epochs = {
+            "newer record": (LEADER_EPOCH, PARTITION_EPOCH + 1),
+            "record of the same partition epoch": (LEADER_EPOCH, PARTITION_EPOCH),
+            "older record": (LEADER_EPOCH, PARTITION_EPOCH - 1),
+            "record of a new leader epoch": (LEADER_EPOCH + 1, PARTITION_EPOCH + 1),
+            "record of another leader": (LEADER_EPOCH + 1, PARTITION_EPOCH + 1),
+        }[event.name]
+        self.is_other_epoch = epochs[0] != LEADER_EPOCH
+        leader = 2 if event.name == "record of another leader" else 1
+        self.broker.learn(leader, sorted(each + 1 for each in event.isr), *epochs)
+
+    # reading
+
+    def observed(self, state: LeaderState) -> Observed:
+        """What the Partition holds now."""
+        broker, seen = self.broker, self.broker.seen()
+        isr = frozenset(each - 1 for each in seen.isr)
+        asked: frozenset[int] = frozenset()
+        if seen.is_inflight:
+            asked = isr ^ frozenset(each - 1 for each in broker.requests[-1].isr)
+        known = dict(seen.remote)
+        fetched = tuple(max(0, known.get(each + 1, 0)) for each in range(self.replicas))
+        start = broker.partition.leaderEpochStartOffsetOpt()
+        found = LeaderState(
+            min_isr=state.min_isr,
+            log_end=seen.log_end,
+            high_watermark=seen.high_watermark,
+            isr=isr,
+            pending=min(asked, default=NOBODY),
+            fetched=fetched,
+            epoch_start=0 if start.isEmpty() else int(start.get()),
+        )
+        acked = frozenset(each for each in range(seen.log_end) if broker.acknowledged(each + 1) == (True, "NONE"))
+        return Observed(Outcome(found.normal, acked), asked)
+
+
+def scala_set(*values: int) -> Any:
+    """An immutable scala Set of Integers."""
+    found = java_class("java.util.HashSet")()
+    for each in values:
+        found.add(java_class("java.lang.Integer")(each))
+    return java_class("scala.jdk.javaapi.CollectionConverters").asScala(found).toSet()
+
+
+class Comparison:
+    """The model's answers and Kafka's, state by state and event by event."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.model = Model(setting.system)
+        self.replicas = setting.system.sizes["replica"]
+        self.leaders: dict[int, Leader] = {}
+        self.tally = Tally("leader")
+
+    def leader(self, min_isr: int) -> Leader:
+        """The Partition under this minimum."""
+        if min_isr not in self.leaders:
+            self.leaders[min_isr] = Leader(self.replicas, min_isr)
+        return self.leaders[min_isr]
+
+    def compare(self, state: LeaderState, event: LeaderEvent) -> None:
+        """One transition."""
+        answers = self.model.answers(state, event)
+        if not answers:
+            return
+        leader = self.leader(state.min_isr)
+        leader.install(state, event.slow)
+        leader.fire(state, event)
+        self.tally.cases += 1
+        self.tally.calls += 1
+        self.tally.by_event[event.name] += 1
+        found = leader.observed(state)
+        if _agrees(found, answers):
+            return
+        if leader.broker.partition.isLeader():
+            leader.broker.look_again()
+            later = leader.observed(state)
+            if _agrees(later, answers):
+                self.tally.by_event["(at the next look at the high watermark)"] += 1
+                return
+            leader.broker.pass_lag()
+            leader.broker.look_again()
+            if _agrees(leader.observed(state), answers):
+                self.tally.by_event["(after waiting for a replica that is about to join)"] += 1
+                return
+        self._differs(state, event, found, answers)
+
+    def _differs(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[Outcome]) -> None:
+        known = None
+        if event.name == "shrink" and len(found.asked) > 1:
+            known = KNOWN["several"]
+        elif event.name == "shrink" and not (found.asked - state.maximal_isr) and found.asked != event.slow:
+            at_end = {each for each in event.slow if state.fetched[each] >= state.log_end}
+            known = KNOWN["caught-up"] if at_end else None
+        method = METHODS.get(event.name, "Partition.fetchRecords" if "fetch" in event.name else "Partition.makeLeader")
+        if event.name == "refusal" and event.error in RETRIED_ERRORS:
+            method = "Partition.submitAlterPartition"
+        self.tally.differences.append(
+            Difference("leader", method, self.setting.text, f"{event} when {state}", (str(found),), shown_set(answers), known)
+        )
+
+    def close(self) -> None:
+        """Remove the logs."""
+        for each in self.leaders.values():
+            each.close()
+
+
+def _agrees(found: Observed, answers: set[Outcome]) -> bool:
+    """Whether what Kafka did is something that the model does."""
+    if len(found.asked) > 1:
+        return False
+    looked = found.outcome
+    return any(each.state == looked.state and each.acked in (None, looked.acked) for each in answers)
+
+
+def compare(setting: Setting) -> Tally:
+    """Every event from every state of a leader that the model reaches under a setting."""
+    return _compared(setting, None)
+
+
+def compare_random(setting: Setting, count: int, seed: int) -> Tally:
+    """Events drawn from random legal states."""
+    return _compared(setting, (count, seed))
+
+
+def _compared(setting: Setting, drawn: tuple[int, int] | None) -> Tally:
+    begun = time.monotonic()
+    comparison = Comparison(setting)
+    size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
+    try:
+        if drawn is None:
+            states = reached(setting.system)
+            comparison.tally.states = len(states)
+            for state in sorted(reached_states(states, least), key=repr):
+                for event in events(state, size["record"]):
+                    comparison.compare(state, event)
+        else:
+            draw = random.Random(drawn[1])
+            for state in random_states(*drawn, size["replica"], size["record"], least):
+                possible = list(events(state, size["record"]))
+                for event in draw.sample(possible, min(RANDOM_EVENTS, len(possible))):
+                    comparison.compare(state, event)
+    finally:
+        comparison.close()
+    comparison.tally.seconds = time.monotonic() - begun
+    return comparison.tally
