@@ -185,16 +185,22 @@ class Leader:
             broker.fenced = {event.follower + 1} if event.is_fenced else set()
             broker.fetch(event.follower + 1, event.offset, LEADER_EPOCH - 1 if event.name.startswith("diverging") else None)
         else:
-            self._learn(event)
+            late = broker.requests[:1]
+            name, _, then = event.name.partition(", then the late ")
+            self._learn(name, event)
+            if then == "answer":
+                broker.answer(late[0], PARTITION_EPOCH + 1)
+            elif then == "refusal":
+                broker.refuse(late[0], event.error)
 
-    def _learn(self, event: LeaderEvent) -> None:
+    def _learn(self, name: str, event: LeaderEvent) -> None:
         epochs = {
             "newer record": (LEADER_EPOCH, PARTITION_EPOCH + 1),
             "record of the same partition epoch": (LEADER_EPOCH, PARTITION_EPOCH),
             "older record": (LEADER_EPOCH, PARTITION_EPOCH - 1),
             "record of a new leader epoch": (LEADER_EPOCH + 1, PARTITION_EPOCH + 1),
             "record of another leader": (LEADER_EPOCH + 1, PARTITION_EPOCH + 1),
-        }[event.name]
+        }[name]
         self.is_other_epoch = epochs[0] != LEADER_EPOCH
         leader = 2 if event.name == "record of another leader" else 1
         self.broker.learn(leader, sorted(each + 1 for each in event.isr), *epochs)

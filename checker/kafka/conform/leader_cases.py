@@ -33,7 +33,7 @@ class LeaderState:
     """What a leader holds.  Units: offsets, exclusive ends; `fetched` and `pending` are brokers counted from 0.
 
     `fetched[f]` is how far the leader knows follower `f` to be: at least the high watermark for whom it waits for, 0 for
-    others.  `epoch_start` is 0 once the high watermark covers it.
+    others.  `epoch_start` is 0 once the high watermark covers it, and where the broker leads no more (`isr` is empty).
     """
 
     min_isr: int
@@ -56,7 +56,7 @@ class LeaderState:
         fetched = tuple(
             max(offset, self.high_watermark) if follower in waited else 0 for follower, offset in enumerate(self.fetched)
         )
-        start = 0 if self.high_watermark >= self.epoch_start else self.epoch_start
+        start = self.epoch_start if self.isr and self.high_watermark < self.epoch_start else 0
         return replace(self, fetched=fetched, epoch_start=start)
 
     def __str__(self) -> str:
@@ -148,6 +148,9 @@ def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
     if state.pending != NOBODY:
         yield LeaderEvent("answer")
         yield from (LeaderEvent("refusal", error=each) for each in ("INELIGIBLE_REPLICA", *STALE_ERRORS, *RETRIED_ERRORS))
+        for isr in subsets(brokers):
+            yield LeaderEvent("newer record, then the late answer", isr=isr)
+            yield LeaderEvent("newer record, then the late refusal", isr=isr, error="INELIGIBLE_REPLICA")
     for isr in subsets(brokers):
         yield LeaderEvent("newer record", isr=isr)
         yield LeaderEvent("record of a new leader epoch", isr=isr)
@@ -191,14 +194,20 @@ def _leader_state(system: System, values: Mapping[tuple[str, int], int], min_isr
 
 
 def random_states(count: int, seed: int, brokers: int, records: int, min_isr: int) -> Iterator[LeaderState]:
-    """Random legal states: the leader is in its ISR, and the high watermark is at most any offset that it waits for."""
+    """Random legal states: the leader is in its ISR and has looked at its high watermark.
+
+    So that is the least offset that it waits for, or anything below while the ISR is smaller than the minimum.
+    """
     draw = random.Random(seed)
     for _ in range(count):
         log_end = draw.randint(0, records)
         isr = frozenset({LEADER, *(each for each in range(1, brokers) if draw.random() < 0.6)})
         pending = draw.choice([NOBODY, *range(1, brokers)])
-        high_watermark = draw.randint(0, log_end)
-        fetched = tuple(draw.randint(high_watermark, log_end) for _ in range(brokers))
+        fetched = tuple(draw.randint(0, log_end) for _ in range(brokers))
+        waited = (isr | {pending}) - {NOBODY, LEADER}
+        high_watermark = min([log_end, *(fetched[each] for each in waited)])
+        if len(isr) < min_isr:
+            high_watermark = draw.randint(0, high_watermark)
         start = draw.choice([0, draw.randint(0, log_end)])
         yield LeaderState(min_isr, log_end, high_watermark, isr, pending, fetched, start).normal
 
@@ -215,7 +224,8 @@ class Model:
 
     def answers(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
         """Everything that the model can do when an event comes; more than one thing where it has a choice."""
-        handled: set[Outcome] = getattr(self, "_" + event.name.replace(" ", "_"))(state, event)
+        first = event.name.partition(",")[0]  # what comes late has no effect
+        handled: set[Outcome] = getattr(self, "_" + first.replace(" ", "_"))(state, event)
         return {replace(each, state=each.state.normal) for each in handled}
 
     def _full(self, state: LeaderState, **changes: Any) -> State:

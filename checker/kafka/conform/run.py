@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform import change_builder, jvm, leader
+from neverlost.checker.kafka.conform import change_builder, entry_points, jvm, leader, replication_control
 from neverlost.checker.kafka.conform.comparison import Tally
 from neverlost.checker.kafka.conform.kafka import Kafka
 from neverlost.checker.kafka.conform.settings import (
@@ -55,6 +55,8 @@ class Report:
 
 PARTS: dict[str, Callable[..., Tally]] = {
     "builder": change_builder.compare,
+    "entry-points": entry_points.compare,
+    "controller": replication_control.compare,
     "leader": leader.compare,
     "random": leader.compare_random,
 }
@@ -70,9 +72,12 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
     if "random" in parts:
         drawn = [(each, SHORT_RANDOM_STATES) for each in one] if one else random_settings(kafka, short)
         found += [Job("random", each.text, (each, count, SEED)) for each, count in drawn]
-    for part in ("builder",):
+    for part in ("controller", "builder"):
         if part in parts:
-            found += [Job(part, each.text, (each,)) for each in one or controller_settings(kafka, short)]
+            settings = one or controller_settings(kafka, short, part == "controller")
+            found += [Job(part, each.text, (each,)) for each in settings]
+    if "entry-points" in parts:
+        found.append(Job("entry-points", "", ()))
     return found
 
 

@@ -25,6 +25,9 @@ CONTROLLER = (
 )
 """Complete reachable sets with one record: the controller does not look at records."""
 
+REQUESTS = (CONTROLLER[0], CONTROLLER[2], CONTROLLER[3], CONTROLLER[5], CONTROLLER[6], CONTROLLER[8])
+"""Those whose cases are also put to the whole controller, which takes longer."""
+
 SHORT = (CONTROLLER[4], "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1")
 """What the short form explores."""
 
@@ -88,9 +91,12 @@ def random_settings(kafka: Kafka, short: bool) -> list[tuple[Setting, int]]:
     return [(setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
 
 
-def controller_settings(kafka: Kafka, short: bool) -> list[Setting]:
-    """The settings whose controller cases are compared: without ELR, and with it where the version has released it."""
-    texts = SHORT if short else CONTROLLER
+def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> list[Setting]:
+    """The settings whose controller cases are compared: without ELR, and with it where the version has released it.
+
+    `requests`: those that the whole controller is asked, not only the builder.
+    """
+    texts = SHORT[:1] if short and requests else SHORT if short else REQUESTS if requests else CONTROLLER
     return [
         setting(kafka, f"{text} eligible.leader.replicas={elr}")
         for text in texts

@@ -1,0 +1,71 @@
+"""Which entry points Kafka's classes have, and which action of the model stands for each.
+
+The methods are read from the classes themselves; a method that the list does not place is a difference.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import tomllib
+from typing import Any
+
+from neverlost.checker.kafka.conform.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.jvm import java_class
+from neverlost.model.catalogue import models
+
+LIST = "entry_points.toml"
+
+
+@functools.cache
+def placed() -> dict[str, Any]:
+    """The list: of each class its name, and its methods by action, reason or as reads."""
+    return tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
+
+
+def actions() -> frozenset[str]:
+    """Every action of the modern models."""
+    return frozenset(each.name for model in ("kraft", "kraft-elr") for each in models()[model].actions)
+
+
+def methods(listed: dict[str, Any]) -> frozenset[str]:
+    """The entry points of a class: what is not private and, where the list says so, can write records."""
+    modifiers = java_class("java.lang.reflect.Modifier")
+    found = set()
+    for each in java_class(listed["class"]).class_.getDeclaredMethods():
+        name, flags = str(each.getName()), each.getModifiers()
+        if "$" in name or modifiers.isStatic(flags) or modifiers.isPrivate(flags):
+            continue
+        if _writes(each, listed["writes"]) if "writes" in listed else modifiers.isPublic(flags):
+            found.add(name)
+    return frozenset(found)
+
+
+def _writes(method: Any, record: str) -> bool:
+    """Whether a method answers with records, adds to a list of them, or replays one."""
+    if str(method.getName()) == "replay" or str(method.getReturnType().getName()).endswith(".ControllerResult"):
+        return True
+    types = [*method.getGenericParameterTypes(), method.getGenericReturnType()]
+    return any(record in str(each.toString()) for each in types)
+
+
+def compare() -> Tally:
+    """Every entry point of this version, against the list."""
+    tally = Tally("entry-points")
+    known_actions = actions()
+    for listed in placed().values():
+        known = listed["actions"].keys() | listed["reasons"].keys() | set(listed.get("reads", {}).get("names", ()))
+        found = methods(listed)
+        tally.cases += len(found)
+        name = listed["class"].rpartition(".")[2]
+        tally.gaps += [f"{name}.{each}" for each in sorted((listed["actions"].keys() | listed["reasons"].keys()) - found)]
+        for each in sorted(found - known):
+            tally.differences.append(_unplaced(name, each, f"it is in no list of {LIST}"))
+        for method, stands_for in listed["actions"].items():
+            for action in sorted(set(stands_for) - known_actions):
+                tally.differences.append(_unplaced(name, method, f"the model has no action {action}"))
+    return tally
+
+
+def _unplaced(name: str, method: str, why: str) -> Difference:
+    return Difference("entry-points", f"{name}.{method}", "", f"{name}.{method}", ("can change a partition",), (why,))

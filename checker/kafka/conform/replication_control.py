@@ -1,0 +1,216 @@
+"""The model's decisions against ReplicationControlManager itself, driven by the requests and timers of a real controller.
+
+For each case the partition and the brokers are installed by the records that a snapshot would hold, and the event is what
+causes it in Kafka: a session that expires, a heartbeat, a registration, AlterPartition, an election, a reassignment.  The set
+of answers must be the model's set; each broker is first in the order of assignment once (all orders: `change_builder`).
+
+Source: org.apache.kafka.controller.ReplicationControlManager, ClusterControlManager, ConfigurationControlManager.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
+from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
+from neverlost.checker.kafka.conform.change_builder import LEADER_EPOCH, PARTITION_EPOCH
+from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.controller import Controller, Registration
+from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.model.kernel import NOBODY, Configuration
+
+EVENTS = (*BUILT, "controller_raise_min_isr")
+METHODS = {
+    "controller_fence_dead": "maybeFenceOneStaleBroker",
+    "controller_fence_live": "maybeFenceOneStaleBroker",
+    "broker_stop_cleanly": "processBrokerHeartbeat",
+    "controller_unfence": "processBrokerHeartbeat",
+    "broker_restart": "handleBrokerShutdown, processBrokerHeartbeat",
+    "broker_restart_clean": "handleBrokerShutdown, processBrokerHeartbeat",
+    "controller_move_leader": "electLeaders",
+    "controller_alter_isr": "alterPartition",
+    "controller_reassign": "alterPartitionReassignments",
+    "controller_cancel_reassignment": "alterPartitionReassignments",
+    "controller_raise_min_isr": "replay(ClearElrRecord)",
+}
+"""The entry point of each action."""
+
+
+class Judge:
+    """One controller whose partition is installed again for every case."""
+
+    def __init__(self, configuration: Configuration, brokers: int) -> None:
+        self.configuration = configuration
+        self.brokers = tuple(range(1, brokers + 1))
+        self.least = int(configuration["min.insync.replicas"])
+        self.controller = Controller(self.brokers, bool(configuration["eligible.leader.replicas"]), self.least)
+        if configuration["unclean.leader.election.enable"]:
+            self.controller.configure("unclean.leader.election.enable", "true")
+        self.configured = self.least
+        self.stopping: set[int] = set()
+        self.calls = 0
+
+    def answers(self, case: Case) -> frozenset[Knowledge]:
+        """What Kafka does in a case, whoever is first in the order of assignment."""
+        found = {self._after(case, order) for order in self._orders()}
+        if case.event == "controller_move_leader":
+            found.discard(case.before)
+        return frozenset(found)
+
+    def _orders(self) -> list[tuple[int, ...]]:
+        if self.configuration["election.policy"] == "preferred":
+            return [self.brokers]
+        return [(*self.brokers[first:], *self.brokers[:first]) for first in range(len(self.brokers))]
+
+    def install(self, before: Knowledge, order: Sequence[int]) -> None:
+        """Put the controller into a state in which brokers are assigned in this order."""
+        control = self.controller
+        control.end_sessions()
+        for each in sorted(self.stopping):
+            control.register(each, clean=True)  # ends a controlled shutdown
+        self.stopping.clear()
+        least = self.least + before.min_isr_raised
+        if self.configured != least:
+            control.configure("min.insync.replicas", str(least))
+            self.configured = least
+
+        def ordered(brokers: frozenset[int]) -> tuple[int, ...]:
+            return tuple(each for each in order if each - 1 in brokers)
+
+        last = () if before.last_known_leader == NOBODY else (before.last_known_leader + 1,)
+        leader = before.leader if before.leader == NOBODY else before.leader + 1
+        control.install(
+            Registration(
+                ordered(before.replicas),
+                ordered(before.isr),
+                ordered(before.elr),
+                last,
+                leader,
+                ordered(before.adding),
+                ordered(before.removing),
+                LEADER_EPOCH,
+                PARTITION_EPOCH,
+            ),
+            {each + 1 for each in before.fenced},
+        )
+
+    def _after(self, case: Case, order: tuple[int, ...]) -> Knowledge:
+        self.install(case.before, order)
+        self.calls += 1
+        self._fire(case, order)
+        return self.read(case.before, case.event == "controller_raise_min_isr")
+
+    def _fire(self, case: Case, order: tuple[int, ...]) -> None:
+        control, event = self.controller, case.event
+        broker = dict(case.arguments).get("broker", NOBODY) + 1
+        if event.startswith("controller_fence"):
+            control.expire(broker)
+        elif event == "broker_stop_cleanly":
+            self.stopping.add(broker)
+            control.heartbeat(broker, stop=True)
+            control.heartbeat(broker, stop=True)  # by now it leads nothing and may stop
+        elif event == "controller_unfence":
+            control.heartbeat(broker)
+        elif event in ("broker_restart", "broker_restart_clean"):
+            control.register(broker, clean=event == "broker_restart_clean")
+            control.heartbeat(broker)
+        elif event == "controller_move_leader":
+            control.elect()
+        elif event == "controller_alter_isr":
+            self.alter(case)
+        elif event == "controller_reassign":
+            control.reassign([each for each in order if case.argument("target") >> (each - 1) & 1])
+        elif event == "controller_cancel_reassignment":
+            control.reassign(None)
+        elif event == "controller_raise_min_isr":
+            self.configured += 1
+            control.configure("min.insync.replicas", str(self.configured))
+        else:
+            raise ValueError(event)
+
+    def alter(self, case: Case, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
+        """The leader's request of a case, with epochs that are so much off: the error's name."""
+        control = self.controller
+        epochs = dict(control.epochs)
+        if old_epochs:
+            epochs[case.argument("replica") + 1] -= 1
+        return control.alter_partition(
+            case.argument("leader") + 1,
+            sorted(each + 1 for each in case.proposed),
+            LEADER_EPOCH + leader_epoch,
+            PARTITION_EPOCH + partition_epoch,
+            epochs,
+        )[0]
+
+    def refusals(self, case: Case) -> list[tuple[str, str, str]]:
+        """What should be refused of a case's request: the request, the error that the model has for it, Kafka's."""
+        tried = [
+            ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
+            ("a newer leader epoch", "NOT_CONTROLLER", {"leader_epoch": 1}),
+            ("an older partition epoch", "INVALID_UPDATE_VERSION", {"partition_epoch": -1}),
+            ("a newer partition epoch", "NOT_CONTROLLER", {"partition_epoch": 1}),
+        ]
+        found = []
+        for name, error, off in tried:
+            self.install(case.before, self.brokers)
+            found.append((name, error, self.alter(case, **off)))
+        replica = case.argument("replica")
+        if replica not in case.before.isr and replica in case.proposed:
+            self.install(case.before, self.brokers)
+            found.append(("a replica that has registered again", "INELIGIBLE_REPLICA", self.alter(case, old_epochs=True)))
+            self.install(replace(case.before, fenced=case.before.fenced | {replica}), self.brokers)
+            found.append(("a fenced replica", "INELIGIBLE_REPLICA", self.alter(case)))
+        self.calls += len(found)
+        return found
+
+    def read(self, before: Knowledge, is_raised: bool) -> Knowledge:
+        """What the controller holds now, as knowledge."""
+        after = self.controller.read()
+
+        def members(brokers: Sequence[int]) -> frozenset[int]:
+            return frozenset(each - 1 for each in brokers)
+
+        found = Knowledge(
+            leader=after.leader if after.leader == NOBODY else after.leader - 1,
+            isr=members(after.isr),
+            elr=members(after.elr),
+            last_known_leader=after.last_known_elr[0] - 1 if after.last_known_elr else NOBODY,
+            fenced=members(sorted(self.controller.fenced())),
+            replicas=members(after.replicas),
+            adding=members(after.adding),
+            removing=members(after.removing),
+            epochs=before.epochs,
+            min_isr_raised=before.min_isr_raised + is_raised,
+        )
+        return moved(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
+
+
+def compare(setting: Setting) -> Tally:
+    """Every distinct case of a setting's reachable states, by the controller's own entry points."""
+    begun = time.monotonic()
+    states = reached(setting.system)
+    found, transitions = cases(states, dict.fromkeys(EVENTS))
+    tally = Tally("controller", cases=len(found), transitions=transitions, states=len(states))
+    judge = Judge(setting.configuration, setting.system.sizes["replica"])
+
+    def differs(case: str, method: str, kafka: tuple[str, ...], model: tuple[str, ...]) -> None:
+        tally.differences.append(
+            Difference("controller", f"ReplicationControlManager.{method}", setting.text, case, kafka, model)
+        )
+
+    for case in found:
+        tally.by_event[case.event] += 1
+        told = f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})"
+        kafka = judge.answers(case)
+        if kafka != case.answers:
+            shown = [shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers)]
+            differs(told, METHODS[case.event], *shown)
+        if case.event == "controller_alter_isr":
+            for name, expected, error in judge.refusals(case):
+                tally.by_event[f"{case.event}, refused"] += 1
+                if error != expected:
+                    differs(f"{told}, with {name}", "validateAlterPartitionData", (error,), (expected,))
+    tally.calls, tally.seconds = judge.calls, time.monotonic() - begun
+    return tally
