@@ -10,8 +10,8 @@ import typer
 from neverlost.reports import options
 
 if TYPE_CHECKING:
+    from neverlost.checker.kafka.conform.classes.kafka import Kafka
     from neverlost.checker.kafka.conform.free import Bounds
-    from neverlost.checker.kafka.conform.kafka import Kafka
     from neverlost.reports.request import Request
 
 
@@ -37,8 +37,8 @@ def conform(
     time_limit: options.TimeLimit = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.checker.kafka.conform import kafka as judges
     from neverlost.checker.kafka.conform import run as comparing
+    from neverlost.checker.kafka.conform.classes import kafka as judges
     from neverlost.reports import request as run
     from neverlost.reports.documents import conform as page
     from neverlost.reports.terminal import results as terminal

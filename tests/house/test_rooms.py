@@ -30,7 +30,7 @@ THIRD_PARTY = {
     "lark": ("specs/kafka_files/formats/terraform.py",),
     "rich": ("reports",),
     "typer": ("reports/cli.py", "reports/options.py", "reports/commands"),
-    "jpype": ("checker/kafka/conform/jvm.py",),
+    "jpype": ("checker/kafka/conform/classes/jvm.py",),
     "confluent_kafka": ("checker/kafka/cluster/clients.py",),
     "google_crc32c": ("checker/kafka",),
     "jinja2": ("reports/page",),

@@ -17,8 +17,7 @@ from itertools import permutations
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
-from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.jvm import (
+from neverlost.checker.kafka.conform.classes.jvm import (
     has_method,
     int_array,
     integer,
@@ -27,6 +26,7 @@ from neverlost.checker.kafka.conform.jvm import (
     kafka_class,
     proxy,
 )
+from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NOBODY, Configuration
 

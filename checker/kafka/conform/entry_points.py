@@ -10,8 +10,8 @@ import importlib.resources
 import tomllib
 from typing import Any
 
+from neverlost.checker.kafka.conform.classes.jvm import java_class
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
-from neverlost.checker.kafka.conform.jvm import java_class
 from neverlost.model.catalogue import models
 
 LIST = "entry_points.toml"

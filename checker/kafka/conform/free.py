@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from neverlost.checker.kafka.conform.broker import Broker, Host, Request, Seen
-from neverlost.checker.kafka.conform.controller import Controller, Registration
-from neverlost.checker.kafka.conform.jvm import call, field_of
+from neverlost.checker.kafka.conform.classes.broker import Broker, Host, Request, Seen
+from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
+from neverlost.checker.kafka.conform.classes.jvm import call, field_of
 
 LEADER, FOLLOWERS = 1, (2, 3)
 LEADER_EPOCH, FIRST_PARTITION_EPOCH = 5, 10

@@ -14,10 +14,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.conform.broker import STARTED, Broker, Host
 from neverlost.checker.kafka.conform.cases import reached
+from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
+from neverlost.checker.kafka.conform.classes.jvm import call, field_of, java_class, kafka_class, option, optional
 from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.jvm import call, field_of, java_class, kafka_class, option, optional
 from neverlost.checker.kafka.conform.leader_cases import (
     LEADER,
     RETRIED_ERRORS,

@@ -16,8 +16,8 @@ from dataclasses import replace
 from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
 from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
 from neverlost.checker.kafka.conform.change_builder import LEADER_EPOCH, PARTITION_EPOCH
+from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
 from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.controller import Controller, Registration
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NOBODY, Configuration
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform import change_builder, entry_points, jvm, leader, replication_control
+from neverlost.checker.kafka.conform import change_builder, entry_points, leader, replication_control
+from neverlost.checker.kafka.conform.classes import jvm
+from neverlost.checker.kafka.conform.classes.kafka import Kafka
 from neverlost.checker.kafka.conform.comparison import Tally
-from neverlost.checker.kafka.conform.kafka import Kafka
 from neverlost.checker.kafka.conform.settings import (
     SEED,
     SHORT_RANDOM_STATES,

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.kafka.conform import cases, kafka
+from neverlost.checker.kafka.conform import cases
 from neverlost.checker.kafka.conform.change_builder import EVENTS
+from neverlost.checker.kafka.conform.classes import kafka
 from neverlost.model.interpreters.ints import successors
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose, read_settings

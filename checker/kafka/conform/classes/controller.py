@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.conform.jvm import (
+from neverlost.checker.kafka.conform.classes.jvm import (
     PACKAGE,
     call,
     call_accepting,

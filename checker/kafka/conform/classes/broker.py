@@ -14,8 +14,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.conform.controller import Clock
-from neverlost.checker.kafka.conform.jvm import (
+from neverlost.checker.kafka.conform.classes.controller import Clock
+from neverlost.checker.kafka.conform.classes.jvm import (
     PACKAGE,
     call,
     constructor,
