@@ -67,7 +67,7 @@ def consumer_crash(k: Primitives, s: View, consumer: int) -> Clauses:
 @action(consumer="consumer", leader="replica", says="the consumer's offset is beyond the log of {leader}; it resets to its end")
 def consumer_reset(k: Primitives, s: View, consumer: int, leader: int) -> Clauses:
     """OFFSET_OUT_OF_RANGE with auto.offset.reset=latest."""
-    yield "newest leader", s.leader == leader
+    yield "current leader", s.leader == leader
     yield "believes it is leader", leads(s, leader)
     end = log_end(k, s, leader)
     yield "beyond the log", s.consumer_position > end

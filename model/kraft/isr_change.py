@@ -15,7 +15,7 @@ from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader, unfenced
 from neverlost.model.kraft.faults import ISR_SHRINK
 from neverlost.model.kraft.high_watermark import raise_high_watermark
-from neverlost.model.kraft.leader import adopt_isr, is_answered, is_newest_leader, logs_agree
+from neverlost.model.kraft.leader import adopt_isr, is_answered, is_up_to_date_leader, logs_agree
 from neverlost.model.kraft.log import log_end
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
 from neverlost.model.limits import may_strike, strike
@@ -52,7 +52,7 @@ def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int)
     the leader does not know the high watermark of the leader before, and would admit a replica without committed records.
     """
     yield "follower is in the leader's epoch", is_answered(k, s, follower, leader)
-    yield "newest leader", is_newest_leader(k, s, leader)
+    yield "leader is up to date", is_up_to_date_leader(k, s, leader)
     yield "no request in flight", s.pending[leader] == NOBODY
     yield "outside the ISR", k.not_(s.leader_isr[leader][follower])
     if s.sizes.reassignment:
@@ -80,7 +80,7 @@ def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int)
     The leader waits for it until the controller has confirmed the removal: the controller may elect it until then.
     """
     yield from may_strike(k, s, ISR_SHRINK, follower)
-    yield "newest leader", is_newest_leader(k, s, leader)
+    yield "leader is up to date", is_up_to_date_leader(k, s, leader)
     yield "no request in flight", s.pending[leader] == NOBODY
     yield "in the ISR", s.leader_isr[leader][follower]
     yield "follower is running", s.is_running[follower]
@@ -102,7 +102,7 @@ def controller_alter_isr(k: Primitives, s: View, leader: int, replica: int, outc
     replica that is asked for.  A replica that has restarted since the leader saw its fetch may have lost records, so the
     request names its broker epoch too (KIP-903).
     """
-    yield "asked for", s.pending[leader] == replica
+    yield "requested", s.pending[leader] == replica
     yield "current leader", k.all_of(s.leader == leader, s.leader_knows != ELECTED)
     is_current = s.leader_knows == UP_TO_DATE
     yield "current partition epoch", k.any_of(is_current, k.not_(s.partition_epoch_check))
@@ -124,7 +124,7 @@ def controller_alter_isr(k: Primitives, s: View, leader: int, replica: int, outc
 )
 def controller_refuse_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     """INELIGIBLE_REPLICA is the one refusal after which the leader goes back to the ISR that it knows."""
-    yield "asked for", s.pending[leader] == replica
+    yield "requested", s.pending[leader] == replica
     yield "current leader epoch", s.leader == leader
     yield "current partition epoch", s.leader_knows == UP_TO_DATE
     yield "an expansion", k.not_(s.isr[replica])

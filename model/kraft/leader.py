@@ -32,7 +32,7 @@ def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
     return log_end(k, s, follower) <= log_end(k, s, leader)
 
 
-def is_newest_leader(k: Primitives, s: View, broker: int) -> Value:
+def is_up_to_date_leader(k: Primitives, s: View, broker: int) -> Value:
     """Whether a broker leads in the controller's leader epoch and knows the controller's partition epoch."""
     return k.all_of(s.leader == broker, s.leader_knows == UP_TO_DATE)
 
@@ -117,7 +117,7 @@ def leader_append_retry(k: Primitives, s: View, record: int, leader: int) -> Cla
 
 
 @action(leader="replica", says="the producer's next record is lost in transit; with acks=0 it counts as sent")
-def producer_send_into_the_void(k: Primitives, s: View, leader: int) -> Clauses:
+def producer_send_lost_in_transit(k: Primitives, s: View, leader: int) -> Clauses:
     """With acks=0 the producer does not wait for an answer; `leader` is the broker that the record was meant for."""
     yield "acks=0", s.acks == ACKS["0"]
     yield "meant for the leader", s.leader == leader
@@ -136,7 +136,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
     yield "follower is in the leader's epoch", is_answered(k, s, follower, leader)
     yield "follower is in the maximal ISR", is_waited_for(k, s, leader, follower)
     known = larger(k, log_end(k, s, follower), s.high_watermark[leader])
-    yield "bound: tells something new", known != s.fetch_offset[leader][follower]
+    yield "bound: a new fetch offset", known != s.fetch_offset[leader][follower]
     yield "logs agree", k.any_of(k.not_(s.diverging_fetch_ignored), logs_agree(k, s, follower, leader))
     s.fetch_offset[leader][follower] = known
     raise_high_watermark(k, s, leader)

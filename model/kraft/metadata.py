@@ -14,7 +14,7 @@ from neverlost.model.system import View
 
 
 @action(broker="replica", says="broker {broker} applies its leadership")
-def broker_take_over(k: Primitives, s: View, broker: int) -> Clauses:
+def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
     """A broker that led before, and has not noticed who led in between, goes on with what it knows of its followers.
 
     That is remembered from an epoch before: a follower may have truncated since, and is counted all the same
@@ -23,7 +23,7 @@ def broker_take_over(k: Primitives, s: View, broker: int) -> Clauses:
     Source: Partition.makeLeader (`isNewLeader`), Replica.resetReplicaState.
     """
     yield "elected", s.leader == broker
-    yield "not yet taken over", s.leader_knows == ELECTED
+    yield "leadership not applied yet", s.leader_knows == ELECTED
     yield "broker is running", s.is_running[broker]
     again = k.all_of(leads(s, broker), k.not_(s.reelection_forgets_offsets))
     known = [k.ite(again, offset, 0) for offset in s.fetch_offset[broker]]
@@ -83,7 +83,7 @@ def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
     if s.sizes.reassignment:
         yield "a replica", s.is_replica[broker]
     if s.sizes.fenced_fetch:
-        yield "has taken over", s.leader_knows != ELECTED
+        yield "leadership is applied", s.leader_knows != ELECTED
         yield "bound: not yet following", s.follows[broker] != leader
     else:
         yield "leader answers", leads(s, leader)

@@ -115,7 +115,7 @@ def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses
     yield "broker is down", k.not_(s.is_running[broker])
     yield "old session has expired", s.is_fenced[broker]
     if s.sizes.elr:
-        yield "stopped uncleanly", k.not_(s.stopped_cleanly[broker])
+        yield "unclean shutdown", k.not_(s.stopped_cleanly[broker])
     yield from unfence(k, s, broker, outcome, is_unclean=True)
     start(k, s, broker)
 
@@ -124,7 +124,7 @@ def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses
 def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """The clean-shutdown file names the registered broker epoch, so the broker stays in the ELR."""
     yield "broker is down", k.not_(s.is_running[broker])
-    yield "stopped cleanly", s.stopped_cleanly[broker]
+    yield "clean shutdown", s.stopped_cleanly[broker]
     yield from unfence(k, s, broker, outcome)
     s.stopped_cleanly[broker] = False
     start(k, s, broker)

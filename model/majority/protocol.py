@@ -83,7 +83,7 @@ def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
     yield "follower is in the leader's term", s.follows[follower] == leader
     known = log_end(k, s, follower)
-    yield "bound: tells something new", known != s.fetch_offset[leader][follower]
+    yield "bound: a new fetch offset", known != s.fetch_offset[leader][follower]
     yield "logs agree", is_prefix(k, s, follower, leader)
     s.fetch_offset[leader][follower] = known
     raise_high_watermark(k, s, leader)
@@ -140,7 +140,7 @@ def is_ballot(candidate: int, ballot: int) -> bool:
 )
 def voters_replace_dead_leader(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
     yield "a majority votes", ballot.bit_count() == majority(s)
-    yield "the leader is dead", s.leader_knows == ELECTED
+    yield "the leader is down", s.leader_knows == ELECTED
     yield "bound: a term is left", s.newest_term < s.sizes.term - 1
     yield from elect(k, s, candidate, ballot)
 
@@ -155,7 +155,7 @@ def voters_replace_dead_leader(k: Primitives, s: View, candidate: int, ballot: i
 def voters_replace_live_leader(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
     yield "a majority votes", ballot.bit_count() == majority(s)
     yield from may_strike(k, s, LEADER_MOVE)
-    yield "the leader is alive", s.leader_knows == UP_TO_DATE
+    yield "the leader is running", s.leader_knows == UP_TO_DATE
     yield "another broker", s.leader != candidate
     yield "bound: a term is left", s.newest_term < s.sizes.term - 1
     yield from elect(k, s, candidate, ballot)
@@ -164,7 +164,7 @@ def voters_replace_live_leader(k: Primitives, s: View, candidate: int, ballot: i
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
 def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    yield "newest leader", s.leader == leader
+    yield "current leader", s.leader == leader
     yield "leads", leads(s, leader)
     yield "broker is running", s.is_running[broker]
     yield "bound: not yet following", s.follows[broker] != leader

@@ -41,7 +41,7 @@ from neverlost.model.kraft.controller.partition_change import (
 )
 from neverlost.model.kraft.faults import CRASH, DISK_LOSS, FENCE, LEADER_MOVE, LOSSY_CRASH, REASSIGN
 from neverlost.model.kraft.high_watermark import is_waited_for
-from neverlost.model.kraft.leader import accepts_writes, is_answered, is_newest_leader, leads, logs_agree, put_in_log
+from neverlost.model.kraft.leader import accepts_writes, is_answered, is_up_to_date_leader, leads, logs_agree, put_in_log
 from neverlost.model.kraft.log import EMPTY, log_end, truncate_to
 from neverlost.model.kraft.sizes import KraftSizes, sizes_of
 from neverlost.model.kraft.state import ELECTED, everyone, fields
@@ -61,7 +61,7 @@ ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH = range(3)
 SPLIT = ("broker_restart", "broker_restart_clean", "broker_stop_cleanly", "broker_bounce", "rack_lose_power")
 """Steps that a run shows in parts."""
 
-REPLACED = ("leader_append", "leader_append_retry", "producer_send_into_the_void", "leader_ask_to_shrink_isr")
+REPLACED = ("leader_append", "leader_append_retry", "producer_send_lost_in_transit", "leader_ask_to_shrink_isr")
 """Steps that are written again below."""
 
 
@@ -127,7 +127,7 @@ def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int)
     One request names every replica that is out of sync, running or not.
     """
     going = [each for each in everyone(s) if dropped >> each & 1]
-    yield "newest leader", is_newest_leader(k, s, leader)
+    yield "leader is up to date", is_up_to_date_leader(k, s, leader)
     yield "no request in flight", s.pending[leader] == NOBODY
     yield "in the ISR", k.all_of(*[s.leader_isr[leader][each] for each in going])
     isr = [False if each in going else s.leader_isr[leader][each] for each in everyone(s)]
@@ -154,13 +154,13 @@ def register(k: Primitives, s: View, broker: int, outcome: int, unclean: bool) -
 @action(broker="replica", outcome="outcome", says="broker {broker} registers after an unclean stop: {outcome}")
 def broker_register(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     if s.sizes.elr:
-        yield "stopped uncleanly", k.not_(s.stopped_cleanly[broker])
+        yield "unclean shutdown", k.not_(s.stopped_cleanly[broker])
     yield from register(k, s, broker, outcome, True)
 
 
 @action(broker="clean_stop", outcome="outcome", says="broker {broker} registers after a clean stop: {outcome}")
 def broker_register_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    yield "stopped cleanly", s.stopped_cleanly[broker]
+    yield "clean shutdown", s.stopped_cleanly[broker]
     yield from register(k, s, broker, outcome, False)
     s.stopped_cleanly[broker] = False
 
@@ -248,7 +248,7 @@ def take_over_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
         yield from body(k, s, broker)
         s.shown[broker] = 0
 
-    taken.__name__ = "broker_take_over"
+    taken.__name__ = "broker_apply_leadership"
     return taken
 
 
@@ -313,7 +313,9 @@ def _one_slot(declared: Field) -> Field:
 
 def _actions() -> tuple[Action, ...]:
     kept = [each for each in KRAFT.actions if each.name not in SPLIT + REPLACED and not each.name.startswith("consumer")]
-    changed = [replace(each, body=take_over_anew(each.body)) if each.name == "broker_take_over" else each for each in kept]
+    changed = [
+        replace(each, body=take_over_anew(each.body)) if each.name == "broker_apply_leadership" else each for each in kept
+    ]
     return (
         *changed,
         leader_append_named,

@@ -32,7 +32,7 @@ from neverlost.model.system import System, View, bind
 def broker_remember_high_watermark(k: Primitives, s: View, broker: int) -> Clauses:
     """Its checkpoint may be that old, or as new as the commits that anybody saw."""
     yield "broker is running", s.is_running[broker]
-    yield "has not heard of a leader", s.follows[broker] == NOBODY
+    yield "knows no leader", s.follows[broker] == NOBODY
     yield "bound: nothing known yet", s.high_watermark[broker] == 0
     here = s.log_record[broker][0]
     seen = [k.all_of(here == record + 1, s.is_visible[record]) for record in range(somebody(s))]
@@ -61,7 +61,7 @@ def process_end(k: Primitives, s: View, broker: int, lost: int) -> Clauses:
 def broker_follow_unregistered(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
     yield "back and not registered", k.all_of(s.is_back[broker], k.not_(s.is_running[broker]))
     yield "elected", s.leader == leader
-    yield "has taken over", s.leader_knows != ELECTED
+    yield "leadership is applied", s.leader_knows != ELECTED
     yield "bound: not yet following", s.follows[broker] != leader
     if s.sizes.reassignment:
         yield "a replica", s.is_replica[broker]

@@ -24,8 +24,8 @@ from neverlost.model.kraft.isr_change import (
     leader_ask_to_shrink_isr,
     leader_drop_pending_isr,
 )
-from neverlost.model.kraft.leader import leader_append, leader_append_retry, leader_note_fetch, producer_send_into_the_void
-from neverlost.model.kraft.metadata import broker_follow, broker_learn_config, broker_take_over, leader_learn_isr
+from neverlost.model.kraft.leader import leader_append, leader_append_retry, leader_note_fetch, producer_send_lost_in_transit
+from neverlost.model.kraft.metadata import broker_apply_leadership, broker_follow, broker_learn_config, leader_learn_isr
 from neverlost.model.kraft.scene import portrait
 from neverlost.model.kraft.sizes import sizes
 from neverlost.model.kraft.state import FROZEN, contradiction, fields, initial, is_symmetric
@@ -67,7 +67,7 @@ MODEL = Model(
     actions=(
         leader_append,
         leader_append_retry,
-        producer_send_into_the_void,
+        producer_send_lost_in_transit,
         leader_note_fetch,
         follower_take_response,
         follower_truncate,
@@ -78,7 +78,7 @@ MODEL = Model(
         controller_refuse_isr,
         leader_drop_pending_isr,
         leader_learn_isr,
-        broker_take_over,
+        broker_apply_leadership,
         broker_follow,
         controller_fence_dead,
         controller_fence_live,

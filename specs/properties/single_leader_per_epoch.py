@@ -35,6 +35,6 @@ PROPERTY = Property(
     says="brokers in one leader epoch agree on one leader, and that one leads",
     condition=single_leader_per_epoch,
     needs=("follows", "leader_knows"),
-    violated_by="kraft-broker_follow-has taken over",
+    violated_by="kraft-broker_follow-leadership is applied",
     source="KIP-101; LeaderAndIsr requests carry one leader for each leader epoch",
 )

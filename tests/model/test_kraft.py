@@ -170,7 +170,7 @@ def test_every_action_fires() -> None:
 
 
 def test_a_clause_that_is_switched_off_breaks_the_epochs() -> None:
-    bound = system("kraft", leader_move=1, disabled=(("broker_follow", "has taken over"),))
+    bound = system("kraft", leader_move=1, disabled=(("broker_follow", "leadership is applied"),))
     (finding,) = explored(bound, "single-leader-per-epoch").findings
     assert finding.verdict.value == "violated"
 

@@ -54,7 +54,7 @@ def remembering(known: Action) -> Action:
         moved = k.all_of(s.leader != before, before != NOBODY)
         s.past_leader = k.ite(moved, before, s.past_leader)
         s.past_taken = k.ite(moved, knows != ELECTED, s.past_taken)
-        newest = arguments.get("broker", NOBODY) if known.name in ("broker_take_over", "broker_follow") else NOBODY
+        newest = arguments.get("broker", NOBODY) if known.name in ("broker_apply_leadership", "broker_follow") else NOBODY
         for each in everyone(s):
             s.past_isr[each] = k.ite(moved, isr[each], s.past_isr[each])
             unaware = k.all_of(each != newest, k.any_of(s.follows[each] != before, knows == ELECTED))
@@ -66,7 +66,7 @@ def remembering(known: Action) -> Action:
 
 
 @action(broker="replica", says="broker {broker} learns late that it led, and takes over in an epoch that has passed")
-def broker_take_over_late(k: Any, s: Any, broker: int) -> Clauses:
+def broker_apply_leadership_late(k: Any, s: Any, broker: int) -> Clauses:
     yield "led", s.past_leader == broker
     yield "has not heard of it", s.may_learn_past[broker]
     yield "was not taken over", k.not_(s.past_taken)
@@ -106,7 +106,7 @@ def with_history(model: Model) -> Model:
         yield flag("past_isr", "replica")
         yield flag("may_learn_past", "replica")
 
-    actions = (*map(remembering, model.actions), broker_take_over_late, broker_follow_late)
+    actions = (*map(remembering, model.actions), broker_apply_leadership_late, broker_follow_late)
     return replace(model, name="with-history", fields=fields, actions=actions)
 
 
@@ -134,7 +134,7 @@ def test_learning_an_epoch_late_changes_no_verdict(model: str, given: dict[str, 
 def test_epochs_are_learned_late_in_the_model_with_history() -> None:
     bound = system("3.9", rf=3, min_isr=2, leader_move=2)
     fired = explore(replace(bound, model=with_history(bound.model)), (), Options(workers=1)).fired
-    assert fired["broker_take_over_late"] > 0 and fired["broker_follow_late"] > 0
+    assert fired["broker_apply_leadership_late"] > 0 and fired["broker_follow_late"] > 0
 
 
 # orbits ---------------------------------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ class Walk:
         if name in ends:
             end = {"log_end": sum(1 for each in after["log_record"][number - 1] if each)} if ends[name] == "lost" else {}
             self.lines.append(process(at + 0.2, number, ends[name], **end))
-        if name == "broker_take_over":
+        if name == "broker_apply_leadership":
             self.led[number - 1] = self.leader_epoch
 
     def _restarted(self, at: float, number: int, before: dict[str, Any], after: dict[str, Any]) -> None:

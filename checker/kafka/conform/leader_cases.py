@@ -114,7 +114,7 @@ class Outcome:
         return f"{self.state}{acked}"
 
 
-RAISING = ("leader_append", "leader_note_fetch", "leader_learn_isr", "controller_refuse_isr", "broker_take_over")
+RAISING = ("leader_append", "leader_note_fetch", "leader_learn_isr", "controller_refuse_isr", "broker_apply_leadership")
 """Steps in which the leader looks at its high watermark."""
 
 
@@ -332,7 +332,7 @@ class Model:
     def _record_of_a_new_leader_epoch(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
         brokers = range(self.system.sizes["replica"])
         before = self._full(state, isr=[each in event.isr for each in brokers], leader_knows=ELECTED)
-        return self._after(state, before, "broker_take_over", LEADER)
+        return self._after(state, before, "broker_apply_leadership", LEADER)
 
     def _record_of_the_same_partition_epoch(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
         return {Outcome(state)}

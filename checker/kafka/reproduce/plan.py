@@ -49,7 +49,7 @@ BY_ITSELF = (
     "controller_alter_isr",
     "controller_refuse_isr",
     "leader_learn_isr",
-    "broker_take_over",
+    "broker_apply_leadership",
     "broker_follow",
     "broker_delete_replica",
     "broker_learn_config",
@@ -57,7 +57,7 @@ BY_ITSELF = (
 )
 """What the cluster does."""
 
-LEARNING = ("leader_learn_isr", "broker_take_over", "broker_follow", "broker_delete_replica", "broker_learn_config")
+LEARNING = ("leader_learn_isr", "broker_apply_leadership", "broker_follow", "broker_delete_replica", "broker_learn_config")
 """A broker reads the metadata log; where clients or followers did something in between, only now."""
 
 REPLICATION = ("leader_append", "leader_note_fetch", "follower_take_response", "follower_truncate")

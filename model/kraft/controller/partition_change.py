@@ -97,7 +97,7 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
     yield "the leader does not stay", k.not_(kept)
     candidates = electable(k, s, of)
     if outcome == NOBODY:
-        yield "nobody can be elected", k.not_(k.any_of(*candidates))
+        yield "no eligible leader", k.not_(k.any_of(*candidates))
         apply(k, s, change, elr, NOBODY)
         return
     yield "electable", candidates[outcome]
