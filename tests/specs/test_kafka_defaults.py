@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.producer import producer
+from neverlost.specs.kafka_files.clients.producer import producer
 from neverlost.specs.kafka_files.versions import defaults, parse_version
 from neverlost.specs.setting import Setting, Settings
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.dialects import Dialect, dialect_of
+from neverlost.specs.kafka_files.clients.dialects import Dialect, dialect_of
 from neverlost.specs.kafka_files.documents import looks_like_json, parse_json, parse_yaml
 from neverlost.specs.kafka_files.known_keys import DECISIVE, known_to, meant, unknown_keys
 from neverlost.specs.kafka_files.properties import parse_properties

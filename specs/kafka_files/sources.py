@@ -1,0 +1,249 @@
+"""Everything that is read about a cluster, and what it says of every topic alike.
+
+The controller decides min ISR and unclean elections with its own static values: where its file and the brokers' differ, the
+less safe value decides and a notice says so.  Whether eligible leader replicas are on may be unknown: then both are answered.
+
+Source: `ServerTopicConfigSynonyms`, `DynamicConfig`; for the controller `ReplicationControlManager.getTopicEffectiveMinIsr` and
+`ConfigurationControlManager.getTopicConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.clients.producer import Producer, assumed_producer, consumer_notices, read_producer
+from neverlost.specs.kafka_files.clients.read import read_clients
+from neverlost.specs.kafka_files.described import Described
+from neverlost.specs.kafka_files.known_keys import known_to, unknown_keys
+from neverlost.specs.kafka_files.properties import read_properties
+from neverlost.specs.kafka_files.recognise import read_described
+from neverlost.specs.kafka_files.text import Path, require_one_standard_input, shown_name
+from neverlost.specs.kafka_files.versions import Version, canonical, defaults, parse_version, shown
+from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
+
+Paths = Path | Sequence[Path] | None
+"""One file or several; `-` is standard input."""
+
+ELR = "eligible.leader.replicas"
+
+TOPIC_KEYS = {
+    "min.insync.replicas": "min.insync.replicas",
+    "unclean.leader.election.enable": "unclean.leader.election.enable",
+    "flush.messages": "log.flush.interval.messages",
+}
+"""A topic's key and the broker's name for its default."""
+
+CONTROLLER_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
+"""What the controller decides with its own static values, whatever the brokers' files say."""
+
+SAFER: dict[str, Callable[[str], int]] = {
+    "min.insync.replicas": int,
+    "unclean.leader.election.enable": lambda value: value == "false",
+    "flush.messages": lambda value: value == "1",
+}
+"""Greater is safer: where brokers differ, the least safe value decides."""
+
+NOT_MODELLED = {
+    "flush.ms": "time is not modelled: what is flushed after a while counts as not flushed",
+    "log.flush.interval.ms": "time is not modelled: what is flushed after a while counts as not flushed",
+    "remote.storage.enable": "tiered storage is not modelled",
+}
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A value that brokers or static files share, and what is to be said where they differ."""
+
+    setting: Setting | None
+    notice: Notice | None = None
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Everything that was read.  `given` are keys that are set elsewhere, about which nothing needs to be assumed."""
+
+    described: Described
+    server: Settings
+    producer: Producer
+    version: Version | None
+    default: Settings
+    notices: tuple[Notice, ...]
+    knows_cluster: bool
+    brokers: Mapping[str, Shared]
+    static: Mapping[str, Shared]
+    elr: tuple[Setting, ...]
+    given: Collection[str]
+
+
+OPTIONS = ("describe", "configs", "server_properties", "controller_properties", "producer_properties", "consumer_properties")
+"""What files are given by, as parameters; on the command line with dashes."""
+
+
+def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: Collection[str]) -> Sources:
+    """Read every file, by the name of its option.
+
+    Errors: `InputError` for a file that cannot be read or makes no sense, and for files that contradict each other.
+    """
+    listed = {name: _listed(paths.get(name)) for name in OPTIONS}
+    require_one_standard_input({_flag(name): files for name, files in listed.items()})
+    described = Described()
+    for name in ("describe", "configs"):
+        for path in listed[name]:
+            described.add(read_described(path, _flag(name)))
+    flag = [Setting(str(kafka_version), "--kafka-version", Origin.FLAG)] if kafka_version is not None else []
+    version = _version([*flag, *described.versions], described.metadata)
+    default = defaults(version)
+    server = _read_static(listed["server_properties"], "--server-properties") | described.server
+    controllers = listed["controller_properties"]
+    controller = _read_static(controllers, "--controller-properties") if controllers else None
+    producers = listed["producer_properties"]
+    producer = read_producer(producers[0], version, default) if producers else assumed_producer(version, default)
+    notices = [each for each in producer.notices if each.kind != Kind.ASSUMED or "acks" not in given]
+    for path in listed["consumer_properties"]:
+        notices += [notice for each in read_clients(path, "consumer") for notice in consumer_notices(each.settings)]
+    notices += [each for each in described.notices if not each.topics] + not_modelled(server)
+    elr = _known_elr(described, version, default, given)
+    return Sources(
+        described=described,
+        server=server,
+        producer=producer,
+        version=version,
+        default=default,
+        notices=(*notices, *_of_elr(elr)),
+        knows_cluster=bool(server),
+        brokers={key: _brokers(described, broker_key, key) for key, broker_key in TOPIC_KEYS.items()},
+        static={key: _static(server, controller, default, key, bool(server)) for key in TOPIC_KEYS},
+        elr=elr,
+        given=given,
+    )
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _of_elr(elr: tuple[Setting, ...]) -> list[Notice]:
+    if len(elr) == 1:
+        return []
+    says = "whether eligible leader replicas are on is not known: both are answered"
+    remedy = f"give what kafka-features.sh describe prints with --describe, or --set {ELR}=true or false"
+    return [Notice(Kind.ASSUMED, says, "", remedy)]
+
+
+def _listed(paths: Paths) -> list[Path]:
+    """The files of an option."""
+    if paths is None:
+        return []
+    return [paths] if isinstance(paths, str) or not isinstance(paths, Sequence) else list(paths)
+
+
+def _read_static(paths: list[Path], option: str) -> Settings:
+    """The static settings of a broker or a controller.
+
+    Errors: `InputError` for a mistyped key, and for a file without any key of a broker.
+    """
+    found: Settings = {}
+    for path in paths:
+        settings = read_properties(path, option)
+        unknown_keys(settings, "broker")
+        if not known_to("broker") & settings.keys():
+            raise InputError(f"{shown_name(path)} has no setting that a Kafka broker knows; give its server.properties")
+        found |= settings
+    return found
+
+
+def _version(stated: list[Setting], metadata: Setting | None) -> Version | None:
+    """The version that the command line and the files agree on.
+
+    Errors: `InputError` for one that does not exist, and for two that cannot both be.
+    """
+    versions = [(parse_version(each.value, each.where), each) for each in stated]
+    for version, each in versions[1:]:
+        first, place = versions[0]
+        length = min(len(first), len(version))
+        if first[:length] != version[:length]:
+            raise InputError(
+                f"Kafka is {place.value} in {place.where} and {each.value} in {each.where}; give the version that runs"
+            )
+    found = max((version for version, _ in versions), key=len, default=None)
+    if metadata is None:
+        return found
+    line = parse_version(metadata.value.partition("-")[0], metadata.where)
+    if found is not None and found[:2] < line[:2]:
+        raise InputError(
+            f"Kafka {shown(found)} ({versions[0][1].where}) has no metadata.version {metadata.value} ({metadata.where}); "
+            "give the version that runs"
+        )
+    return found or line[:2]
+
+
+def entity_value(settings: Settings, key: str, contract_key: str) -> Setting | None:
+    """The value of an entity's key; `null` is how Kafka prints a key that is not set."""
+    if key not in settings or settings[key].value == "null":
+        return None
+    return canonical(contract_key, settings[key], key)
+
+
+def _brokers(described: Described, key: str, contract_key: str) -> Shared:
+    """The brokers' dynamic value; the least safe one where they differ."""
+    values = [each for each in (entity_value(broker, key, contract_key) for broker in described.brokers.values()) if each]
+    if not values:
+        return Shared(None)
+    weakest = _weakest(contract_key, values)
+    if len({each.value for each in values}) == 1:
+        return Shared(weakest)
+    says = f"brokers differ in {key}: taken as {weakest.value}, the least safe of them"
+    return Shared(weakest, Notice(Kind.WARNING, says, weakest.where, "set it alike on every broker"))
+
+
+def _weakest(key: str, values: Iterable[Setting]) -> Setting:
+    return min(values, key=lambda each: SAFER[key](each.value))
+
+
+def _static(server: Settings, controller: Settings | None, default: Settings, key: str, knows_server: bool) -> Shared:
+    """What the static files set; where brokers and controllers differ, the least safe value decides."""
+    name = TOPIC_KEYS[key]
+    mine = canonical(key, server[name], name) if name in server else None
+    if controller is None or key not in CONTROLLER_KEYS:
+        return Shared(mine)
+    theirs = canonical(key, controller[name], name) if name in controller else None
+    if not knows_server:
+        return Shared(theirs)
+    both = (mine or default[key], theirs or default[key])
+    weakest = _weakest(key, both)
+    if both[0].value == both[1].value:
+        return Shared(mine or theirs)
+    says = (
+        f"brokers and controllers differ in {name}: {both[0].value} ({both[0].where}) and {both[1].value} ({both[1].where}); "
+        f"taken as {weakest.value}, the less safe"
+    )
+    remedy = f"set {name} alike in both files, or once for the cluster with kafka-configs.sh"
+    return Shared(weakest, Notice(Kind.WARNING, says, (theirs or mine or weakest).where, remedy))
+
+
+def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:
+    """Whether eligible leader replicas are on: one value, or both where a version has them and no file shows which.
+
+    A partition that lists some is proof that they are on.
+    """
+    listed = (each.where for topic in described.topics.values() for each in topic.partitions.values() if each.elr)
+    where = next(listed, None)
+    if where:
+        return (Setting("true", where),)
+    if described.elr:
+        return (described.elr,)
+    if version is None or version < (4, 1) or ELR in given:
+        return (default[ELR],)
+    on, off = f"assumed on, as in clusters formatted at {shown(version)}", "assumed off, as in clusters upgraded to it"
+    return (Setting("true", on, Origin.ASSUMED), Setting("false", off, Origin.ASSUMED))
+
+
+def not_modelled(settings: Settings, topics: tuple[str, ...] = ()) -> list[Notice]:
+    """Settings that were read and that no answer depends on."""
+    return [
+        Notice(Kind.NOT_MODELLED, f"{key}={settings[key].value.strip()}: {says}", settings[key].where, "", topics)
+        for key, says in NOT_MODELLED.items()
+        if key in settings and settings[key].value.strip() not in ("false", "null", str(2**63 - 1))
+    ]
