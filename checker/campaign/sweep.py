@@ -39,7 +39,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Search:
+class Exploration:
     """One exploration that decided several cells."""
 
     model: str
@@ -58,7 +58,7 @@ class Sweep:
     cells: tuple[Cell, ...]
     systems: tuple[System, ...]
     decisions: tuple[tuple[Decision, ...], ...]
-    searches: tuple[Search, ...]
+    searches: tuple[Exploration, ...]
     distinct: tuple[int | None, ...]
     seconds: float
 
@@ -112,7 +112,7 @@ class Sweeper:
         self.systems = tuple(bind(model, configuration) for model, configuration in self.cells)
         self.decided: list[dict[str, Decision]] = [{} for _ in self.cells]
         self.distinct: list[int | None] = [None] * len(self.cells)
-        self.searches: list[Search] = []
+        self.searches: list[Exploration] = []
 
     def run(self) -> Sweep:
         """Decide every cell, or as many as the limits allow."""
@@ -199,7 +199,7 @@ class Sweeper:
         outcome = explore(system, asked, options, self.reporter, self.engine)
         self._note(chosen, outcome)
         self.searches.append(
-            Search(
+            Exploration(
                 model.name,
                 tuple(chosen),
                 outcome.counts,

@@ -24,7 +24,10 @@ from neverlost.checker.disk.levels import KEYED, StateFile, Store
 from neverlost.checker.disk.sorted_states import Keyed, key_range, keyed, merged, sorted_distinct, unkeyed, within, without
 from neverlost.checker.disk.storage import Bytes
 from neverlost.checker.outcome import EngineError
-from neverlost.checker.search.partition import LevelReport, Partition
+from neverlost.checker.search.configurations import Configurations
+from neverlost.checker.search.expansion import BATCH, Expansion
+from neverlost.checker.search.level_report import Checks
+from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.kernel import ModelError
@@ -33,8 +36,6 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property, properties
 
 BLOCK_BYTES = 1 << 20
-BATCH = 1 << 17
-"""States expanded at once: large enough to hide the interpreter, small enough for the caches."""
 STATES, COUNTED, FAILED = b"states..", b"counted.", b"failed.."
 RUNS = "runs"
 _ERRORS = {each.__name__: each for each in (InputError, EngineError, ModelError)}
@@ -44,7 +45,7 @@ Block = tuple[int, Bytes]
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchDescription:
     """What every task of a search needs to know; small, and the same for all of them."""
 
     location: str
@@ -94,7 +95,7 @@ class Settled:
     file: StateFile | None = None
     run: StateFile | None = None
     violations: list[tuple[int, int, Words]] = field(default_factory=list)
-    by_cell: list[int] = field(default_factory=list)
+    by_configuration: list[int] = field(default_factory=list)
     orbits: int = 0
 
 
@@ -119,7 +120,8 @@ class Share:
     def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
         _allow_many_files()
         self.store, self.system = store, system
-        self._partition = Partition(system, asked, symmetry)
+        parts = Configurations(system), Symmetry(system) if symmetry else None
+        self._expansion, self._checks = Expansion(system, *parts), Checks(system, asked, *parts)
 
     def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
         """Sorted distinct successors of parts of the frontier, as many at a time as the task allows."""
@@ -138,7 +140,7 @@ class Share:
     def _decide(self, task: LevelTask) -> None:
         decided = np.zeros(len(self.system.configurations), dtype=np.bool_)
         decided[list(task.decided)] = True
-        self._partition.forget(decided)
+        self._expansion.forget(decided)
 
     def _batches(self, slices: Iterable[tuple[StateFile, int, int]]) -> Iterator[Packed]:
         for file, start, end in slices:
@@ -148,9 +150,9 @@ class Share:
                 yield unkeyed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
 
     def _expanded(self, batch: Packed, counted: Counted) -> Packed | None:
-        self._partition.generated, self._partition.fired = 0, Counter()
-        found = self._partition.successors(batch)
-        counted.add(Counted(self._partition.generated, self._partition.fired))
+        self._expansion.generated, self._expansion.fired = 0, Counter()
+        found = self._expansion.of(batch)
+        counted.add(Counted(self._expansion.generated, self._expansion.fired))
         return found
 
     def settle(self, task: LevelTask, owner: int, candidates: Sequence[Keyed]) -> Settled:
@@ -172,20 +174,18 @@ class Share:
         return result
 
     def _check(self, new: Keyed, result: Settled) -> None:
-        report = LevelReport(new.shape[1])
-        if len(self.system.configurations) > 1:
-            report.by_cell = np.zeros(len(self.system.configurations), np.int64)
+        report = self._checks.report(new.shape[1])
         for start in range(0, new.shape[1], BATCH):
-            self._partition.check(unkeyed(new[:, start : start + BATCH]), report)
+            self._checks.add(unkeyed(new[:, start : start + BATCH]), report)
         result.violations = [(*key, words) for key, words in report.violations.items()]
-        result.by_cell = [] if report.by_cell is None else report.by_cell.tolist()
+        result.by_configuration = [] if report.by_configuration is None else report.by_configuration.tolist()
         result.orbits = report.orbits
 
     def parents(self, slices: Iterable[tuple[StateFile, int, int]], targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
         """For each target that has one here: the smallest state that steps to it, and the lowest such step."""
         best: dict[Words, tuple[Words, int]] = {}
         for batch in self._batches(slices):
-            for number, rows, after in self._partition.steps(batch):
+            for number, rows, after in self._expansion.steps(batch):
                 for target in targets:
                     for row in rows[np.flatnonzero(_equals(after, target))]:
                         found = (tuple(int(word[row]) for word in batch), number)
@@ -213,7 +213,7 @@ def _joined(candidates: Sequence[Keyed], words: int) -> Keyed:
     return candidates[0] if len(candidates) == 1 else sorted_distinct(np.concatenate(candidates, axis=1))
 
 
-def described(search: Search, task: LevelTask, **more: Any) -> str:
+def described(search: SearchDescription, task: LevelTask, **more: Any) -> str:
     """The text from which an executor knows what to do."""
     return json.dumps({"search": asdict(search), "task": asdict(task), **more})
 
@@ -227,7 +227,7 @@ def _share(search_text: str) -> Share:
         for each in given["configurations"]
     )
     given["disabled"] = tuple(map(tuple, given["disabled"]))
-    search = Search(**given)
+    search = SearchDescription(**given)
     return Share(Store.attach(search.location), search.bound(), search.asked(), search.symmetry)
 
 
@@ -317,4 +317,4 @@ def settled(body: Mapping[str, Any]) -> Settled:
     """A result of `settle`, read back."""
     file, run = (StateFile(**body[name]) if body[name] else None for name in ("file", "run"))
     violations = [(number, cell, tuple(words)) for number, cell, words in body["violations"]]
-    return Settled(file, run, violations, body["by_cell"], body["orbits"])
+    return Settled(file, run, violations, body["by_configuration"], body["orbits"])

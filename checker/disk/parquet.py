@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from neverlost.checker.disk.levels import Store
-from neverlost.checker.search.configurations import Cells
+from neverlost.checker.search.configurations import Configurations
 from neverlost.model.interpreters.columns import Batch, Packed
 from neverlost.model.system import Slot, System
 from neverlost.specs.errors import InputError
@@ -113,14 +113,14 @@ def _write_json(path: Path, content: Any) -> None:
 def _write_level(system: System, store: Store, target: Path, depth: int) -> int:
     import pyarrow.parquet as pq
 
-    cells = Cells(system)
+    configurations = Configurations(system)
     rows = 0
     for number, states in enumerate(store.level(depth)):
         path = target / "states" / f"level-{depth:04d}-{number:03d}.parquet"
         temporary = path.with_name(f".{path.name}")
         writer = None
         for batch in _batches(states):
-            table = _table(system, cells, batch, depth)
+            table = _table(system, configurations, batch, depth)
             writer = writer or pq.ParquetWriter(temporary, table.schema, compression="zstd")
             writer.write_table(table)
             rows += batch.shape[1]
@@ -135,13 +135,13 @@ def _batches(states: Packed) -> Iterator[Packed]:
         yield np.ascontiguousarray(states[:, start : start + ROWS])
 
 
-def _table(system: System, cells: Cells, states: Packed, depth: int) -> Any:
+def _table(system: System, configurations: Configurations, states: Packed, depth: int) -> Any:
     import pyarrow as pa
 
     length = states.shape[1]
     columns = {
         "depth": np.full(length, depth, np.int16),
-        "configuration": cells.of(states).astype(np.int16),
+        "configuration": configurations.of(states).astype(np.int16),
     }
     batch = Batch(system, states)
     for number, slot in enumerate(system.slots):

@@ -19,7 +19,8 @@ from neverlost.checker.native.programs import Programs
 from neverlost.checker.native.state_tables import StateTables
 from neverlost.checker.native.table_text import TABLES, USED, Layout
 from neverlost.checker.outcome import EngineError
-from neverlost.checker.search.partition import LevelReport, Partition
+from neverlost.checker.search.level_report import LevelReport
+from neverlost.checker.search.partition import Partition
 from neverlost.model.interpreters.columns import Successors
 from neverlost.model.interpreters.machine_code import Rows, left_its_bounds
 from neverlost.model.system import Words
@@ -44,7 +45,7 @@ class Native:
     """A team of threads that takes over what one partition has found so far."""
 
     def __init__(self, local: Partition, programs: Programs, workers: int) -> None:
-        self.system, self.properties, self.cells = local.system, local.properties, local.cells
+        self.system, self.properties, self.configurations = local.system, local.properties, local.configurations
         self.programs = programs
         self.total = min(workers, TABLES)
         self.tables = StateTables(Layout.of(self.system), programs.functions)
@@ -60,10 +61,10 @@ class Native:
         self._filled = np.zeros((self.total, self.total), np.int64)
         self._owners = np.arange(TABLES, dtype=np.int64) % self.total
         self._fired = np.zeros((self.total, steps), np.int64)
-        self._base = (local.generated, local.fired)
+        self._base = (local.expansion.generated, local.expansion.fired)
         self._level = 0
         self._deep: dict[int, list[Rows]] = {}
-        self._decided: NDArray[np.bool_] | None = local.decided
+        self._decided: NDArray[np.bool_] | None = local.expansion.decided
         self._frontier: list[Rows] = []
         self._fresh: list[list[Rows]] = [[] for _ in range(self.total)]
         self._waiting = Shares([], self._chunk)
@@ -137,7 +138,7 @@ class Native:
             if chunk is None:
                 return
             if self._decided is not None:
-                chunk = np.ascontiguousarray(chunk[~self._decided[self.cells.of(chunk.T)]])
+                chunk = np.ascontiguousarray(chunk[~self._decided[self.configurations.of(chunk.T)]])
             count = expand(chunk.ctypes.data, len(chunk), *places)
             if count < 0:
                 raise left_its_bounds(self.system, chunk, count)
@@ -161,7 +162,7 @@ class Native:
         """Finish the level: check its states, which become the frontier."""
         self._next_level()
         self._start()
-        reports: list[LevelReport] = [LevelReport(0, by_cell=self._no_cells()) for _ in range(self.total)]
+        reports: list[LevelReport] = [LevelReport(0, by_configuration=self._no_states()) for _ in range(self.total)]
         unchecked = Shares(self._frontier, CHECKED)
 
         def check(worker: int) -> None:
@@ -174,15 +175,15 @@ class Native:
             first = first.merge(each)
         return first
 
-    def _no_cells(self) -> NDArray[np.int64] | None:
-        return np.zeros(self.cells.count, np.int64) if self.cells.count > 1 else None
+    def _no_states(self) -> NDArray[np.int64] | None:
+        return np.zeros(self.configurations.count, np.int64) if self.configurations.count > 1 else None
 
     def _checked(self, rows: Rows) -> LevelReport:
         """What some states of a new level bring."""
-        report = LevelReport(len(rows), by_cell=self._no_cells())
-        cells = self.cells.of(rows.T) if self.cells.count > 1 else None
+        report = LevelReport(len(rows), by_configuration=self._no_states())
+        cells = self.configurations.of(rows.T) if self.configurations.count > 1 else None
         if cells is not None:
-            report.by_cell = np.bincount(cells, minlength=self.cells.count)
+            report.by_configuration = np.bincount(cells, minlength=self.configurations.count)
         broken = np.empty(len(rows), np.uint64)
         if not self.properties or not self.programs.functions["judge"](rows.ctypes.data, len(rows), broken.ctypes.data):
             return report

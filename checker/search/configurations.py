@@ -10,17 +10,17 @@ from neverlost.model.interpreters.columns import Packed, pack_rows
 from neverlost.model.system import System
 
 
-class Cells:
+class Configurations:
     """Configurations of a system, recognised by the frozen part of a state."""
 
     def __init__(self, system: System) -> None:
         self.count = len(system.configurations)
         if self.count == 1:
             return
-        self._masks = [0] * system.words
-        for slot in system.slots:
-            if slot.field.frozen:
-                self._masks[slot.word] |= slot.mask << slot.shift
+        self._frozen = [slot for slot in system.slots if slot.field.frozen and not slot.is_constant]
+        used = sum(slot.bits for slot in self._frozen)
+        if used > 64:
+            raise EngineError(f"{used} bits of configuration in one search; 64 is the most")
         initial = system.initial_states()
         keys = self._keys_of(pack_rows(system, [state for _, state in initial]))
         known = {key: number for key, (number, _) in zip(keys.tolist(), initial, strict=True)}
@@ -37,18 +37,11 @@ class Cells:
         return found
 
     def _keys_of(self, states: Packed) -> NDArray[np.uint64]:
-        """The frozen bits of each state, packed together into one word."""
+        """The frozen elements of each state, packed together into one word."""
         key = np.zeros(states.shape[1], np.uint64)
         used = 0
-        for word, mask in enumerate(self._masks):
-            remaining, base = mask, 0
-            while remaining >> base:
-                base += ((remaining >> base) & -(remaining >> base)).bit_length() - 1
-                run = (~(remaining >> base) & ((remaining >> base) + 1)).bit_length() - 1
-                part = (states[word] >> np.uint64(base)) & np.uint64((1 << run) - 1)
-                key |= part << np.uint64(used)
-                used += run
-                remaining &= ~(((1 << run) - 1) << base)
-        if used > 64:
-            raise EngineError(f"{used} bits of configuration in one search; 64 is the most")
+        for slot in self._frozen:
+            part = (states[slot.word] >> np.uint64(slot.shift)) & np.uint64(slot.mask)
+            key |= part << np.uint64(used)
+            used += slot.bits
         return key

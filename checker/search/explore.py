@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from neverlost.checker.outcome import EngineError, Outcome
-from neverlost.checker.search.options import Options, Reporter, Search
+from neverlost.checker.search.options import Engine, Options, Reporter
 from neverlost.model.system import System
 from neverlost.specs.property import RECOVERY, Property
 
@@ -34,7 +34,7 @@ def explore(
 
     Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
     """
-    search: Search = importlib.import_module(ENGINES[engine]).explore
+    search: Engine = importlib.import_module(ENGINES[engine]).explore
     if any(each.kind == RECOVERY for each in properties):
         from neverlost.checker.search import recovery
 

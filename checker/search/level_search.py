@@ -1,4 +1,4 @@
-"""The level-synchronous loop, once; an engine is a team of workers that answers it."""
+"""The level-synchronous loop, once; an engine is the workers that answer it."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ import numpy as np
 
 from neverlost.checker.machine.resources import peak_memory, used_memory
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
+from neverlost.checker.search.level_report import LevelReport, Violations
 from neverlost.checker.search.options import Options, Progress, Reporter
-from neverlost.checker.search.partition import LevelReport, Partition, Violations
+from neverlost.checker.search.partition import Partition
 from neverlost.checker.search.symmetry import Renaming
-from neverlost.checker.search.workers import Local, Team
+from neverlost.checker.search.workers import Local, Workers
 from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
 
 
 class LevelSearch:
-    """The level-synchronous loop, once; an engine is a team of workers that answers it."""
+    """The level-synchronous loop, once; an engine is the workers that answer it."""
 
     def __init__(self, system: System, properties: tuple[Property, ...], options: Options, reporter: Reporter | None) -> None:
         self.system, self.properties, self.options, self.reporter = system, properties, options, reporter
         self.started = time.monotonic()
-        self.workers = options.workers or os.cpu_count() or 1
-        self.team: Team = Local(Partition(system, properties, options.symmetry))
+        self.processes = options.workers or os.cpu_count() or 1
+        self.workers: Workers = Local(Partition(system, properties, options.symmetry))
         self.found: dict[tuple[int, int], tuple[int, Words]] = {}
         self.levels = 0
         self.orbits = 0
         self.growth: list[tuple[int, int]] = []
-        self.by_cell = np.zeros(len(system.configurations), np.int64)
+        self.by_configuration = np.zeros(len(system.configurations), np.int64)
         self.reason: str | None = None
         self._parents: dict[tuple[Words, int], tuple[Words, int]] = {}
         self.peak = 0
@@ -46,20 +47,20 @@ class LevelSearch:
             self.reason = "interrupted"
             return self._outcome()
         finally:
-            self.team.close()
+            self.workers.close()
 
     def _seed(self) -> None:
         states = sorted({state for _, state in self.system.initial_states()})
         packed = pack_rows(self.system, states)
-        partition = self.team.partition if isinstance(self.team, Local) else None
+        partition = self.workers.partition if isinstance(self.workers, Local) else None
         if partition is None:
             raise EngineError("a search starts in one process")
         partition.absorb(partition.symmetry.canonical(packed) if partition.symmetry else packed)
-        partition.generated = len(states)
+        partition.expansion.generated = len(states)
         self._close()
 
     def _close(self) -> LevelReport:
-        report = self.team.close_level()
+        report = self.workers.close_level()
         self._add(report)
         self._tell()
         return report
@@ -67,11 +68,11 @@ class LevelSearch:
     def _add(self, report: LevelReport) -> None:
         if report.new:
             self.levels += 1
-            generated, distinct, _, _ = self.team.counts()
+            generated, distinct, _, _ = self.workers.counts()
             self.growth.append((generated, distinct))
         self.orbits += report.orbits
-        if report.by_cell is not None:
-            self.by_cell += report.by_cell
+        if report.by_configuration is not None:
+            self.by_configuration += report.by_configuration
         self._note(report.violations)
 
     def _note(self, violations: Violations) -> None:
@@ -79,7 +80,7 @@ class LevelSearch:
             self.found.setdefault(key, (self.levels - 1, words))
         if violations and self.options.every_configuration and not self.options.keep_going:
             counts = np.bincount([cell for _, cell in self.found], minlength=len(self.system.configurations))
-            self.team.forget(counts == len(self.properties))
+            self.workers.forget(counts == len(self.properties))
 
     def _level(self) -> bool:
         """Expand the frontier; whether there is another one."""
@@ -92,12 +93,12 @@ class LevelSearch:
             self.reason = self._limit()
             if self.reason:
                 return False
-            if not self.team.round():
+            if not self.workers.round():
                 return self._close().new > 0
             self._tell()
 
     def _waiting(self) -> int:
-        return self.team.counts()[2]
+        return self.workers.counts()[2]
 
     def _is_decided(self) -> bool:
         if not self.found or self.options.keep_going:
@@ -123,12 +124,12 @@ class LevelSearch:
         self.peak = max(self.peak, used)
         if self.reporter is None:
             return
-        generated, distinct, waiting, _ = self.team.counts()
+        generated, distinct, waiting, _ = self.workers.counts()
         seconds = time.monotonic() - self.started
         self.reporter(Progress(self.levels, waiting, generated, distinct, seconds, used))
 
     def _outcome(self) -> Outcome:
-        generated, distinct, waiting, fired = self.team.counts()
+        generated, distinct, waiting, fired = self.workers.counts()
         seconds = time.monotonic() - self.started
         memory = max(self.peak, peak_memory())
         left = 0 if self.reason is None and not self._is_decided() else waiting
@@ -146,7 +147,7 @@ class LevelSearch:
             symmetry=self.options.symmetry,
             fired=dict(sorted(fired.items())),
             orbit_states=self.orbits if self.options.symmetry else None,
-            distinct_by_configuration=tuple(int(each) for each in self.by_cell),
+            distinct_by_configuration=tuple(int(each) for each in self.by_configuration),
             growth=tuple(self.growth),
         )
 
@@ -183,7 +184,7 @@ class LevelSearch:
         targets: set[Words] = set()
         for depth in range(max(ends), 0, -1):
             targets |= ends.get(depth, set())
-            before = self.team.parents(sorted(targets), depth - 1)
+            before = self.workers.parents(sorted(targets), depth - 1)
             self._parents |= {(target, depth - 1): found for target, found in before.items()}
             targets = {words for words, _ in before.values()}
 

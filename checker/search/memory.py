@@ -14,14 +14,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from neverlost.checker.disk.levels import Level, Store, Violation, meta_of
+from neverlost.checker.disk.levels import Level, Store
+from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.machine.resources import used_memory
 from neverlost.checker.outcome import Outcome
+from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.checker.search.partition import LevelReport, Partition
+from neverlost.checker.search.partition import Partition
 from neverlost.checker.search.workers import Local, Processes
 from neverlost.model.catalogue import models
 from neverlost.model.system import System
@@ -59,14 +59,9 @@ class MemorySearch(LevelSearch):
     ) -> None:
         super().__init__(system, properties, options, reporter)
         self.local = Partition(system, properties, options.symmetry)
-        self.team: Local | Processes | Any = Local(self.local)
-        self.store = self._opened(place) if place is not None else None
+        self.workers: Local | Processes | Any = Local(self.local)
+        self.store = opened(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
-
-    def _opened(self, place: Path | str) -> Store:
-        forgets = self.options.every_configuration and not self.options.keep_going
-        meta = meta_of(self.system, self.properties, self.options.symmetry) | {"forgets_decided": forgets}
-        return Store.open(place, meta) if self.options.resume else Store.create(place, meta)
 
     def _seed(self) -> None:
         levels = self.store.levels() if self.store is not None and self.options.resume else []
@@ -74,17 +69,14 @@ class MemorySearch(LevelSearch):
             super()._seed()
             return
         self.store.discard_uncommitted(levels)
-        numbers = {each.name: number for number, each in enumerate(self.properties)}
         for level in levels:
             for file in level.files:
                 self.local.adopt(self.store.packed(file))
             self.store.forget()
             self.local.restore_level(level.generated, level.fired)
-            found = {(numbers[each.property], each.configuration): each.state for each in level.violations}
-            by_cell = np.array(level.facts["by_cell"], np.int64) if level.facts.get("by_cell") else None
-            self._add(LevelReport(level.rows, found, by_cell, level.facts.get("orbits", 0)))
+            self._add(reported(level, self.properties))
             self._relieve()
-        self._kept = (self.local.generated, Counter(self.local.fired))
+        self._kept = (self.local.expansion.generated, Counter(self.local.expansion.fired))
         self._tell()
 
     def _close(self) -> LevelReport:
@@ -96,20 +88,16 @@ class MemorySearch(LevelSearch):
 
     def _commit(self, store: Store, report: LevelReport) -> None:
         """Make the level durable."""
-        generated, _, _, fired = self.team.counts()
+        generated, _, _, fired = self.workers.counts()
         depth = self.levels - 1 if report.new else self.levels
-        files = self.team.keep(store.files.location, depth) if report.new else []
+        files = self.workers.keep(store.files.location, depth) if report.new else []
         store.commit(
             Level(
                 depth=depth,
                 files=tuple(each for each in files if each.rows),
                 generated=generated - self._kept[0],
                 fired=dict(sorted((fired - self._kept[1]).items())),
-                violations=tuple(
-                    Violation(self.properties[number].name, cell, words)
-                    for (number, cell), words in sorted(report.violations.items())
-                ),
-                facts={"by_cell": [] if report.by_cell is None else report.by_cell.tolist(), "orbits": report.orbits},
+                **kept(report, self.properties),
             )
         )
         self._kept = (generated, Counter(fired))
@@ -118,11 +106,11 @@ class MemorySearch(LevelSearch):
         """Move visited states to the store when they fill half of the memory that is allowed."""
         limit = self.options.limits.memory_bytes
         if self.store is not None and limit is not None and used_memory() * 2 > limit:
-            self.team.offload(self.store.files.location)
+            self.workers.offload(self.store.files.location)
 
     def _share(self) -> None:
         """Use more of the machine once the search is worth it."""
-        if isinstance(self.team, Local) and not self._compile():
+        if isinstance(self.workers, Local) and not self._compile():
             self._spread()
 
     def _compile(self) -> bool:
@@ -134,18 +122,18 @@ class MemorySearch(LevelSearch):
             from neverlost.checker.native import programs, team
         except (ImportError, OSError):
             return False
-        self.team = team.Native(self.local, programs.Programs(self.system, self.properties), self.workers)
+        self.workers = team.Native(self.local, programs.Programs(self.system, self.properties), self.processes)
         self.local = Partition(self.system, (), False)
         return True
 
     def _spread(self) -> None:
         """Move to several processes when the frontier is worth it and the model can be named to them."""
-        if not isinstance(self.team, Local) or self.workers == 1 or self._waiting() < WORTH_SHARING or self.local.runs:
+        if not isinstance(self.workers, Local) or self.processes == 1 or self._waiting() < WORTH_SHARING or self.local.runs:
             return
         if models().get(self.system.model.name) is not self.system.model:
             return
-        decided = self.local.decided
-        self.team = Processes(self.local, self.workers)
+        decided = self.local.expansion.decided
+        self.workers = Processes(self.local, self.processes)
         self.local = Partition(self.system, (), False)
         if decided is not None:
-            self.team.forget(decided)
+            self.workers.forget(decided)

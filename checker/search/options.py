@@ -32,7 +32,7 @@ class Reporter(Protocol):
     def __call__(self, progress: Progress) -> None: ...
 
 
-class Search(Protocol):
+class Engine(Protocol):
     """An engine's search for states that break properties."""
 
     def __call__(

@@ -18,9 +18,9 @@ import numpy as np
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.machine.resources import used_memory
 from neverlost.checker.outcome import Finding, Outcome, Verdict, replayed, without_faults
-from neverlost.checker.search.configurations import Cells
-from neverlost.checker.search.options import Options, Progress, Reporter, Search
-from neverlost.checker.search.partition import BATCH
+from neverlost.checker.search.configurations import Configurations
+from neverlost.checker.search.expansion import BATCH
+from neverlost.checker.search.options import Engine, Options, Progress, Reporter
 from neverlost.checker.search.state_graph import Chosen, StateGraph, of_levels, of_store
 from neverlost.checker.search.symmetry import Renaming
 from neverlost.model.interpreters.columns import holds, pack_rows
@@ -36,7 +36,7 @@ class _GivenUp(Exception):
 
 
 def explore(
-    system: System, properties: Sequence[Property], options: Options, reporter: Reporter | None, search: Search
+    system: System, properties: Sequence[Property], options: Options, reporter: Reporter | None, search: Engine
 ) -> Outcome:
     """Explore everything, whatever is violated on the way, and decide all properties."""
     started = time.monotonic()
@@ -89,7 +89,7 @@ class _Watch:
 
 def decided(graph: StateGraph, properties: Sequence[Property]) -> list[Finding]:
     """A finding for every configuration and property."""
-    homes = Cells(graph.system).of(graph.states)
+    homes = Configurations(graph.system).of(graph.states)
     lost = {each.name: ~graph.reaching(_wanted(graph, each), ~graph.is_fault) for each in properties}
     return [
         _finding(graph, each, cell, lost[each.name] & (homes == cell))

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from neverlost.checker.disk.levels import StateFile
 from neverlost.checker.machine.resources import free_shared_memory
 from neverlost.checker.outcome import EngineError
-from neverlost.checker.search.partition import LevelReport, Partition
+from neverlost.checker.search.level_report import LevelReport
+from neverlost.checker.search.partition import Partition
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.kernel import Configuration
@@ -40,7 +41,7 @@ def _mailbox(total: int, words: int) -> int:
     return max(1 << 12, min(MAILBOX, (1 << 22) // total, free_shared_memory() // 2 // (boxes * words * 8)))
 
 
-class Team(Protocol):
+class Workers(Protocol):
     """What a search asks of its workers."""
 
     def round(self) -> bool: ...
@@ -68,7 +69,7 @@ class Local:
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
         """Stop expanding these configurations."""
-        self.partition.forget(decided)
+        self.partition.expansion.forget(decided)
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
         """The smallest predecessor of each state in the level before it, and the step."""
@@ -77,7 +78,7 @@ class Local:
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Generated, distinct, waiting, and how often each action fired."""
         part = self.partition
-        return part.generated, part.known, part.waiting, part.fired
+        return part.expansion.generated, part.known, part.waiting, part.expansion.fired
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
         """Write the frontier to a store."""
@@ -144,7 +145,7 @@ class Processes:
         except BaseException:
             self.close()
             raise
-        self._base = (local.generated, local.fired)
+        self._base = (local.expansion.generated, local.expansion.fired)
         self._last: list[dict[str, Any]] = self._ask("counts")
 
     def _ask(self, method: str, *arguments: Any) -> list[Any]:
@@ -291,15 +292,19 @@ class _Worker:
                 self._unsent[owner].insert(0, states[:, fits:])
         return used
 
+    def forget(self, decided: NDArray[np.bool_]) -> None:
+        """Stop expanding these configurations."""
+        self.partition.expansion.forget(decided)
+
     def counts(self) -> dict[str, Any]:
         """This worker's part of the counts."""
         part = self.partition
         busy = part.waiting > 0 or any(self._unsent)
         return {
-            "generated": part.generated,
+            "generated": part.expansion.generated,
             "distinct": part.known,
             "waiting": part.waiting,
-            "fired": part.fired,
+            "fired": part.expansion.fired,
             "busy": busy,
             "sent": [0] * self.total,
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from neverlost.checker.disk import search as stored
+from neverlost.checker.disk import on_disk_search
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.checker.spark.jobs import SparkJobs
@@ -19,7 +19,7 @@ def explore(
     """Every reachable state of the system; see `neverlost.checker.search.explore.explore`."""
     asked = options or Options()
     master = asked.spark_master or f"local[{asked.workers or '*'},4]"
-    found = stored.explore(
+    found = on_disk_search.explore(
         system, properties, asked, reporter, lambda search: SparkJobs(search, master, dict(asked.spark_conf))
     )
     return replace(found, engine="spark")

@@ -11,7 +11,7 @@ from typing import Any
 from neverlost.checker.disk.level_tasks import (
     Counted,
     LevelTask,
-    Search,
+    SearchDescription,
     Settled,
     described,
     expand,
@@ -31,7 +31,7 @@ _RESULTS = "result binary"
 class SparkJobs:
     """Runs level tasks on a session, which is started when the first one comes."""
 
-    def __init__(self, search: Search, master: str, conf: Mapping[str, str]) -> None:
+    def __init__(self, search: SearchDescription, master: str, conf: Mapping[str, str]) -> None:
         spark_session.check_requirements(master)
         self.search, self.master, self.conf = search, master, conf
         self._session: Any = None

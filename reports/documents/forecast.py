@@ -13,9 +13,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from neverlost.checker.campaign.forecast import Estimate, Forecast, Point, forecast
 from neverlost.checker.campaign.sweep import Sweeper
 from neverlost.checker.outcome import Outcome
-from neverlost.checker.search.forecast import Estimate, Forecast, Point, forecast
 from neverlost.checker.search.options import Options
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration

@@ -11,8 +11,8 @@ import platform
 import subprocess
 import sys
 
-from neverlost.checker.search import forecast as predicting
-from neverlost.checker.search.forecast import Forecast, predicted, sampled
+from neverlost.checker.campaign import forecast as predicting
+from neverlost.checker.campaign.forecast import Forecast, predicted, sampled
 from neverlost.checker.search.options import Options
 from neverlost.model.catalogue import models
 from neverlost.reports.documents.forecast import SECONDS, Lowered, axes_of

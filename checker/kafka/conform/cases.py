@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.search.partition import BATCH, Partition
+from neverlost.checker.search.expansion import BATCH
+from neverlost.checker.search.partition import Partition
 from neverlost.model.interpreters.columns import Packed, Successors, pack_rows
 from neverlost.model.kernel import NOBODY
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE

@@ -13,8 +13,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk import parquet as dataset
-from neverlost.checker.disk import search as stored
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
@@ -43,7 +43,7 @@ def by_hand(system_text: tuple[Any, ...]) -> dict[State, int]:
 
 
 def exported(system: System, place: Path, **options: Any) -> Path:
-    stored.explore(system, (), Options(state_dir=place / "levels", **options))
+    on_disk_search.explore(system, (), Options(state_dir=place / "levels", **options))
     dataset.export(system, Store.attach(place / "levels"), place / "export")
     return place / "export"
 
@@ -115,7 +115,7 @@ def test_the_dictionary_describes_every_column_and_its_values(tmp_path: Path) ->
 
 def test_configurations_are_told_apart(tmp_path: Path) -> None:
     system = kraft_matrix()
-    outcome = stored.explore(system, (), Options(state_dir=tmp_path / "levels"))
+    outcome = on_disk_search.explore(system, (), Options(state_dir=tmp_path / "levels"))
     dataset.export(system, Store.attach(tmp_path / "levels"), tmp_path / "export")
     counted = asked(tmp_path / "export", "SELECT configuration, count(*) FROM states GROUP BY 1 ORDER BY 1")
     assert counted == list(enumerate(outcome.distinct_by_configuration))

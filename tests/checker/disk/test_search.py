@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow.fs
 import pytest
 
-from neverlost.checker.disk import search as stored
+from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk import storage as storage_module
 from neverlost.checker.disk.level_tasks import (
     Counted,
     LevelTask,
-    Search,
+    SearchDescription,
     Settled,
     described,
     expand,
@@ -46,7 +46,7 @@ def in_memory(system: System, **options: Any) -> dict[str, Any]:
 
 
 def on_storage(system: System, place: str | Path, **options: Any) -> Outcome:
-    return stored.explore(system, guarantees(system.model), Options(state_dir=place, **options))
+    return on_disk_search.explore(system, guarantees(system.model), Options(state_dir=place, **options))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -120,7 +120,7 @@ def test_levels_of_another_writer_are_taken_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", ["memory", "stored"])
 def test_engines_go_on_from_each_other_s_levels(tmp_path: Path, name: str, first: str) -> None:
     system = SYSTEMS[name]()
-    engines = [explore, stored.explore] if first == "memory" else [stored.explore, explore]
+    engines = [explore, on_disk_search.explore] if first == "memory" else [on_disk_search.explore, explore]
     options = Options(state_dir=tmp_path / "s", keep_going=True, workers=1)
     cut = engines[0](system, guarantees(system.model), replace(options, limits=Limits(depth=7)))
     assert cut.counts.left > 0
@@ -133,7 +133,7 @@ class EveryTaskTwice:
 
     parallelism = 3
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: SearchDescription) -> None:
         self.search = search
         self.levels: list[int] = []
 
@@ -176,13 +176,13 @@ def test_tasks_that_run_twice_count_once(tmp_path: Path, name: str) -> None:
     system = SYSTEMS[name]()
     hired: list[EveryTaskTwice] = []
 
-    def hire(search: Search) -> EveryTaskTwice:
+    def hire(search: SearchDescription) -> EveryTaskTwice:
         hired.append(EveryTaskTwice(search))
         return hired[-1]
 
     conf = (("neverlost.driver.states", "20"), ("neverlost.task.least", "30"), ("neverlost.task.candidates", "2000"))
     options = Options(state_dir=tmp_path / "s", keep_going=True, spark_conf=conf)
-    found = stored.explore(system, guarantees(system.model), options, None, hire)
+    found = on_disk_search.explore(system, guarantees(system.model), options, None, hire)
     assert essence(found) == in_memory(system, keep_going=True)
     assert max(hired[0].levels) >= 4
     store = Store.attach(tmp_path / "s")
@@ -270,8 +270,8 @@ def test_unnamed_models_are_searched_here(tmp_path: Path) -> None:
     system = classic("kip-320", 2, 1, 1, 1)
     mutant = System(system.model.differing("mutant", ""), system.configurations)
 
-    def nobody(search: object) -> stored.Jobs:
+    def nobody(search: object) -> on_disk_search.Jobs:
         raise AssertionError("hired for a model that nobody else knows")
 
-    found = stored.explore(mutant, (), Options(state_dir=tmp_path / "s"), None, nobody)
+    found = on_disk_search.explore(mutant, (), Options(state_dir=tmp_path / "s"), None, nobody)
     assert found.counts == explore(system, (), Options(workers=1)).counts

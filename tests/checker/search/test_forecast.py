@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.search import forecast as predicting
-from neverlost.checker.search.forecast import Estimate, Forecast, Sample, estimating, predicted
+from neverlost.checker.campaign import forecast as predicting
+from neverlost.checker.campaign.forecast import Estimate, Forecast, Sample, estimating, predicted
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.catalogue import models
 from neverlost.model.system import bind

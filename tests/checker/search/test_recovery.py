@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from neverlost.checker.campaign.sweep import Sweeper
-from neverlost.checker.disk import search as stored
 from neverlost.checker.disk.levels import Store
+from neverlost.checker.disk.on_disk_search import explore as explore_on_disk
 from neverlost.checker.evidence import reachable_states as reachable
 from neverlost.checker.outcome import Finding, Verdict
 from neverlost.checker.search import recovery
@@ -181,9 +181,9 @@ def test_safety_is_decided_beside_it_and_in_the_order_asked() -> None:
 def test_stored_levels_give_the_same_answer(tmp_path: Path) -> None:
     system = modern("4.1", **CLEARED)
     options = Options(state_dir=tmp_path / "levels")
-    outcome = recovery.explore(system, [WRITABLE], options, None, stored.explore)
+    outcome = recovery.explore(system, [WRITABLE], options, None, explore_on_disk)
     assert outcome.findings == (found(system),)
-    resumed = recovery.explore(system, [WRITABLE], Options(state_dir=tmp_path / "levels", resume=True), None, stored.explore)
+    resumed = recovery.explore(system, [WRITABLE], Options(state_dir=tmp_path / "levels", resume=True), None, explore_on_disk)
     assert resumed.findings == outcome.findings
 
 
@@ -244,7 +244,7 @@ def test_a_certificate_of_recovery_is_walked_back(tmp_path: Path) -> None:
 
 def test_a_certificate_of_an_outage_is_refused(tmp_path: Path) -> None:
     system = modern("4.1", **CLEARED)
-    stored.explore(system, (), Options(state_dir=tmp_path / "levels"))
+    explore_on_disk(system, (), Options(state_dir=tmp_path / "levels"))
     store = Store.attach(tmp_path / "levels")
     rows = (row for level in store.levels() for file in level.files for row in store.packed(file).T.tolist())
     reachable.write(tmp_path / "reachable.xz", system.words, rows)

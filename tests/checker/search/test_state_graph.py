@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from neverlost.checker.disk import search as stored
+from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.outcome import EngineError, replayed
 from neverlost.checker.search import state_graph
@@ -64,7 +64,7 @@ def test_states_and_edges_are_those_of_the_defining_interpreter(graph: StateGrap
 
 
 def test_numbers_do_not_depend_on_the_engine(graph: StateGraph, tmp_path: Path) -> None:
-    stored.explore(graph.system, (), Options(state_dir=tmp_path / "levels"))
+    on_disk_search.explore(graph.system, (), Options(state_dir=tmp_path / "levels"))
     other = state_graph.of_store(graph.system, Store.attach(tmp_path / "levels"))
     assert (other.states == graph.states).all()
     assert edges_of(other) == edges_of(graph)

@@ -148,7 +148,7 @@ def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("session")
 def test_a_model_error_in_a_task_keeps_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An executor with another source of the model is refused, and is not retried into a wrong answer."""
-    monkeypatch.setattr("neverlost.checker.disk.search.question_digest", lambda model, asked: "sha256:other")
+    monkeypatch.setattr("neverlost.checker.disk.on_disk_search.question_digest", lambda model, asked: "sha256:other")
     with pytest.raises(Exception, match="an executor has another version of kip-320 than the driver") as caught:
         on_spark(classic("kip-320", 2, 1, 1, 1))
     assert type(caught.value).__name__ == "EngineError"

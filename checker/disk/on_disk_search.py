@@ -1,6 +1,6 @@
 """A search whose levels live on storage: it can be resumed, and need not fit into memory.
 
-It is the memory engine's loop with another team: each level is expanded in slices of the frontier, whose candidates go
+It is the memory engine's loop with other workers: each level is expanded in slices of the frontier, whose candidates go
 to the owners of their keys; these take away what was visited and write what is new.  Narrow levels are done in this
 process; who does the wide ones (Spark tasks, or nobody else) is a matter of `Jobs`.  A level is committed from the
 files that its tasks name in their results, so a task may be retried, run twice or be lost.
@@ -20,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.digest import question_digest
-from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, Search, Settled, Share
-from neverlost.checker.disk.levels import KEYED, Level, StateFile, Store, Violation, meta_of
+from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, SearchDescription, Settled, Share
+from neverlost.checker.disk.levels import KEYED, Level, StateFile
+from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
 from neverlost.checker.outcome import EngineError, Outcome
+from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
 from neverlost.checker.search.options import Options, Progress, Reporter
-from neverlost.checker.search.partition import LevelReport
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import pack_rows
@@ -65,7 +66,7 @@ class Jobs(Protocol):
     def close(self) -> None: ...
 
 
-Hire = Callable[[Search], Jobs]
+Hire = Callable[[SearchDescription], Jobs]
 
 
 def explore(
@@ -82,14 +83,14 @@ def explore(
     asked = options or Options()
     temporary = None if asked.state_dir else tempfile.mkdtemp(prefix="neverlost-levels-")
     try:
-        return _StoredSearch(system, tuple(properties), asked, reporter, str(asked.state_dir or temporary), hire).run()
+        return _SearchOnDisk(system, tuple(properties), asked, reporter, str(asked.state_dir or temporary), hire).run()
     finally:
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-class _StoredSearch(LevelSearch):
-    """The level-synchronous search with a team that works on stored levels."""
+class _SearchOnDisk(LevelSearch):
+    """The level-synchronous search with workers that work on stored levels."""
 
     def __init__(
         self,
@@ -101,15 +102,15 @@ class _StoredSearch(LevelSearch):
         hire: Hire | None,
     ) -> None:
         super().__init__(system, properties, options, reporter)
-        self.stored = StoredTeam(system, properties, options, place, hire)
-        self.team = self.stored
+        self.on_disk = LevelsOnDisk(system, properties, options, place, hire)
+        self.workers = self.on_disk
 
     def _seed(self) -> None:
         if not self.options.resume:
-            self.stored.seed()
+            self.on_disk.seed()
             self._close()
             return
-        for report in self.stored.resumed():
+        for report in self.on_disk.resumed():
             self._add(report)
         self._tell()
 
@@ -118,13 +119,13 @@ class _StoredSearch(LevelSearch):
 
     def _tell(self) -> None:
         super()._tell()
-        for note in self.stored.news():
+        for note in self.on_disk.news():
             if self.reporter is not None:
-                generated, distinct, waiting, _ = self.team.counts()
+                generated, distinct, waiting, _ = self.workers.counts()
                 self.reporter(Progress(self.levels, waiting, generated, distinct, 0.0, 0, note=note))
 
 
-class StoredTeam:
+class LevelsOnDisk:
     """What a search asks of its workers, answered from stored levels."""
 
     def __init__(
@@ -132,11 +133,8 @@ class StoredTeam:
     ) -> None:
         self.system, self.properties = system, tuple(properties)
         self.tuning = _tuning(dict(options.spark_conf))
-        meta = meta_of(system, properties, options.symmetry) | {
-            "forgets_decided": options.every_configuration and not options.keep_going
-        }
-        self.store = Store.open(place, meta) if options.resume else Store.create(place, meta)
-        search = Search(
+        self.store = opened(place, system, self.properties, options)
+        search = SearchDescription(
             location=self.store.files.location,
             model=system.model.name,
             digest=question_digest(system.model, properties),
@@ -183,7 +181,7 @@ class StoredTeam:
         for level in self.levels:
             self.total.add(Counted(level.generated, Counter(level.fired)))
             self.distinct += level.rows
-            yield self._report(level)
+            yield reported(level, self.properties)
         self.generations = self._visited_of(self.levels)
 
     def _visited_of(self, levels: Sequence[Level]) -> list[list[StateFile]]:
@@ -269,18 +267,16 @@ class StoredTeam:
         self._running = None
         files = tuple(each.file for each in found if each.file)
         generations = self._generations_after(found) if files else []  # nothing will be looked up after the last level
+        report = _together(found)
+        about = kept(report, self.properties)
         level = Level(
             depth=len(self.levels),
             files=files,
             generated=counted.generated,
             fired=dict(sorted(counted.fired.items())),
-            violations=self._violations(found),
+            violations=about["violations"],
             runs=tuple(file for generation in generations for file in generation),
-            facts={
-                "generations": [len(generation) for generation in generations],
-                "by_cell": np.sum([each.by_cell for each in found if each.by_cell] or [[]], axis=0).astype(int).tolist(),
-                "orbits": sum(each.orbits for each in found),
-            },
+            facts=about["facts"] | {"generations": [len(generation) for generation in generations]},
         )
         self.store.commit(level)
         self._remove_runs(level, [each.run for each in found if each.run])
@@ -290,26 +286,13 @@ class StoredTeam:
             self.store.discard_uncommitted(self.levels)
         self.total.add(counted)
         self.distinct += level.rows
-        return self._report(level)
+        return report
 
     def _generations_after(self, found: Sequence[Settled]) -> list[list[StateFile]]:
         merged_away = set(self._task.merging)
         kept = [generation for generation in self.generations if not merged_away & {file.name for file in generation}]
         newest = [each.run if merged_away else each.file for each in found]
         return [*kept, *([[file for file in newest if file]] if any(newest) else [])]
-
-    def _violations(self, found: Sequence[Settled]) -> tuple[Violation, ...]:
-        smallest: dict[tuple[int, int], Words] = {}
-        for each in found:
-            for number, cell, words in each.violations:
-                smallest[number, cell] = min(words, smallest.get((number, cell), words))
-        return tuple(Violation(self.properties[number].name, cell, words) for (number, cell), words in smallest.items())
-
-    def _report(self, level: Level) -> LevelReport:
-        numbers = {each.name: number for number, each in enumerate(self.properties)}
-        violations = {(numbers[each.property], each.configuration): each.state for each in level.violations}
-        by_cell = np.array(level.facts["by_cell"], np.int64) if level.facts.get("by_cell") else None
-        return LevelReport(level.rows, violations, by_cell, level.facts.get("orbits", 0))
 
     def _remove_runs(self, level: Level, written: Iterable[StateFile]) -> None:
         """Delete runs that neither this level nor the one before it needs: a late task may still read those."""
@@ -354,6 +337,19 @@ class StoredTeam:
         self._pool.shutdown(wait=True)
         if self.jobs is not None:
             self.jobs.close()
+
+
+def _together(found: Sequence[Settled]) -> LevelReport:
+    """What the owners found, as one report."""
+    report = LevelReport(0)
+    for each in found:
+        report.new += each.file.rows if each.file else 0
+        report.orbits += each.orbits
+        for number, home, words in each.violations:
+            report.note((number, home), words)
+    homes = [each.by_configuration for each in found if each.by_configuration]
+    report.by_configuration = np.sum(homes, axis=0) if homes else None
+    return report
 
 
 def _sliced(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateFile, int, int]]:
