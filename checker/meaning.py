@@ -24,7 +24,7 @@ from typing import Any
 
 from neverlost.checker.definitions import COMPREHENSIONS, FUNCTIONS, SKIPPED, Scopes, class_definition, definitions, within
 
-TEXTS = frozenset({"says", "words", "help", "summary", "source", "why", "failure"})
+TEXTS = frozenset({"says", "one", "many", "words", "help", "summary", "source", "why", "failure"})
 """Attributes of declarations that only people read."""
 
 ASIDE = frozenset({"portrait", "guarantees", "contradiction", "violated_by"}) | TEXTS

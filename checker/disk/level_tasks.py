@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from neverlost.checker.digest import question_digest
-from neverlost.checker.disk.levels import KEYED, StateFile, Store
+from neverlost.checker.disk.levels import KEYED, StateFile, Store, restored
 from neverlost.checker.disk.sorted_states import Keyed, key_range, keyed, merged, sorted_distinct, unkeyed, within, without
 from neverlost.checker.disk.storage import Bytes
 from neverlost.checker.outcome import EngineError
@@ -46,7 +46,7 @@ Block = tuple[int, Bytes]
 
 @dataclass(frozen=True)
 class SearchDescription:
-    """What every task of a search needs to know; small, and the same for all of them."""
+    """What every task of a search needs to know; small, and the same for all of them.  Configurations are plain."""
 
     location: str
     model: str
@@ -64,7 +64,7 @@ class SearchDescription:
         found = models().get(self.model)
         if found is None or question_digest(found, self.asked()) != self.digest:
             raise EngineError(f"an executor has another version of {self.model} than the driver; install the same neverlost")
-        return bind(found, *self.configurations, disabled=self.disabled)
+        return bind(found, *map(restored, self.configurations), disabled=self.disabled)
 
     def asked(self) -> list[Property]:
         """The properties, from this machine's own source."""
@@ -222,10 +222,7 @@ def described(search: SearchDescription, task: LevelTask, **more: Any) -> str:
 def _share(search_text: str) -> Share:
     """One share per process and search: its files stay mapped and verified from task to task."""
     given = json.loads(search_text)
-    given["configurations"] = tuple(
-        {name: tuple(value) if isinstance(value, list) else value for name, value in each.items()}
-        for each in given["configurations"]
-    )
+    given["configurations"] = tuple(given["configurations"])
     given["disabled"] = tuple(map(tuple, given["disabled"]))
     search = SearchDescription(**given)
     return Share(Store.attach(search.location), search.bound(), search.asked(), search.symmetry)

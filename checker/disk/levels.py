@@ -30,6 +30,8 @@ from neverlost.checker.digest import model_digest, property_digest
 from neverlost.checker.disk.sorted_states import unkeyed
 from neverlost.checker.disk.storage import Bytes, Storage, storage
 from neverlost.checker.outcome import EngineError
+from neverlost.model.kernel import Configuration
+from neverlost.model.limits import AnyNumber
 from neverlost.model.system import System
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
@@ -105,7 +107,7 @@ def meta_of(system: System, properties: Iterable[Property] = (), symmetry: bool 
         "format": FORMAT,
         "model": system.model.name,
         "model_digest": model_digest(system.model),
-        "configurations": [{name: _plain(value) for name, value in each.items()} for each in system.configurations],
+        "configurations": [plain(each) for each in system.configurations],
         "disabled": sorted([action, clause] for action, clause in system.disabled),
         "symmetry": symmetry,
         "properties": [each.name for each in asked],
@@ -115,8 +117,26 @@ def meta_of(system: System, properties: Iterable[Property] = (), symmetry: bool 
     }
 
 
+def plain(configuration: Configuration) -> dict[str, Any]:
+    """A configuration as JSON has it."""
+    return {name: _plain(value) for name, value in configuration.items()}
+
+
 def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple | list) else value
+    if isinstance(value, AnyNumber):
+        return {"any": value.at_once}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def restored(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration of which `plain` made this."""
+    return {name: _restored(value) for name, value in configuration.items()}
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, dict):
+        return AnyNumber(value["any"])
+    return tuple(value) if isinstance(value, list) else value
 
 
 class Store:

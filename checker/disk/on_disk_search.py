@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.digest import question_digest
 from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, SearchDescription, Settled, Share
-from neverlost.checker.disk.levels import KEYED, Level, StateFile
+from neverlost.checker.disk.levels import KEYED, Level, StateFile, plain
 from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
 from neverlost.checker.outcome import EngineError, Outcome
@@ -138,7 +138,7 @@ class LevelsOnDisk:
             location=self.store.files.location,
             model=system.model.name,
             digest=question_digest(system.model, properties),
-            configurations=tuple(dict(each) for each in system.configurations),
+            configurations=tuple(map(plain, system.configurations)),
             disabled=tuple(sorted(system.disabled)),
             properties=tuple(each.name for each in properties),
             symmetry=options.symmetry,

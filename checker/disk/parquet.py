@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.disk.levels import Store
+from neverlost.checker.disk.levels import Store, plain
 from neverlost.checker.search.configurations import Configurations
 from neverlost.model.interpreters.columns import Batch, Packed
 from neverlost.model.system import Slot, System
@@ -38,7 +38,7 @@ def export(system: System, store: Store, directory: str | Path) -> int:
     try:
         (target / "states").mkdir()
         written = sum(_write_level(system, store, target, level.depth) for level in store.levels() if level.rows)
-        _write_json(target / "configurations.json", [dict(each) for each in system.configurations])
+        _write_json(target / "configurations.json", [plain(each) for each in system.configurations])
         _write_json(target / "dictionary.json", dictionary(system, bool(store.meta.get("symmetry"))) | {"states": written})
     except OSError as problem:
         raise InputError(f"cannot export to {str(target)!r}: {problem.strerror or problem}; choose another directory") from None

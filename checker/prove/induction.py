@@ -15,6 +15,7 @@ from typing import Any
 import z3
 
 from neverlost.checker.digest import lemma_digest
+from neverlost.checker.disk.levels import plain
 from neverlost.checker.machine.processes import INTERRUPTED, Send, run
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
 from neverlost.checker.prove import smtlib as certificate
@@ -123,7 +124,7 @@ class Proof:
         """What a certificate says about itself."""
         return {
             "model": self.system.model.name,
-            "configurations": [dict(each) for each in self.system.configurations],
+            "configurations": [plain(each) for each in self.system.configurations],
             "disabled": sorted(map(list, self.system.disabled)),
             "property": self.goal.name,
             "unbounded": list(self.unbounded),

@@ -104,7 +104,7 @@ def moved_function(package: Path) -> None:
     start = text.index("def has_offset(")
     end = text.index("\n\n\n", start)
     (package / "model/classic/reach.py").write_text(
-        "from typing import Any\n\nValue = Any\n\n\n" + text[start:end].replace("has_offset", "reaches") + "\n"
+        "from __future__ import annotations\n\n\n" + text[start:end].replace("has_offset", "reaches") + "\n"
     )
     first = text.index("from neverlost.model.classic.log import")
     text = text[:start] + text[end + 3 :]
@@ -122,7 +122,9 @@ KEEPING: dict[str, Mutant] = {
     "a comment": written("model/kernel.py", "    total: Value = 0\n", "    # how many\n    total: Value = 0  # so far\n"),
     "a docstring": written("model/kernel.py", '"""The smaller of two numbers."""', '"""The lesser of two numbers."""'),
     "no docstring": written("model/kernel.py", '    """The larger of two numbers."""\n', ""),
-    "an annotation": written("model/classic/protocol.py", "def replicas(s: Any) -> range:", "def replicas(s):"),
+    "an annotation": written(
+        "model/kernel.py", "def count(k: Primitives, conditions: Iterable[Value]) -> Value:", "def count(k, conditions):"
+    ),
     "sentences": other_sentences,
     "formatting": written(
         "model/kernel.py", "k.any_of(k.not_(condition), consequence)", "(k.any_of(\n    k.not_(condition),consequence,))"
@@ -132,7 +134,7 @@ KEEPING: dict[str, Mutant] = {
     "a function that nothing uses": appended("model/kraft/leader.py", "\n\ndef unused() -> int:\n    return 1\n"),
 }
 
-STATE, MECHANISMS = "model/kraft/state.py", "model/kraft/mechanisms.py"
+SIZES, MECHANISMS = "model/kraft/sizes.py", "model/kraft/mechanisms.py"
 
 CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
     "a guard": (
@@ -147,7 +149,7 @@ CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
     ),
     "a constant of a helper": (
         written(
-            STATE, "BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)", "BY_EPOCH, ON_FETCH, BY_ITERATED_EPOCHS = range(4)"
+            SIZES, "BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)", "BY_EPOCH, ON_FETCH, BY_ITERATED_EPOCHS = range(4)"
         ),
         {"model kraft", "model kraft-elr"},
         {"model kip-320", "property strong-isr"},
@@ -178,7 +180,7 @@ CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
         {"model kraft"},
     ),
     "the limit of a fault": (
-        written(STATE, '_left", 0, configuration[f"faults.{each}"])', '_left", 0, configuration[f"faults.{each}"] + 1)'),
+        written("model/limits.py", "number(each.left, 0, highest[each.name])", "number(each.left, 0, highest[each.name] + 1)"),
         {"model kraft"},
         {"model kip-320"},
     ),

@@ -16,6 +16,13 @@ def classic(name: str, replicas: int, log_size: int, records: int, max_epoch: in
     return bind(models()[name], {"replication.factor": replicas} | bounds, **more)
 
 
+def kraft_any_crash() -> System:
+    """Any number of crashes, of which one broker at a time suffers."""
+    found = models()["kraft"]
+    keys = {"replication.factor": "3", "bounds.records": "1", "faults.crash": "any:1"}
+    return bind(found, configuration(found, {name: (value, "test") for name, value in keys.items()}))
+
+
 def kraft_matrix() -> System:
     """Three configurations in one search, of which one is safe."""
     found = models()["kraft"]

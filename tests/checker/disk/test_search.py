@@ -32,12 +32,13 @@ from neverlost.model.interpreters.columns import pack_rows, unpack_row
 from neverlost.model.system import System, Words
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import guarantees
-from tests.support.searches import classic, essence, kraft_matrix
+from tests.support.searches import classic, essence, kraft_any_crash, kraft_matrix
 
 SYSTEMS = {
     "holds": lambda: classic("kip-320", 2, 2, 2, 2),
     "violated": lambda: classic("kip-101", 3, 1, 1, 1),
     "matrix": kraft_matrix,
+    "any number": kraft_any_crash,
 }
 
 
