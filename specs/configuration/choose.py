@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,20 @@ PREFIXED = ("faults", "start", "bounds", "mechanism")
 class Chosen:
     """A model with one complete configuration, and for whom it speaks (topics, for Kafka's own files).
 
-    `release` is the Kafka version that was asked for, where no key departs from its mechanisms.
+    `release` is the Kafka version that was asked for, where no key departs from its mechanisms.  `brokers` are those that
+    the replicas stand for, by partition.
     """
 
     model: Model
     configuration: Configuration
     subjects: tuple[str, ...] = ()
     release: str | None = None
+    brokers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def broker_names(self) -> tuple[str, ...]:
+        """What the replicas are called: real names where one topic is meant, those of its first partition; else none."""
+        return next(iter(self.brokers.values()), ()) if len(self.subjects) == 1 else ()
 
 
 def read_toml(path: Path | str) -> Given:

@@ -31,6 +31,15 @@ class ClusterConfiguration:
     settings: Mapping[str, Setting]
     topics: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
+    partitions: Mapping[str, tuple[Partition, tuple[int, ...]]] = field(default_factory=dict)
+
+    def brokers(self, are_alike: bool) -> dict[str, tuple[str, ...]]:
+        """Per partition the brokers that the model's replicas stand for, by number.
+
+        Replicas that are alike are numbered from the leader on; others as they are assigned, rack by rack.
+        """
+        orders = {name: each.by_role if are_alike else assigned for name, (each, assigned) in self.partitions.items()}
+        return {name: tuple(map(str, order)) for name, order in orders.items()}
 
     @property
     def keys(self) -> dict[str, tuple[str, str]]:
@@ -208,17 +217,32 @@ def _values(configuration: ClusterConfiguration) -> tuple[tuple[str, str], ...]:
 def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
     """The distinct configurations of one topic, named with partitions if there are several."""
     # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
+    described = sources.described
     alike: dict[tuple[int, int, str], list[Partition]] = {}
     for each in topic.partitions.values():
-        rack = _racks(each, sources.described)
+        rack = _racks(each, described)
         alike.setdefault((len(each.settled), _outside(each), rack.value if rack else ""), []).append(each)
-    if len(alike) < 2:
-        return _configurations(sources, topic, next(iter(topic.partitions.values()), None))
     return [
-        replace(found, topics=(f"{topic.name} ({_numbered(group)})",))
-        for group in alike.values()
-        for found in _configurations(sources, topic, group[0])
+        replace(found, topics=_subjects(topic, group, len(alike)), partitions=_placed(topic, group, described))
+        for group in list(alike.values()) or [[]]
+        for found in _configurations(sources, topic, next(iter(group), None))
     ]
+
+
+def _subjects(topic: Topic, group: list[Partition], groups: int) -> tuple[str, ...]:
+    """The topic, with its partitions if only some of them are meant."""
+    return (topic.name if groups < 2 else f"{topic.name} ({_numbered(group)})",)
+
+
+def _placed(topic: Topic, group: list[Partition], described: Described) -> dict[str, tuple[Partition, tuple[int, ...]]]:
+    """Partitions by name, each with its replicas as assigned, rack by rack where every rack is known."""
+    found = {}
+    for each in group:
+        settled = each.settled if _racks(each, described) else ()
+        racks = {broker: described.brokers[str(broker)]["broker.rack"].value for broker in settled}
+        order = sorted(each.settled, key=lambda broker: racks.get(broker, ""))
+        found[f"{topic.name}-{each.number}"] = (each, tuple(order))
+    return found
 
 
 def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterConfiguration]:
@@ -231,6 +255,7 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
             settings=_least_known(same),
             topics=tuple(topic for each in same for topic in each.topics),
             notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
+            partitions={name: placed for each in same for name, placed in each.partitions.items()},
         )
         for same in found.values()
     ]

@@ -23,6 +23,7 @@ class Partition:
     elr: tuple[int, ...]
     has_leader: bool
     where: str
+    leader: int | None = None
 
     @property
     def outside(self) -> int:
@@ -38,6 +39,14 @@ class Partition:
     def settled(self) -> tuple[int, ...]:
         """Replicas without those that a reassignment in progress is adding; `TopicCommand` counts these."""
         return tuple(each for each in self.replicas if each not in self.adding)
+
+    @property
+    def by_role(self) -> tuple[int, ...]:
+        """The settled replicas: the leader, the ISR, the ELR, the rest, as the models number replicas that are alike."""
+        ranks = dict.fromkeys(self.settled, 3) | dict.fromkeys(self.elr, 2) | dict.fromkeys(self.isr, 1)
+        if self.leader is not None:
+            ranks[self.leader] = 0
+        return tuple(sorted(self.settled, key=lambda each: ranks[each]))
 
 
 @dataclass

@@ -96,14 +96,15 @@ def _partition(node: Node) -> Partition:
         adding=_brokers(node, ("addingReplicas",)),
         isr=isr,
         elr=_brokers(node, _ELRS),
-        has_leader=_has_leader(node),
+        has_leader=(leader := _leader(node)) not in (None, "-1", "none"),
         where=where,
+        leader=int(leader) if leader and leader.isascii() and leader.isdigit() and len(leader) < 11 else None,
     )
 
 
-def _has_leader(node: Node) -> bool:
+def _leader(node: Node) -> str | None:
     leader = _first(node, ("leader", "leaderId"))
-    return leader is not None and _id(leader) not in ("-1", "none")
+    return None if leader is None else _id(leader)
 
 
 def _brokers(node: Node, keys: tuple[str, ...]) -> tuple[int, ...]:

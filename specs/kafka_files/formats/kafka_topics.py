@@ -66,7 +66,9 @@ def _partition(labels: dict[str, str], where: str) -> Partition:
     isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
     adding = _brokers("Adding Replicas", labels.get("Adding Replicas", ""), where)
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
-    found = Partition(number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where)
+    leader = labels.get("Leader", "")
+    known = int(leader) if leader.isascii() and leader.isdigit() and len(leader) < 11 else None
+    found = Partition(number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known)
     if not found.settled:
         named = quoted(labels["Adding Replicas"])
         raise InputError(f"bad value {named} for Adding Replicas in {where}: it names every replica; describe again")
