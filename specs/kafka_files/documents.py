@@ -132,13 +132,18 @@ def _tree(found: Any, name: str, path: str, depth: int) -> Node:
         raise InputError(f"{name} is nested more than {DEEPEST} levels deep; give the document of one tool")
     where = f"{name} at {path}" if path else name
     if isinstance(found, dict):
-        below = {key: _tree(each, name, f"{path}.{key}" if path else key, depth + 1) for key, each in found.items()}
-        return Node(below, where)
+        start = f"{path}." if path else ""
+        return Node({key: _tree(each, name, start + _step(key), depth + 1) for key, each in found.items()}, where)
     if isinstance(found, list):
         return Node([_tree(each, name, f"{path}[{number}]", depth + 1) for number, each in enumerate(found)], where)
     if isinstance(found, bool):
         return Node(str(found).lower(), where)
     return Node(found, where)
+
+
+def _step(key: str) -> str:
+    """A key as a part of a path, short and printable."""
+    return key if key.isprintable() and len(key) <= 60 else quoted(key)
 
 
 def parse_yaml(text: str, name: str) -> list[Node]:

@@ -401,6 +401,16 @@ MALFORMED = [
     ("LeaderId: 1\nnonsense\n", "f line 2 is not what kafka-metadata-quorum.sh describe prints: 'nonsense'; remove the line"),
     ("context: c\nprojects: x\n", "f line 2 should be a list"),
     (
+        '{"topics":[{"topic":"t","partitions":[{"partition":0,"replicas":{"\\u2028":1}}]}]}',
+        "f at topics[0].partitions[0].replicas should be a list",
+    ),
+    (
+        '{"format_version":"1","terraform_version":"1","values":{"root_module":{"resources":[{"type":"kafka_topic",'
+        '"address":"a","values":{"replication_factor":3,"config":{"min.insync\\n.replicas":"2"}}}]}}}',
+        r"unknown topic setting 'min.insync\n.replicas' in "
+        r"f at values.root_module.resources[0].values.config.'min.insync\n.replicas'; did you mean 'min.insync.replicas'?",
+    ),
+    (
         "topics:\n  t:\n    replication: many\n",
         "bad value 'many' for ReplicationFactor in f line 3: use a whole number from 1 to 7",
     ),
