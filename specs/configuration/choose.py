@@ -13,6 +13,7 @@ from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, pa
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
 
 Given = dict[str, tuple[Any, str]]
 """Raw values by key, each with the place that it came from, for messages."""
@@ -133,16 +134,16 @@ def _of_version(
     subjects: tuple[str, ...],
     offered: Mapping[str, tuple[Any, str]],
 ) -> Chosen:
-    """The modern model with the mechanisms of a Kafka version; explicit keys win."""
+    """The modern model with the mechanisms and the defaults of a Kafka version; explicit keys win."""
     if name is not None:
         raise InputError(f"give model or kafka.version, not both ({name!r} and {version!r})")
-    try:
-        settings = mechanisms_of(version)
-    except ValueError as problem:
-        raise InputError(f"bad value {version!r} for kafka.version in {where}: {problem}") from None
+    of_version = defaults(
+        parse_version(version, "--kafka-version" if where == "--kafka-version" else f"kafka.version in {where}")
+    )
+    settings: Given = {key: (value, f"Kafka {version}") for key, value in mechanisms_of(version).items()}
+    settings |= {key: (of_version[key].value, of_version[key].where) for key in OF_TOPICS_AND_PRODUCERS}
     model = models()[model_of(version, dict(offered) | given)]
-    defaults = {key: (value, f"Kafka {version}") for key, value in settings.items() if key in model.keys}
-    configuration = keys.configuration(model, defaults | _read_by(model, offered) | given)
+    configuration = keys.configuration(model, _read_by(model, settings | dict(offered)) | given)
     release = ".".join(version.split(".")[:2])
     return Chosen(model, configuration, subjects, release if is_release(release, model, configuration) else None)
 

@@ -139,6 +139,16 @@ def canonical(contract_key: str, setting: Setting, spelled: str = "") -> Setting
     return Setting(value, setting.where, setting.how)
 
 
+OF_TOPICS_AND_PRODUCERS = (
+    "min.insync.replicas",
+    "unclean.leader.election.enable",
+    "flush.messages",
+    "acks",
+    "enable.idempotence",
+)
+"""The settings whose default is Kafka's wherever a version is named; a question about one replica is asked with its key."""
+
+
 def defaults(version: Version | None) -> Settings:
     """Kafka's defaults of a version; without one, those of `WITHOUT_VERSION`, which are assumed where versions differ."""
     known = version or WITHOUT_VERSION

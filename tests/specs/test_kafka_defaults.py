@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from neverlost.specs.configuration.choose import choose
+from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.clients.producer import producer
-from neverlost.specs.kafka_files.versions import defaults, parse_version
+from neverlost.specs.kafka_files.cluster import read_cluster
+from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
 from neverlost.specs.setting import Setting, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,3 +66,25 @@ def test_the_table_is_what_the_classes_say(version, tmp_path):
         ["java", "-cp", f"{tmp_path}/*", reader, *TABLE["cases"]], capture_output=True, text=True, check=True
     )
     assert shown.stdout.splitlines() == TABLE["results"][version]
+
+
+# The defaults of a version are the same, whatever else is given
+
+
+@pytest.mark.parametrize("version", ["0.8", "0.10.2", "0.11", "2.8", "3.0", "3.0.1", "3.9"])
+def test_a_version_means_the_same_with_and_without_files(tmp_path, version):
+    server = tmp_path / "server.properties"
+    server.write_text("node.id=1\n")
+    given = {"kafka.version": (version, "--set"), "replication.factor": ("3", "--set")}
+    (described,) = read_cluster(server_properties=server, kafka_version=version)
+    alone, with_file = choose(given), choose(given, offered=described.keys)
+    assert alone.configuration == with_file.configuration
+    for key in OF_TOPICS_AND_PRODUCERS:
+        value = defaults(parse_version(version))[key].value
+        assert alone.configuration[key] == KEYS[key].parse(value, "table")
+
+
+@pytest.mark.parametrize("text", ["3.10", "2.9", "4.9", "0.7"])
+def test_a_version_that_does_not_exist_is_an_error_wherever_it_is_named(text):
+    with pytest.raises(InputError, match=rf"there is no Kafka {text} \(kafka.version in --set\); did you mean"):
+        choose({"kafka.version": (text, "--set")})
