@@ -1,14 +1,15 @@
-"""The text of an exact set of packed states, for LLVM: tables of 64-byte buckets that keep what a place does not say.
+"""The text of an exact set of packed states, for LLVM: tables of buckets that keep what a place does not say.
 
 A state's words are mixed by a bijection, so that a place in a table stands for some of their bits and an entry holds
-only the others (a quotient: Cleary 1984), with how far the entry lies from its own bucket and the level that brought
-it.  Nothing is lost: two states are equal exactly if place and entry are, and every state can be read back.
+only the others (a quotient: Cleary 1984), with how far the entry lies from its own bucket and the level that
+brought it.  Nothing is lost: two states are equal exactly if place and entry are, and every state can be read back.
 
 The first mixed word is cut from below into the number of the table (`TABLE_BITS`) and `x`; the upper `UPPER_BITS` of
 `x` are `quotient * parts + remainder`, and a bucket is the remainder followed by the low bits of the rest.  A table
 has `parts << k` buckets with `parts` from 4 to 7, so that it can grow by a quarter.
 
-An entry, from its lowest bit: distance from the own bucket, counted from 1 (0: the place is free); level; quotient;
+An entry, from its lowest bit: which bucket it lies in, its own one being 1, and number `n + 1` lying `n` beyond number `n`
+(0: the place is free); level; quotient;
 the other words; the rest of `x`.  It takes as many bytes as that needs, which are fewer in larger tables.
 """
 
@@ -22,16 +23,19 @@ from neverlost.checker.outcome import EngineError
 from neverlost.model.interpreters.machine_code import COUNT, POINTER
 from neverlost.model.system import System
 
-TABLE_BITS = 6
+TABLE_BITS = 5
 TABLES = 1 << TABLE_BITS
 UPPER_BITS = 8
 QUOTIENT_BITS = UPPER_BITS - 2
-DISTANCE_BITS = 5
+DISTANCE_BITS = 4
 FARTHEST = (1 << DISTANCE_BITS) - 1
 LEAST_PARTS = 4
+LEAST_K = DISTANCE_BITS - 2
+"""A table has more buckets than the longest step from one to the next."""
+
 RECIPROCAL_BITS = 16
-BUCKET = 64
-"""Bytes of a bucket: a line of the cache."""
+LINE = 64
+"""Bytes of a line of the cache."""
 
 NARROWEST = 40
 """Bits of the first mixed word at least, so that there is always a place to cut it."""
@@ -94,7 +98,7 @@ class Layout:
     def entry_bits(self) -> int:
         """The width that entries are computed in: of the widest one, in whole bytes, and more than a word."""
         bits = max(72, -(-(self.rest_at + self.rest_bits) // 8) * 8)
-        if bits > 8 * 8 * (COMPARED - WHOLE) or bits > 8 * BUCKET:
+        if bits > 8 * 8 * (COMPARED - WHOLE) or bits > 16 * LINE:
             raise EngineError(f"an entry of {bits} bits has no room in a bucket")
         return bits
 
@@ -102,6 +106,11 @@ class Layout:
     def kind(self) -> str:
         """LLVM's name of an entry's type."""
         return f"i{self.entry_bits}"
+
+    @property
+    def bucket(self) -> int:
+        """Bytes of a bucket: a line of the cache, or two for wide entries."""
+        return LINE if self.entry_bits <= 2 * LINE else 2 * LINE
 
     def bytes(self, k: int) -> int:
         """Bytes of an entry in a table of `parts << k` buckets."""
@@ -166,9 +175,9 @@ def mixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
     for turn in range(ROUNDS):
         for word, width in enumerate(layout.widths):
             value = found[word]
-            if layout.words > 1:
-                value = text.low(text.op("add", value, _stirred(text, found[word - 1])), width)
-            value = text.low(text.op("mul", value, MULTIPLIERS[turn]), width)
+            for other in [each for each in range(layout.words) if each != word]:
+                value = text.op("add", value, _stirred(text, found, other))
+            value = text.low(text.op("mul", text.low(value, width), MULTIPLIERS[turn]), width)
             found[word] = text.op("xor", value, text.op("lshr", value, half(width)))
     return found
 
@@ -180,9 +189,9 @@ def unmixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
         for word, width in reversed(list(enumerate(layout.widths))):
             value = text.op("xor", found[word], text.op("lshr", found[word], half(width)))
             value = text.low(text.op("mul", value, pow(MULTIPLIERS[turn], -1, 1 << 64)), width)
-            if layout.words > 1:
-                value = text.low(text.op("sub", value, _stirred(text, found[word - 1])), width)
-            found[word] = value
+            for other in [each for each in range(layout.words) if each != word]:
+                value = text.op("sub", value, _stirred(text, found, other))
+            found[word] = text.low(value, width)
     return found
 
 
@@ -191,9 +200,9 @@ def half(width: int) -> int:
     return (width + 1) // 2
 
 
-def _stirred(text: Text, word: str) -> str:
+def _stirred(text: Text, words: Sequence[str], other: int) -> str:
     """What another word adds to one."""
-    return text.op("lshr", text.op("mul", word, MULTIPLIERS[2]), 21)
+    return text.op("lshr", text.op("mul", words[other], MULTIPLIERS[2] + 2 * other), 21)
 
 
 def _row(text: Text, layout: Layout, pointer: str, row: str) -> list[str]:
@@ -257,9 +266,10 @@ def _field(text: Text, layout: Layout, entry: str, shift: int, width: int) -> st
 def _recovered(text: Text, layout: Layout, table: str, number: str) -> list[str]:
     """The mixed words of `%entry` in `%bucket` of a table."""
     distance = _field(text, layout, "%entry", 0, DISTANCE_BITS)
-    straight = text.op("sub", text.op("add", "%bucket", 1), distance)
-    wrapped = text.op("add", straight, text.load(table, BUCKETS))
-    home = text.let(f"select i1 {text.op('icmp slt', straight, 0)}, i64 {wrapped}, i64 {straight}")
+    buckets = text.load(table, BUCKETS)
+    beyond = text.op("lshr", text.op("mul", distance, text.op("sub", distance, 1)), 1)
+    around = text.op("sub", text.op("add", "%bucket", text.op("mul", buckets, 1 << DISTANCE_BITS)), beyond)
+    home = text.op("urem", around, buckets)
     quotient = _field(text, layout, "%entry", layout.quotient_at, QUOTIENT_BITS)
     rest = _field(text, layout, "%entry", layout.rest_at, layout.rest_bits)
     first = text.op("or", _joined(text, layout, home, table, quotient, rest), number)
@@ -339,7 +349,7 @@ def _prefetch(text: Text, layout: Layout) -> None:
     first = text.load("%mixed", text.op("mul", ahead, layout.words))
     table = _description(text, "%tables", first)
     bucket, _, _ = _split(text, layout, table, first)
-    address = text.op("add", text.load(table, ADDRESS), text.op("mul", bucket, BUCKET))
+    address = text.op("add", text.load(table, ADDRESS), text.op("mul", bucket, layout.bucket))
     text.do(f"call void @llvm.prefetch.p0(ptr {text.pointer(address)}, i32 1, i32 3, i32 1)")
 
 
@@ -357,7 +367,7 @@ def _probe(
     text.do(f"%b = phi i64 [{home}, %{before}], [%b.next, %onward]")
     text.do(f"%distance = phi i64 [1, %{before}], [%farther, %onward]")
     wanted = text.op("or", key, text.let(f"zext i64 %distance to {layout.kind}"), layout.kind)
-    begins = text.op("add", base, text.op("mul", "%b", BUCKET))
+    begins = text.op("add", base, text.op("mul", "%b", layout.bucket))
     text.do("br label %place", "place:", "%j = phi i64 [0, %probe], [%j.next, %beside]")
     here = text.pointer(text.op("add", begins, text.op("mul", "%j", size)))
     entry = text.let(f"load {layout.kind}, ptr {here}, align 1")
@@ -366,8 +376,9 @@ def _probe(
     taken(entry, wanted)
     text.do("beside:", "%j.next = add i64 %j, 1")
     text.branch(text.op("icmp slt", "%j.next", places), "place", "onward")
-    text.do("onward:", "%farther = add i64 %distance, 1", "%beyond = add i64 %b, 1")
-    text.do(f"%is.last = icmp eq i64 %beyond, {buckets}", "%b.next = select i1 %is.last, i64 0, i64 %beyond")
+    text.do("onward:", "%farther = add i64 %distance, 1", "%beyond = add i64 %b, %distance")
+    text.do(f"%is.over = icmp sge i64 %beyond, {buckets}", f"%wrapped = sub i64 %beyond, {buckets}")
+    text.do("%b.next = select i1 %is.over, i64 %wrapped, i64 %beyond")
     text.branch(text.op("icmp sgt", "%farther", FARTHEST), "full", "probe")
     return here, entry, wanted
 
@@ -389,7 +400,7 @@ def _each_entry(signature: str, layout: Layout, body: Text, result: int) -> str:
     size, places, buckets = (text.load("%old", each) for each in (BYTES, PLACES, BUCKETS))
     base, whole = text.load("%old", ADDRESS), text.load("%old", WHOLE, layout.kind)
     text.do("br label %row", "row:", "%bucket = phi i64 [0, %start], [%bucket.next, %row.end]")
-    begins = text.op("add", base, text.op("mul", "%bucket", BUCKET))
+    begins = text.op("add", base, text.op("mul", "%bucket", layout.bucket))
     text.do("br label %cell", "cell:", "%c = phi i64 [0, %row], [%c.next, %next]")
     here = text.pointer(text.op("add", begins, text.op("mul", "%c", size)))
     text.do(f"%entry = and {layout.kind} {text.let(f'load {layout.kind}, ptr {here}, align 1')}, {whole}")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.native import state_tables
 from neverlost.checker.native.state_tables import StateTables
-from neverlost.checker.native.table_text import TABLE_SIGNATURES, TABLES, Layout, table_text
+from neverlost.checker.native.table_text import BUCKETS, PLACES, TABLE_SIGNATURES, TABLES, Layout, table_text
 from neverlost.model.interpreters.machine_code import Loaded, compiled
 
 WIDTHS = [(40,), (63,), (63, 18), (56, 63, 60), (63, 63, 63, 1)]
@@ -49,7 +49,7 @@ def absorbed(code: Loaded, tables: StateTables, rows: NDArray[np.uint64], level:
 @pytest.mark.parametrize("widths", WIDTHS, ids=str)
 def test_the_tables_hold_exactly_what_was_inserted(widths: tuple[int, ...]) -> None:
     layout, code = loaded(widths)
-    tables = StateTables(layout, code.functions, k=0)
+    tables = StateTables(layout, code.functions)
     chance = np.random.default_rng(7)
     levels: dict[tuple[int, ...], int] = {}
     for level, (size, low) in enumerate([(0, 9), (1, 9), (2, 2), (5_000, 40), (60_000, 1 << 20), (60_000, 1 << 20), (9, 3)]):
@@ -67,7 +67,7 @@ def test_the_tables_hold_exactly_what_was_inserted(widths: tuple[int, ...]) -> N
 def test_tables_grow_when_states_lie_too_far_from_their_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_tables, "FULLEST", 1.0)
     layout, code = loaded((63, 20))
-    tables = StateTables(layout, code.functions, k=0)
+    tables = StateTables(layout, code.functions)
     rows = np.unique(states(np.random.default_rng(1), (63, 20), 30_000, 1 << 20), axis=0)
     assert len(absorbed(code, tables, rows, 3)) == len(rows) == len(tables)
     assert absorbed(code, tables, rows, 4) == []
@@ -77,10 +77,20 @@ def test_tables_grow_when_states_lie_too_far_from_their_buckets(monkeypatch: pyt
 def test_mixing_is_a_bijection_that_spreads(widths: tuple[int, ...]) -> None:
     _, code = loaded(widths)
     rows = np.zeros((4096, len(widths)), np.uint64)
-    rows[:, -1] = np.arange(4096, dtype=np.uint64) & np.uint64((1 << widths[-1]) - 1)
-    rows[:, 0] |= np.arange(4096, dtype=np.uint64) << np.uint64(widths[0] - 12)
+    place = int(np.argmax(widths)) if len(widths) < 3 else 2
+    rows[:, place] |= np.arange(4096, dtype=np.uint64) << np.uint64(widths[place] - 12)
     found = mixed(code, rows)
     assert len(np.unique(found, axis=0)) == 4096
     assert all((found[:, word] >> np.uint64(width)).max() == 0 for word, width in enumerate(widths))
     tables: Any = np.bincount((found[:, 0] & np.uint64(TABLES - 1)).astype(np.int64), minlength=TABLES)
-    assert tables.min() > 32 and tables.max() < 112
+    assert tables.min() > 4096 // TABLES // 2 and tables.max() < 2 * 4096 // TABLES
+
+
+@pytest.mark.parametrize("widths", WIDTHS, ids=str)
+def test_a_table_is_full_before_it_grows(widths: tuple[int, ...]) -> None:
+    layout, code = loaded(widths)
+    tables = StateTables(layout, code.functions)
+    rows = np.unique(states(np.random.default_rng(2), widths, 400_000, 1 << 20), axis=0)
+    absorbed(code, tables, rows, 0)
+    places = tables.descriptions[:, PLACES] * tables.descriptions[:, BUCKETS]
+    assert len(tables) == len(rows) > 0.3 * places.sum()
