@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Annotated, NoReturn
+import warnings
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -64,6 +65,7 @@ def main() -> NoReturn:
     from neverlost.specs.errors import InputError
 
     _register()
+    warnings.showwarning = _show_warning
     try:
         status = app(standalone_mode=False)
         if status == TYPER_INTERRUPTED:
@@ -84,6 +86,12 @@ def main() -> NoReturn:
             raise
         text = f"internal error: {type(problem).__name__}: {problem} (set NEVERLOST_DEBUG=1 for the traceback)"
         _fail(text, exit_status.INTERNAL)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Ours are a line each, as the whole program speaks; those of libraries are for developers."""
+    if category.__module__.partition(".")[0] == "neverlost":
+        typer.echo(f"neverlost: warning: {message}", err=True)
 
 
 def _fail(message: str, status: int) -> NoReturn:

@@ -1,46 +1,80 @@
-"""The options that several commands share, as the command line declares them."""
+"""The options that several commands share: how each keyword of `neverlost.keywords` is spelled on the command line."""
 
 from __future__ import annotations
 
-import re
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
-
-from neverlost.specs.errors import InputError
 
 ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help="configuration file", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]
 Properties = Annotated[list[str] | None, typer.Option("--property", metavar="NAME", help="check this property (repeatable)")]
-Engine = Annotated[str, typer.Option("--engine", metavar="memory|columns|spark", help="where to search, and with what")]
-SymmetryFlag = Annotated[bool, typer.Option("--symmetry/--no-symmetry", help="explore one state of each orbit of replicas")]
-Workers = Annotated[int | None, typer.Option("--workers", metavar="N", help="processes (default: one per core)")]
 OutDirectory = Annotated[str | None, typer.Option("--out", metavar="DIR", help="write results, traces and pictures here")]
 JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
-TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="stop, inconclusive, after this long")]
-MemoryLimit = Annotated[str | None, typer.Option("--memory-limit", metavar="SIZE", help="memory to use, such as 2G")]
-StateDirectory = Annotated[str | None, typer.Option("--state-dir", metavar="DIR", help="keep finished levels here")]
-Resume = Annotated[bool, typer.Option("--resume", help="go on from the levels in --state-dir")]
-KeepGoing = Annotated[bool, typer.Option("--continue", help="do not stop at the first violation")]
-Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master")]
-ExportDirectory = Annotated[str | None, typer.Option("--export", metavar="DIR", help="write the states here, as Parquet")]
-Forecasting = Annotated[
-    bool | None,
-    typer.Option("--forecast/--no-forecast", help="only say what it will cost; or run a limited search without asking that"),
-]
-SparkConf = Annotated[list[str] | None, typer.Option("--spark-conf", metavar="K=V", help="Spark setting (repeatable)")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
+KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
+KafkaVersion = Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")]
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+SEARCH: dict[str, tuple[Any, Any]] = {
+    "engine": (
+        Annotated[str, typer.Option("--engine", metavar="memory|columns|spark", help="where to search, and with what")],
+        "memory",
+    ),
+    "symmetry": (
+        Annotated[
+            bool | None,
+            typer.Option("--symmetry/--no-symmetry", help="explore one state of each orbit of replicas (default: no)"),
+        ],
+        None,
+    ),
+    "workers": (Annotated[int | None, typer.Option("--workers", metavar="N", help="processes (default: one per core)")], None),
+    "time_limit": (
+        Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="stop, inconclusive, after this long")],
+        None,
+    ),
+    "memory_limit": (
+        Annotated[str | None, typer.Option("--memory-limit", metavar="SIZE", help="memory to use, such as 2G")],
+        None,
+    ),
+    "state_dir": (Annotated[str | None, typer.Option("--state-dir", metavar="DIR", help="keep finished levels here")], None),
+    "resume": (Annotated[bool, typer.Option("--resume", help="go on from the levels in --state-dir")], False),
+    "keep_going": (Annotated[bool, typer.Option("--continue", help="do not stop at the first violation")], False),
+    "master": (Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master")], None),
+    "spark_conf": (
+        Annotated[list[str] | None, typer.Option("--spark-conf", metavar="K=V", help="Spark setting (repeatable)")],
+        None,
+    ),
+    "forecast": (
+        Annotated[
+            bool | None,
+            typer.Option(
+                "--forecast/--no-forecast", help="only say what it will cost; or run a limited search without asking that"
+            ),
+        ],
+        None,
+    ),
+}
+"""The type and the default of each keyword's option."""
 
 
-def memory_size(text: str | None) -> int | None:
-    """Bytes of a size such as `512M` or `2GiB`.
+def spelled_out(command: Callable[..., int]) -> Callable[..., int]:
+    """A command with an option in the place of each keyword that its `**search` takes."""
+    parameters = dict(inspect.signature(command).parameters)
+    hints = get_type_hints(command, include_extras=True)
+    (keywords,) = get_args(hints.pop(parameters.popitem()[0]))
+    hints.pop("return")
+    own = [each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY) for name, each in parameters.items()]
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=SEARCH[name][0], default=SEARCH[name][1])
+        for name in get_type_hints(keywords)
+    ]
 
-    Errors: `InputError` for anything else.
-    """
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmg]?i?)b?", text.strip().lower())
-    if match is None or match[2] not in _UNITS or float(match[1]) <= 0:
-        raise InputError(f"bad value {text!r} for --memory-limit: write a size such as 512M or 2G")
-    return int(float(match[1]) * _UNITS[match[2]])
+    def spelled(**given: Any) -> int:
+        return command(**given)
+
+    spelled.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    spelled.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+    spelled.__doc__ = command.__doc__
+    return spelled

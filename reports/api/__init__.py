@@ -1,14 +1,71 @@
-"""neverlost: can this Kafka configuration lose an acknowledged message, and how?"""
+"""neverlost: can this Kafka configuration lose an acknowledged message, and how?
+
+Everything is imported when it is first used: the name of this module alone costs nothing.
+"""
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from neverlost.bundles import Verification, verify
+    from neverlost.checks import KafkaFilesWarning, check, explore
+    from neverlost.proofs import ProofResult, prove
+    from neverlost.results import Answer, PropertyVerdict, Result, States, Trace
+    from neverlost.specs.errors import InputError
+    from neverlost.sweeps import SweepResult, sweep
+    from neverlost.traces import Replay, replay
 
 __version__: str
 """The installed version; `0+source` where only the source is there."""
 
+__all__ = [
+    "Answer",
+    "InputError",
+    "KafkaFilesWarning",
+    "ProofResult",
+    "PropertyVerdict",
+    "Replay",
+    "Result",
+    "States",
+    "SweepResult",
+    "Trace",
+    "Verification",
+    "check",
+    "explore",
+    "prove",
+    "replay",
+    "sweep",
+    "verify",
+]
 
-def __getattr__(name: str) -> str:
-    if name != "__version__":
-        raise AttributeError(f"module 'neverlost' has no attribute {name!r}")
+HOMES = {
+    "neverlost.bundles": ("Verification", "verify"),
+    "neverlost.checks": ("KafkaFilesWarning", "check", "explore"),
+    "neverlost.proofs": ("ProofResult", "prove"),
+    "neverlost.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
+    "neverlost.specs.errors": ("InputError",),
+    "neverlost.sweeps": ("SweepResult", "sweep"),
+    "neverlost.traces": ("Replay", "replay"),
+}
+"""The module of each name."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
+    for home, names in HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'neverlost' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, "__version__"])
+
+
+def _version() -> str:
     from importlib import metadata
 
     try:

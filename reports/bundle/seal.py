@@ -11,24 +11,17 @@ import os
 import platform
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import neverlost
-from neverlost.checker.disk.levels import Store
 from neverlost.checker.evidence import ledger
-from neverlost.checker.evidence import reachable_states as reachable
 from neverlost.checker.machine.whole_files import as_json, write_text
-from neverlost.checker.outcome import Outcome, Verdict
 from neverlost.model.kernel import Configuration, Model
 from neverlost.reports.bundle import ledger_lines as known
-from neverlost.reports.counterexample.itf import read_itf
-from neverlost.reports.request import Request, pictures
+from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, Saved
 from neverlost.specs.configuration.choose import PREFIXED
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import KEYS, shown
@@ -36,9 +29,11 @@ from neverlost.specs.errors import InputError, misread
 
 SCHEMA = "neverlost.bundle/1"
 MANIFEST = "manifest.json"
-CERTIFICATE = "reachable.xz"
 RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif")
 """What `render` writes."""
+
+CONSOLE = ("neverlost", "__main__", "cli")
+"""What the program is called where the command line runs."""
 
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
 
@@ -73,8 +68,10 @@ def environment() -> dict[str, Any]:
 
 
 def command_line() -> str:
-    """The command that was given, to run again."""
-    return shlex.join(["neverlost", *sys.argv[1:]]) + "\n"
+    """The command that was given, to run again; a program that imports neverlost is named instead."""
+    program = Path(sys.argv[0])
+    name = ["neverlost"] if program.stem in CONSOLE else ["python", program.name]
+    return shlex.join([*name, *sys.argv[1:]]) + "\n"
 
 
 def digest(path: Path) -> str:
@@ -89,15 +86,23 @@ def files_of(directory: Path) -> list[str]:
     return sorted(name for name in found if name != MANIFEST)
 
 
-def seal(directory: str, document: Mapping[str, Any], configurations: Sequence[tuple[Model, Configuration]]) -> None:
-    """Add ledger, configuration, environment, command and reports to a directory with a result, and the digests of it all."""
+def write(
+    directory: str | os.PathLike[str],
+    document: Mapping[str, Any],
+    configurations: Sequence[tuple[Model, Configuration]],
+    counterexamples: Mapping[str, Counterexample],
+) -> None:
+    """A bundle: the result and its counterexamples first, then ledger, configuration, environment, command and reports, and at
+    last the digests of it all."""
     folder = Path(directory)
+    write_traces(folder, counterexamples)
+    write_document(folder, document)
     ledger.record(folder, known.lines_of(document))
     if len(configurations) == 1:
         write_text(folder / "config.toml", configuration_toml(*configurations[0]))
     write_text(folder / "environment.json", as_json(environment()))
     write_text(folder / "command.txt", command_line())
-    render(folder, document, folder)
+    render(folder, document, folder, counterexamples)
     manifest = {
         "schema": SCHEMA,
         "id": document.get("id"),
@@ -106,46 +111,39 @@ def seal(directory: str, document: Mapping[str, Any], configurations: Sequence[t
     write_text(folder / MANIFEST, as_json(manifest))
 
 
-def render(folder: Path, document: Mapping[str, Any], place: Path) -> None:
-    """Write everything that a result and its traces decide: reports, pictures, and the gate files of a sweep."""
+def write_document(directory: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
+    """The result document of a directory."""
+    write_text(Path(directory) / "result.json", as_json(document))
+
+
+def write_traces(folder: Path, counterexamples: Mapping[str, Counterexample]) -> None:
+    """Counterexamples as ITF."""
+    for name, each in counterexamples.items():
+        write_text(folder / name, as_json(each.itf))
+
+
+def write_pictures(place: Path, name: str, counterexample: Counterexample) -> None:
+    """SVG and Mermaid beside the place of a trace."""
+    for extension, picture in counterexample.pictures().items():
+        write_text(place / f"{name.removesuffix(SUFFIX)}.{extension}", picture)
+
+
+def render(folder: Path, document: Mapping[str, Any], place: Path, known: Mapping[str, Counterexample] | None = None) -> None:
+    """Write everything that a result and its traces decide: reports, pictures, and the gate files of a sweep.
+
+    The traces are those of the folder; `known` ones need not be read again.
+    """
     from neverlost.reports.ci.gate import write_gate
     from neverlost.reports.page.render import write_reports
 
-    write_reports(folder, document, place)
+    traces = Saved(folder, known)
+    write_reports(folder, document, place, traces)
     if "matrix" in document:
         write_gate(folder, document, place)
         return
     for cell in document.get("cells", [document]):
         for name in [each["trace"] for each in cell["properties"] if each.get("trace")]:
-            for picture, extension in pictures(*read_itf(folder / name)):
-                write_text(place / f"{name.removesuffix('.itf.json')}.{extension}", picture)
-
-
-@contextmanager
-def certified(request: Request, wanted: bool, total: int) -> Iterator[tuple[Request, Callable[[Outcome], None]]]:
-    """The request with a place for its levels, and what writes them out as a certificate if everything holds.
-
-    Errors: `InputError` where a certificate makes no sense.
-    """
-    if not wanted:
-        yield request, lambda outcome: None
-        return
-    if request.out is None:
-        raise InputError("--certificate needs --out DIR: the reachable states become a file of the bundle")
-    if request.symmetry or total > 1:
-        raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
-    with TemporaryDirectory(prefix="neverlost-levels-") as temporary:
-        place = request.state_dir or str(Path(temporary, "levels"))
-
-        def certify(outcome: Outcome) -> None:
-            if outcome.verdict is not Verdict.HOLDS:
-                return
-            store = Store.attach(place)
-            packed = [store.packed(file) for level in store.levels() for file in level.files]
-            rows = (row for states in packed for row in states.T.tolist())
-            reachable.write(Path(str(request.out), CERTIFICATE), outcome.system.words, rows)
-
-        yield replace(request, state_dir=place), certify
+            write_pictures(place, name, traces[name])
 
 
 def rendered(directory: str, target: str | None) -> list[Path]:

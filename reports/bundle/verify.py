@@ -24,7 +24,8 @@ from neverlost.checker.search.options import Limits, Options
 from neverlost.model.system import System, bind
 from neverlost.reports.bundle import ledger_lines as known
 from neverlost.reports.bundle import seal as bundle
-from neverlost.reports.bundle.seal import CERTIFICATE, MANIFEST, SCHEMA, digest
+from neverlost.reports.bundle.kept_levels import CERTIFICATE
+from neverlost.reports.bundle.seal import MANIFEST, SCHEMA, digest
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.documents import result
 from neverlost.reports.documents import sweep as sweeping

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
+from neverlost.keywords import Effort
 from neverlost.reports import options
 
 if TYPE_CHECKING:
@@ -17,45 +19,51 @@ SCHEMA = "neverlost.claims/1"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("claims", help="Check the documentation claims.")(claims)
+    app.command("claims", help="Check the documentation claims.")(options.spelled_out(claims))
 
 
 def claims(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="documents or claims (default: all)", show_default=False)
     ] = None,
-    workers: options.Workers = None,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
-    time_limit: options.TimeLimit = None,
+    quiet: options.Quiet = False,
+    **search: Unpack[Effort],
 ) -> int:
     """Run the command; returns the exit status."""
     from pathlib import Path
 
     from neverlost.checker.machine.whole_files import write_text
-    from neverlost.reports import request as run
     from neverlost.reports.documents import cases
+    from neverlost.reports.output import Output
     from neverlost.reports.page.claims import claims_page
+    from neverlost.reports.request import Request
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.claim import cases_by_name, chosen_claims
 
-    request = run.Request.of(locals())
-    run.prepare(request)
+    output, request = Output(json, out, quiet), Request(**search)
     asked = chosen_claims(ids or [])
     known = cases_by_name()
     wanted = {name: known[name] for each in asked for name in each.cases}
     with terminal.PartsProgress(total=len(wanted)) as told:
-        judged = cases.judge(wanted, workers, seconds=time_limit, tell=told)
+        judged = cases.judge(wanted, request.workers, seconds=request.time_limit, tell=told)
     if out is not None:
         cases.save_traces(list(judged.values()), out)
     document = _document(asked, judged)
-    run.deliver(document, request)
+    output.deliver(document, lines=_verdict_lines)
     if out is not None:
         write_text(Path(out) / "report.md", claims_page(document))
-    if json != "-":
+    if output.is_read:
         _show(asked, judged)
     is_expected = all(_verdict(each, judged) in (each.expected, None) for each in asked)
     return cases.exit_status(list(judged.values()), is_expected)
+
+
+def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
+    from neverlost.reports.output import verdict_line
+
+    return [verdict_line(each["verdict"], each["id"]) for each in document["claims"]]
 
 
 def _verdict(claim: Claim, judged: dict[str, Judged]) -> str | None:

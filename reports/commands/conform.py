@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
+from neverlost.keywords import Effort
 from neverlost.reports import options
 
 if TYPE_CHECKING:
     from neverlost.checker.kafka.conform.classes.kafka import Kafka
     from neverlost.checker.kafka.conform.free import Bounds
+    from neverlost.reports.output import Output
     from neverlost.reports.request import Request
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("conform", help="Hold the model's transitions against Kafka's own classes.")(conform)
+    app.command("conform", help="Hold the model's transitions against Kafka's own classes.")(options.spelled_out(conform))
 
 
 def conform(
@@ -31,21 +33,20 @@ def conform(
     fix: Annotated[list[str] | None, typer.Option("--fix", metavar="NAME", help="--free: a stand-in fix: equal-epoch")] = None,
     depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="--free: at most so many events")] = None,
     trust_maven: Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")] = False,
-    workers: options.Workers = None,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
-    time_limit: options.TimeLimit = None,
+    **search: Unpack[Effort],
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.checker.kafka.conform import run as comparing
     from neverlost.checker.kafka.conform.classes import kafka as judges
-    from neverlost.reports import request as run
     from neverlost.reports.documents import conform as page
+    from neverlost.reports.output import Output
+    from neverlost.reports.request import Request
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError, unknown
 
-    request = run.Request.of(locals())
-    run.prepare(request)
+    output, request = Output(json, out), Request(**search)
     if (kafka_version is None) == (classpath is None):
         raise InputError("say which Kafka: either --kafka-version X.Y or --classpath DIR")
     if not free and (fix or depth is not None):
@@ -56,7 +57,7 @@ def conform(
     known = page.baseline(baseline)
     kafka = judges.of_folder(classpath) if classpath else judges.of_version(str(kafka_version), trust_maven)
     if free:
-        return _free(kafka, page.bounds(settings or [], fix or []), depth, request)
+        return _free(kafka, page.bounds(settings or [], fix or []), depth, request, output)
     given = " ".join(settings) if settings else None
     todo = comparing.jobs(kafka, part or list(comparing.PARTS), short, given)
     with terminal.PartsProgress() as told:
@@ -65,20 +66,19 @@ def conform(
         def progress(name: str, so_far: comparing.Report) -> None:
             told(page.rate(name, so_far))
 
-        found = comparing.compare(kafka, todo, workers or os.cpu_count() or 1, time_limit, progress)
+        found = comparing.compare(kafka, todo, request.workers or os.cpu_count() or 1, request.time_limit, progress)
     document = page.document(found, known)
-    run.deliver(document, request)
+    output.deliver(document)
     if out is not None:
         page.write(out, document)
-    if json != "-":
+    if output.is_read:
         page.show(terminal.console(), document)
     return page.exit_status(document)
 
 
-def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request) -> int:
+def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, output: Output) -> int:
     """Explore Kafka's classes themselves; a loss is a violation (12), not a difference."""
     from neverlost.checker.kafka.conform.free_search import search
-    from neverlost.reports import request as run
     from neverlost.reports.documents import conform as page
     from neverlost.reports.terminal import results as terminal
 
@@ -86,7 +86,7 @@ def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request) -> 
         workers = request.workers or os.cpu_count() or 1
         found = search(kafka, bounds, workers, depth, request.time_limit, lambda so_far: told(page.free_rate(so_far)))
     document = page.free_document(found)
-    run.deliver(document, request)
-    if request.json != "-":
+    output.deliver(document)
+    if output.is_read:
         page.show_free(terminal.console(), found)
     return page.free_status(found)

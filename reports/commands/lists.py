@@ -28,7 +28,7 @@ def models(json: options.JsonTarget = None) -> int:
     """List the models."""
     from neverlost.model.catalogue import models as catalogue
     from neverlost.model.kraft.mechanisms import MECHANISMS
-    from neverlost.reports import request as run
+    from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
 
     listed = [
@@ -42,7 +42,7 @@ def models(json: options.JsonTarget = None) -> int:
         for each in catalogue().values()
     ]
     brought = [_mechanism(each) for each in MECHANISMS]
-    run.deliver({"schema": "neverlost.models/1", "models": listed, "mechanisms": brought}, run.Request(json=json))
+    Output(json).deliver({"schema": "neverlost.models/1", "models": listed, "mechanisms": brought})
     if json != "-":
         out = terminal.console()
         for entry in listed:
@@ -57,7 +57,7 @@ def models(json: options.JsonTarget = None) -> int:
 
 def properties(json: options.JsonTarget = None) -> int:
     """List the properties."""
-    from neverlost.reports import request as run
+    from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.property import properties as catalogue
 
@@ -65,7 +65,7 @@ def properties(json: options.JsonTarget = None) -> int:
         {"name": each.name, "says": each.says, "kind": each.kind, "violated_by": each.violated_by, "source": each.source}
         for each in catalogue().values()
     ]
-    run.deliver({"schema": "neverlost.properties/1", "properties": listed}, run.Request(json=json))
+    Output(json).deliver({"schema": "neverlost.properties/1", "properties": listed})
     if json != "-":
         out = terminal.console()
         for entry in listed:
@@ -75,13 +75,13 @@ def properties(json: options.JsonTarget = None) -> int:
 
 def matrices(json: options.JsonTarget = None) -> int:
     """List the shipped matrices."""
-    from neverlost.reports import request as run
+    from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.configuration.matrix import read_matrix, shipped
 
     found = [read_matrix(name) for name in shipped()]
     listed = [{"name": each.name, "says": each.says, "cells": len(each.cells), "varying": list(each.varying)} for each in found]
-    run.deliver({"matrices": listed}, run.Request(json=json))
+    Output(json).deliver({"matrices": listed})
     if json != "-":
         out = terminal.console()
         for each in listed:

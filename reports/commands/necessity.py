@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
+from neverlost.keywords import Effort
 from neverlost.reports import options
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ SECONDS_EACH = 120.0
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("necessity", help="Switch off each guard clause and each mechanism in turn.")(necessity)
+    app.command("necessity", help="Switch off each guard clause and each mechanism in turn.")(options.spelled_out(necessity))
 
 
 def necessity(
@@ -28,28 +29,27 @@ def necessity(
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="TEXT", help="parts whose name has this text (repeatable)")
     ] = None,
-    workers: options.Workers = None,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
-    time_limit: options.TimeLimit = None,
     each_limit: Annotated[
         float, typer.Option("--each-limit", metavar="SECONDS", help="give a part up, undecided, after this long")
     ] = SECONDS_EACH,
+    **search: Unpack[Effort],
 ) -> int:
     """Run the command; with a model alone, its published profiles are used; returns the exit status."""
     from neverlost.checker.machine.whole_files import write_text
-    from neverlost.reports import request as run
     from neverlost.reports.documents import necessity as page
+    from neverlost.reports.output import Output
+    from neverlost.reports.request import Request
     from neverlost.reports.terminal import results as terminal
 
-    request = run.Request.of(locals())
-    run.prepare(request)
+    output, request = Output(json, out), Request(**search)
     with terminal.PartsProgress() as told:
-        found = page.examine(config, settings or [], properties, only or [], workers, time_limit, each_limit, told)
-    run.deliver(page.document(found), run.Request(json=json))
+        found = page.examine(config, settings or [], properties, only or [], request, each_limit, told)
+    output.deliver(page.document(found), is_saved=True)
     if out is not None:
         write_text(Path(out) / f"necessity-{found.model}.md", page.markdown(found))
-    if json != "-":
+    if output.is_read:
         _show(found)
     return page.exit_status(found)
 

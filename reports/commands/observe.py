@@ -11,6 +11,7 @@ from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
     from neverlost.checker.kafka.history.history import History
+    from neverlost.reports.output import Output
     from neverlost.specs.configuration.choose import Given
 
 
@@ -49,10 +50,9 @@ def observe(
     json: options.JsonTarget = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.reports import request as run
+    from neverlost.reports.output import Output
 
-    request = run.Request(out=out, json=json)
-    run.prepare(request)
+    output = Output(json, out)
     files = {"metadata_log": metadata_log or [], "broker_log": broker_log or [], "clients": clients or []}
     given = _given(settings or [], kafka_version)
     is_live = seed is not None or faults is not None or kafka_home is not None
@@ -69,7 +69,7 @@ def observe(
         found = read_history(history)
     else:
         found = _from_files(files, topic, partition)
-    return _judged(found, given, request, mechanisms, losses)
+    return _judged(found, given, output, mechanisms, losses)
 
 
 def _given(settings: list[str], version: str | None) -> Given:
@@ -116,7 +116,7 @@ def _live(seed: int, seconds: float, faults: str | None, home: str | None, versi
         raise InputError(f"the run was not finished: {problem}") from None
 
 
-def _judged(history: History, given: Given, request: Any, mechanisms: bool, losses: bool) -> int:
+def _judged(history: History, given: Given, output: Output, mechanisms: bool, losses: bool) -> int:
     from pathlib import Path
 
     from neverlost.checker.kafka.history.history import write_history
@@ -125,12 +125,11 @@ def _judged(history: History, given: Given, request: Any, mechanisms: bool, loss
     from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
     from neverlost.checker.kafka.observe.starting_model import setting_of
     from neverlost.reports import exit_status
-    from neverlost.reports import request as run
     from neverlost.reports.terminal import observation as show
     from neverlost.reports.terminal import results as terminal
 
-    if request.out is not None:
-        write_history(Path(request.out) / "history.jsonl", history)
+    if output.out is not None:
+        write_history(Path(output.out) / "history.jsonl", history)
     setting = setting_of(history, given)
     with terminal.Steps() as telling:
         found = judge(setting, lambda done, all_: telling("offsets that look alike", done, all_))
@@ -138,8 +137,8 @@ def _judged(history: History, given: Given, request: Any, mechanisms: bool, loss
         moments = stretches(found) if losses and found.verdict != "inconclusive" else []
         telling("mechanisms switched off")
         without = switched_off(history, given, found) if mechanisms else {}
-    run.deliver(show.document(found, moments, without), request)
-    if request.json != "-":
+    output.deliver(show.document(found, moments, without))
+    if output.is_read:
         show.show(terminal.console(), found, moments, without)
     statuses = {"explained": exit_status.HOLDS, "refused": exit_status.UNEXPECTED, "inconclusive": exit_status.INCONCLUSIVE}
     return statuses[found.verdict]

@@ -35,14 +35,13 @@ def reproduce(
     json: options.JsonTarget = None,
 ) -> int:
     """Run the command; returns 0 when it was reproduced each time, 21 when not, 20 when the cluster could not be run."""
-    from neverlost.reports import request as run
+    from neverlost.reports.output import Output
     from neverlost.reports.reproduction import tries as trial
     from neverlost.reports.reproduction.script import script
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError
 
-    request = run.Request(out=out, json=json)
-    run.prepare(request)
+    output = Output(json, out)
     question = trial.asked(trace, settings or [])
     if dry_run:
         print(script(question.plan), end="")
@@ -53,4 +52,4 @@ def reproduce(
         raise InputError(f"bad value '{times}' for --times: use a number from 1 to 100")
     out_console = terminal.console()
     where = trial.Where(kafka_home, kafka_version, controllers)
-    return trial.tried(question, where, times, request, lambda line: out_console.print(line, markup=False))
+    return trial.tried(question, where, times, output, lambda line: out_console.print(line, markup=False))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
+from neverlost.keywords import Corpus
 from neverlost.reports import options
 
 if TYPE_CHECKING:
@@ -17,43 +19,45 @@ SCHEMA = "neverlost.scenarios/1"
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(scenarios)
+    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(options.spelled_out(scenarios))
 
 
 def scenarios(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
     slow: Annotated[bool, typer.Option("--slow/--fast", help="with or without the cases that take more than 20 s")] = True,
-    workers: options.Workers = None,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
-    time_limit: options.TimeLimit = None,
-    engine: options.Engine = "memory",
-    master: options.Master = None,
-    spark_conf: options.SparkConf = None,
+    quiet: options.Quiet = False,
+    **search: Unpack[Corpus],
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.checker.campaign.questions import Means
-    from neverlost.reports import request as run
     from neverlost.reports.documents import cases
+    from neverlost.reports.output import Output
+    from neverlost.reports.request import Request
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.scenario import chosen_scenarios
 
-    request = run.Request.of(locals())
-    run.prepare(request)
-    searching = request.options()
-    means = Means(engine, searching.spark_master, searching.spark_conf)
+    output, request = Output(json, out, quiet), Request(**search)
+    means = Means(request.engine, request.master, request.options().spark_conf)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
     with terminal.PartsProgress(total=len(wanted)) as told:
-        judged = cases.judge(wanted, workers, seconds=time_limit, tell=told, means=means)
+        judged = cases.judge(wanted, request.workers, seconds=request.time_limit, tell=told, means=means)
     found = list(judged.values())
     if out is not None:
         cases.save_traces(found, out)
-    run.deliver(_document(asked, judged), request)
-    if json != "-":
+    output.deliver(_document(asked, judged), lines=_verdict_lines)
+    if output.is_read:
         _show(asked, judged)
     is_expected = all(each.is_expected for each in found if each.is_decided)
     return cases.exit_status(found, is_expected)
+
+
+def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
+    from neverlost.reports.output import verdict_line
+
+    return [verdict_line(each["verdict"], each["case"]) for one in document["scenarios"] for each in one["cases"]]
 
 
 def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any]:

@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from neverlost.checker.outcome import Trace
-from neverlost.model.sentences import Names, is_stale
+from neverlost.model.sentences import is_stale
 from neverlost.model.system import System
 from neverlost.reports.counterexample.comparison import follow
+from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.counterexample.timeline import Frame, Timeline, timeline
-from neverlost.specs.property import Property
 
 
 class Timelines:
@@ -23,20 +22,20 @@ class Timelines:
         self.comparisons: list[dict[str, Any]] = []
         self._known: dict[str, int] = {}
 
-    def add(self, system: System, broken: Property, trace: Trace, given: Names = ()) -> int | None:
+    def add(self, found: Counterexample) -> int | None:
         """The number of a counterexample's timeline; equal ones are kept once."""
-        if system.model.portrait is None:
+        shown = found.timeline
+        if shown is None:
             return None
-        shown = timeline(system, broken, trace, given=given)
         return self._once(self.timelines, {"title": shown.verdict_line, "frames": self._frames(shown)})
 
-    def compare(self, system: System, broken: Property, trace: Trace, safe: System) -> int | None:
+    def compare(self, found: Counterexample, safe: System) -> int | None:
         """The number of the comparison with a safe configuration, drawn as far as the steps go there."""
         if safe.model.portrait is None:
             return None
-        found = follow(system, trace, safe)
-        shown = timeline(safe, broken, found.trace, breaks=False)
-        return self._once(self.comparisons, {**found.document(system, trace), "frames": self._frames(shown)})
+        other = follow(found.system, found.trace, safe)
+        shown = timeline(safe, found.broken, other.trace, breaks=False)
+        return self._once(self.comparisons, {**other.document(found.system, found.trace), "frames": self._frames(shown)})
 
     def _frames(self, shown: Timeline) -> list[int]:
         return [self._once(self.frames, _frame(each, shown)) for each in shown.frames]

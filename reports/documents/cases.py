@@ -14,9 +14,9 @@ from neverlost.model.system import bind
 from neverlost.reports.counterexample.itf import to_itf
 from neverlost.reports.documents.merged_rows import many, spent
 from neverlost.reports.exit_status import of_expectations
-from neverlost.reports.request import require_fields
 from neverlost.specs.case import Case
 from neverlost.specs.configuration import choose as configuration
+from neverlost.specs.configuration.asked_properties import require_fields
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.property import properties
 

@@ -14,9 +14,10 @@ from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Varia
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.merged_rows import many, spent
 from neverlost.reports.exit_status import of_expectations
-from neverlost.reports.request import chosen_properties
+from neverlost.reports.request import Request
 from neverlost.reports.terminal.results import PartsProgress
 from neverlost.specs.configuration import choose as configuration
+from neverlost.specs.configuration.asked_properties import chosen_properties
 from neverlost.specs.configuration.keys import KEYS, MECHANISM, shown
 from neverlost.specs.configuration.keys import configuration as complete
 from neverlost.specs.errors import InputError
@@ -44,8 +45,7 @@ def examine(
     settings: Sequence[str],
     names: Sequence[str] | None,
     only: Sequence[str],
-    workers: int | None,
-    seconds: float | None,
+    request: Request,
     seconds_each: float | None,
     tell: PartsProgress,
 ) -> Examined:
@@ -60,7 +60,7 @@ def examine(
     is_planned = plan is not None and set(given) == {"model"}
     named = _planned(plan) if plan is not None and is_planned else [("as given", bind(chosen.model, chosen.configuration))]
     asked = chosen_properties(chosen.model, names) if names else _properties(named[0][1], plan if is_planned else None)
-    kept = profiles(named, asked, workers, seconds)
+    kept = profiles(named, asked, request.workers, request.time_limit)
     if not any(each.question.properties for each in kept):
         raise InputError(
             f"no property holds in {chosen.model.name} with these keys, so nothing can break it; use smaller budgets"
@@ -68,7 +68,7 @@ def examine(
     variants = [*clause_variants(kept), *_mechanism_variants(kept)]
     variants = [each for each in variants if not only or any(text in each.name for text in only)]
     tell.expect(len(variants))
-    found = judged(kept, variants, workers, seconds, seconds_each, lambda each: tell(each.variant.name))
+    found = judged(kept, variants, request.workers, request.time_limit, seconds_each, lambda each: tell(each.variant.name))
     parts = [
         *([config] if config else []),
         *[f"--set {each}" for each in settings],

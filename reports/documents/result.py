@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import neverlost
 from neverlost.checker.digest import model_digest, question_digest
-from neverlost.checker.outcome import Finding, Outcome, worst
+from neverlost.checker.outcome import Counts, Finding, Outcome, worst
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.property import RECOVERY, properties
@@ -67,13 +67,7 @@ def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
 
 def shared(outcome: Outcome) -> dict[str, Any]:
     """What all configurations of one search have in common."""
-    counts = outcome.counts
-    states: dict[str, Any] = {
-        "generated": counts.generated,
-        "distinct": counts.distinct,
-        "depth": counts.depth,
-        "left": counts.left,
-    }
+    states: dict[str, Any] = dict(counted(outcome.counts))
     if outcome.orbit_states is not None:
         states["orbit_states"] = outcome.orbit_states
     return {
@@ -93,6 +87,11 @@ def shared(outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def counted(counts: Counts) -> dict[str, int]:
+    """How much was covered."""
+    return {"generated": counts.generated, "distinct": counts.distinct, "depth": counts.depth, "left": counts.left}
+
+
 def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
     """Per level, the initial one first: what was generated and what was distinct when the level was complete."""
     return {"generated": [each for each, _ in growth], "distinct": [each for _, each in growth]}
@@ -101,3 +100,9 @@ def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
 def document(outcome: Outcome) -> dict[str, Any]:
     """The result document of a search of one configuration."""
     return shared(outcome) | cell(outcome, 0)
+
+
+def with_traces(document: dict[str, Any], saved: Mapping[str, str]) -> dict[str, Any]:
+    """The document with the names of the saved traces, which are given by property."""
+    listed = [each | ({"trace": saved[each["name"]]} if each["name"] in saved else {}) for each in document["properties"]]
+    return document | {"properties": listed}

@@ -1,34 +1,25 @@
-"""A sweep for people and programs: its document, its table at a terminal, and what changed against a baseline."""
+"""A sweep as a document, and what changed against a baseline."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 import neverlost
-from neverlost.checker.campaign.sweep import Sweep
+from neverlost.checker.campaign.sweep import Search, Sweep
 from neverlost.checker.digest import model_digest
-from neverlost.checker.machine.whole_files import write_text
-from neverlost.checker.outcome import Verdict, worst
-from neverlost.reports.counterexample.itf import to_itf
+from neverlost.checker.outcome import worst
 from neverlost.reports.documents.boundary import Boundary
-from neverlost.reports.documents.merged_rows import merged, plain, spent, values_of
-from neverlost.reports.documents.result import SCHEMA, levels, question, question_id
+from neverlost.reports.documents.merged_rows import merged, plain, values_of
+from neverlost.reports.documents.result import SCHEMA, counted, levels, question, question_id
 from neverlost.reports.documents.survived import tolerance
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.errors import InputError, misread
-
-STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
 
 
 def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tuple[int, str], str]) -> dict[str, Any]:
@@ -59,49 +50,47 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
 def document(
     matrix: Matrix, sweep: Sweep, engine: str, symmetry: bool, traces: Mapping[tuple[int, str], str] | None = None
 ) -> dict[str, Any]:
-    """The result document of a sweep."""
-    verdicts = [sweep.verdict(number) for number in range(len(sweep.cells))]
-    how = Counter(each.how for decisions in sweep.decisions for each in decisions)
-    models = {model.name: model_digest(model) for model, _ in sweep.cells}
+    """The result document of a sweep; `traces` are the files of counterexamples, by cell and property."""
     cells = [cell_document(matrix, sweep, number, traces or {}) for number in range(len(sweep.cells))]
-    places = range(len(sweep.decisions[0]))
-    boundaries = [Boundary(matrix, sweep, place) for place in places]
+    boundaries = [Boundary(matrix, sweep, place) for place in range(len(sweep.decisions[0]))]
     for boundary in boundaries:
         _add_siblings(boundary, cells)
-    asked = hashlib.sha256(json.dumps(sorted(each["id"] for each in cells)).encode()).hexdigest()[:16]
+    found = [each["verdict"] for each in cells]
     return {
         "schema": SCHEMA,
-        "id": f"nl-{asked}",
+        "id": _sweep_id(cells),
         "matrix": {"name": matrix.name, "says": matrix.says, "varying": list(matrix.varying)},
         "engine": engine,
         "identity": "exact",
         "symmetry": symmetry,
-        "verdict": str(worst(verdicts)),
-        "verdicts": {name: verdicts.count(Verdict(name)) for name in ("holds", "violated", "inconclusive")},
-        "decided_by": dict(sorted(how.items())),
-        "searches": [
-            {
-                "model": each.model,
-                "cells": len(each.cells),
-                "states": {
-                    "generated": each.counts.generated,
-                    "distinct": each.counts.distinct,
-                    "depth": each.counts.depth,
-                    "left": each.counts.left,
-                },
-                "levels": levels(each.growth),
-                "seconds": round(each.seconds, 3),
-                "reason": each.reason,
-            }
-            for each in sweep.searches
-        ],
+        "verdict": str(worst(found)),
+        "verdicts": {name: found.count(name) for name in ("holds", "violated", "inconclusive")},
+        "decided_by": dict(sorted(Counter(each.how for decisions in sweep.decisions for each in decisions).items())),
+        "searches": [_search(each) for each in sweep.searches],
         "seconds": round(sweep.seconds, 3),
         "peak_memory_bytes": max((each.peak_memory_bytes for each in sweep.searches), default=0),
         "version": neverlost.__version__,
-        "model_digests": models,
+        "model_digests": {model.name: model_digest(model) for model, _ in sweep.cells},
         "boundary": [each.document() for each in boundaries],
         "fault_tolerance": tolerance(matrix, sweep),
         "cells": cells,
+    }
+
+
+def _sweep_id(cells: Sequence[Mapping[str, Any]]) -> str:
+    """A stable name of all the questions together."""
+    return "nl-" + hashlib.sha256(json.dumps(sorted(each["id"] for each in cells)).encode()).hexdigest()[:16]
+
+
+def _search(search: Search) -> dict[str, Any]:
+    """What one search covered."""
+    return {
+        "model": search.model,
+        "cells": len(search.cells),
+        "states": counted(search.counts),
+        "levels": levels(search.growth),
+        "seconds": round(search.seconds, 3),
+        "reason": search.reason,
     }
 
 
@@ -113,20 +102,6 @@ def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
         if sibling is not None:
             other = cells[sibling["cell"]]
             entry["sibling"] = {"id": other["id"], "cell": other["cell"], **{k: v for k, v in sibling.items() if k != "cell"}}
-
-
-def save_traces(sweep: Sweep, directory: str) -> dict[tuple[int, str], str]:
-    """The counterexample of every violated cell, as ITF; the file of each."""
-    saved: dict[tuple[int, str], str] = {}
-    for number, decisions in enumerate(sweep.decisions):
-        for each in decisions:
-            if each.trace is None:
-                continue
-            name = f"traces/{number + 1:04}-{each.property.name}.itf.json"
-            text = json.dumps(to_itf(sweep.systems[number], sweep.finding(number, each)), ensure_ascii=False) + "\n"
-            write_text(Path(directory) / name, text)
-            saved[number, each.property.name] = name
-    return saved
 
 
 Expected = dict[tuple[str, str], str]
@@ -177,79 +152,7 @@ def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[st
     return found
 
 
-def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
-    """The cells as a table (the first ones of many), and the summary."""
-    varying = found["matrix"]["varying"]
-    cells = found["cells"]
-    asked = [each["name"] for each in cells[0]["properties"]]
-    table = Table(box=None, padding=(0, 1), header_style="bold")
-    for name in [*varying, *asked, "steps", "faults"]:
-        table.add_column(name, overflow="fold")
-    for cell in cells[:most]:
-        violated = [each for each in cell["properties"] if each["verdict"] == "violated"]
-        shortest = min(violated, key=lambda each: each["steps"], default=None)
-        faults = spent(shortest["faults"]) if shortest else ""
-        table.add_row(
-            *[plain(cell["cell"][name]) for name in varying],
-            *[Text(each["verdict"], STYLES[each["verdict"]]) for each in cell["properties"]],
-            str(shortest["steps"]) if shortest else "",
-            faults,
-        )
-    out.print(table)
-    if len(cells) > most:
-        out.print(Text(f"... and {len(cells) - most} more cells (--json or --out has them all)", "dim"))
-    counts, searches = found["verdicts"], found["searches"]
-    distinct = sum(each["states"]["distinct"] for each in searches)
-    kind = "orbits" if found["symmetry"] else "states"
-    out.print(
-        f"{len(cells)} cells: {counts['holds']} hold, {counts['violated']} violated, {counts['inconclusive']} inconclusive"
-    )
-    how = ", ".join(f"{count} {name}" for name, count in found["decided_by"].items())
-    out.print(Text(f"verdicts: {how}; {len(searches)} searches, {distinct:,} distinct {kind}, {found['seconds']:.1f} s", "dim"))
-    for reason in dict.fromkeys(each["reason"] for each in searches if each["reason"]):
-        out.print(Text(f"inconclusive: {reason}", "bold yellow"))
-
-
-def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> None:
-    """The rule, its exceptions, and the loosest safe settings."""
-    for each in found["boundary"]:
-        rule = each["rule"]
-        proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
-        smallest = "" if rule["smallest"] else "; a smaller one may exist"
-        out.print(Text.assemble((each["property"], "bold"), " is violated iff ", (rule["violated_iff"], "bold red")))
-        out.print(Text(f"  ({proof}{smallest}; {rule['cells']} cells)", "dim"))
-        for exception in each["exceptions"][:most]:
-            out.print(Text(f"  not safer: {exception['says']}", "yellow"))
-        if len(each["exceptions"]) > most:
-            out.print(Text(f"  ... and {len(each['exceptions']) - most} more exceptions", "dim"))
-        if not each["exceptions"]:
-            out.print(Text("  every setting that is expected to be safer is", "dim"))
-        for cell in each["maximal_safe"][:most]:
-            out.print(Text(f"  loosest safe: {cell}", "green"))
-        if len(each["maximal_safe"]) > most:
-            out.print(Text(f"  ... and {len(each['maximal_safe']) - most} more", "dim"))
-
-
 def tolerated(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What each setting survives, in as few lines as say the same."""
     rows = found.get("fault_tolerance", [])
     return merged([(each["setting"], each["says"]) for each in rows], values_of(each["setting"] for each in rows))
-
-
-def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> None:
-    """What each setting survives, an operator's sentence each."""
-    lines = tolerated(found)
-    if lines:
-        out.print(Text("fault tolerance", "bold"))
-    for setting, says in lines[:most]:
-        out.print(Text.assemble("  ", (setting, "dim"), ": ", says))
-    if len(lines) > most:
-        out.print(Text(f"  ... and {len(lines) - most} more (--out has them all)", "dim"))
-
-
-def show_changes(out: Console, changed: list[dict[str, Any]]) -> None:
-    """The difference to a baseline."""
-    if not changed:
-        out.print(Text("as the baseline says", "green"))
-    for each in changed:
-        out.print(Text(f"changed: {each['cell']}: {each['property']} was {each['was']}, is {each['is']}", "bold red"))

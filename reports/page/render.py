@@ -16,7 +16,7 @@ from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
-from neverlost.reports.counterexample.itf import read_itf
+from neverlost.reports.counterexample.saved import Saved
 from neverlost.reports.documents.forecast import afterwards
 from neverlost.reports.documents.merged_rows import many, words
 from neverlost.reports.documents.survived import budget, fault_words
@@ -31,10 +31,10 @@ from neverlost.specs.property import properties
 MOST_IN_MARKDOWN, MOST_RUNS = 60, 6
 
 
-def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None = None) -> None:
+def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: Saved | None = None) -> None:
     """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere."""
     place = target or folder
-    data = report_data(folder, document)
+    data = report_data(folder, document, traces)
     environment = Environment(
         loader=PackageLoader("neverlost.reports.page", "templates"),
         autoescape=select_autoescape(["html"]),
@@ -57,16 +57,16 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
             write_text(place / f"{name}.svg", alone(drawn))
 
 
-def report_data(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None = None) -> dict[str, Any]:
     """What both reports show."""
     cells = document.get("cells") or [document]
     matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
     cells = [{"model": document.get("model"), **each} for each in cells]
     systems = Systems(cells)
-    drawn = Timelines()
+    drawn, traces = Timelines(), traces or Saved(folder)
     shown = []
     for cell in cells:
-        entries = [_entry(folder, cell, each, document, drawn, systems) for each in cell["properties"]]
+        entries = [_entry(traces, cell, each, document, drawn, systems) for each in cell["properties"]]
         shown.append(
             {
                 "id": cell.get("id"),
@@ -205,7 +205,7 @@ class Systems:
 
 
 def _entry(
-    folder: Path,
+    traces: Saved,
     cell: Mapping[str, Any],
     each: Mapping[str, Any],
     document: Mapping[str, Any],
@@ -218,10 +218,9 @@ def _entry(
         found |= {"steps": each["steps"], "faults": each["faults"], "trace": each.get("trace")}
         sibling = each.get("sibling")
         if each.get("trace"):
-            system, broken, trace = read_itf(folder / str(each["trace"]))
-            found["timeline"] = drawn.add(system, broken, trace)
-            safe = None if sibling is None else systems.of(sibling["id"])
-            found["comparison"] = None if safe is None else drawn.compare(system, broken, trace, safe)
+            known = traces[str(each["trace"])]
+            found["timeline"] = drawn.add(known)
+            found["comparison"] = None if sibling is None else drawn.compare(known, systems.of(sibling["id"]))
         if sibling is not None:
             found["sibling"] = {"id": sibling["id"], "changed": sibling["changed"]}
     return found

@@ -15,12 +15,11 @@ from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.reproduce.follow import Run, Tell
 from neverlost.checker.kafka.reproduce.order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.plan import Plan, plan
-from neverlost.checker.machine.whole_files import as_json, write_text
 from neverlost.reports import exit_status
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
+from neverlost.reports.output import Output
 from neverlost.reports.reproduction.evidence import Told, save, trimmed_logs
-from neverlost.reports.request import Request
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
@@ -69,7 +68,7 @@ def asked(trace: str, settings: Sequence[str]) -> Question:
     return Question(replace(planned, configuration=configuration), timeline(system, broken, found), read_text(trace), changed)
 
 
-def tried(question: Question, where: Where, times: int, request: Request, say: Tell) -> int:
+def tried(question: Question, where: Where, times: int, output: Output, say: Tell) -> int:
     """Try it so often on one cluster, with a topic for each try; the exit status is that of the worst.
 
     Errors: `InputError` where there is no Kafka to be had.
@@ -83,15 +82,16 @@ def tried(question: Question, where: Where, times: int, request: Request, say: T
         started = cluster(home, planned.brokers, where.controllers, planned.server_settings, features(planned, home))
         with started as kafka:
             for number in range(1, times + 1):
-                told = _once(question, kafka, number, _folder(request.out, number, times))
+                told = _once(question, kafka, number, _folder(output.out, number, times))
                 documents.append(told.document())
-                if request.json != "-":
+                if output.is_read:
                     for line in told.verdict():
                         say(line)
     except ClusterError as problem:
         print(f"neverlost: the cluster could not be run: {' '.join(str(problem).split())}", file=sys.stderr)
         return exit_status.INCONCLUSIVE
-    _deliver(documents, request)
+    whole = documents[0] if len(documents) == 1 else {"schema": documents[0]["schema"], "tries": documents}
+    output.deliver(whole, is_saved=True)
     return exit_status.HOLDS if all(each["reproduced"] for each in documents) else exit_status.UNEXPECTED
 
 
@@ -134,11 +134,3 @@ def features(planned: Plan, home: KafkaHome) -> dict[str, int]:
     if planned.has_elr:
         raise InputError(f"Kafka {home.shown} has no eligible leader replicas: use 4.0 or newer, or --set {ELR}=false")
     return {}
-
-
-def _deliver(documents: list[dict[str, Any]], request: Request) -> None:
-    whole = documents[0] if len(documents) == 1 else {"schema": documents[0]["schema"], "tries": documents}
-    if request.json == "-":
-        sys.stdout.write(as_json(whole))
-    elif request.json is not None:
-        write_text(request.json, as_json(whole))

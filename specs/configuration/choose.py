@@ -10,6 +10,7 @@ from typing import Any
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, parsed, version_text
+from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
 from neverlost.specs.errors import InputError, unknown
@@ -41,6 +42,11 @@ class Chosen:
         """What the replicas are called: real names where one topic is meant, those of its first partition; else none."""
         return next(iter(self.brokers.values()), ()) if len(self.subjects) == 1 else ()
 
+    @property
+    def system(self) -> System:
+        """The model with this configuration."""
+        return bind(self.model, self.configuration)
+
 
 def read_toml(path: Path | str) -> Given:
     """The keys of a configuration file.
@@ -67,10 +73,15 @@ def read_toml(path: Path | str) -> Given:
     return found
 
 
-def read_settings(settings: Iterable[str]) -> Given:
-    """The keys of `--set KEY=VALUE` options."""
+def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
+    """Keys with values, or the keys of `--set KEY=VALUE` options.
+
+    Errors: `InputError` for an option of another form.
+    """
+    if isinstance(settings, Mapping):
+        return {name: (list(value) if isinstance(value, tuple) else value, "settings") for name, value in settings.items()}
     found: Given = {}
-    for setting in settings:
+    for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not equals or not name.strip():
             raise InputError(f"bad --set {setting!r}: write KEY=VALUE")
@@ -78,8 +89,8 @@ def read_settings(settings: Iterable[str]) -> Given:
     return found
 
 
-def read_given(config: str | None, settings: Iterable[str]) -> Given:
-    """The keys of a configuration file, if there is one, and of the `--set` options, which win."""
+def read_given(config: Path | str | None, settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
+    """The keys of a configuration file, if there is one, and of the settings, which win."""
     return (read_toml(config) if config else {}) | read_settings(settings)
 
 

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from neverlost.specs.errors import InputError, unknown
 
+STANDARD_INPUT = "-"
 LARGEST_FILE = 64 * 1024 * 1024
 """Units: bytes.  The description of a cluster of 100,000 partitions takes about 10 MiB."""
 
 
 def read_bytes(path: Path | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
-    """A user's file of at most so many bytes; `option` is what named it.
+    """A user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
 
     Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
     """
-    named = f"{option} {str(path)!r}".lstrip()
+    named = "standard input" if str(path) == STANDARD_INPUT else f"{option} {str(path)!r}".lstrip()
     try:
-        with open(path, "rb") as file:
-            content = file.read(largest + 1)
+        if str(path) == STANDARD_INPUT:
+            content = _standard_input(largest)
+        else:
+            with open(path, "rb") as file:
+                content = file.read(largest + 1)
     except IsADirectoryError:
         raise InputError(f"{named} is a directory; name a file") from None
     except (OSError, ValueError) as problem:
@@ -31,6 +37,12 @@ def read_bytes(path: Path | str, option: str = "", largest: int = LARGEST_FILE) 
     if len(content) > largest:
         raise InputError(f"{named} is larger than {largest >> 20} MiB, more than is read; give a part of it")
     return content
+
+
+@cache
+def _standard_input(largest: int) -> bytes:
+    """What is piped in, at most so many bytes and one more; it can be read only once."""
+    return sys.stdin.buffer.read(largest + 1)
 
 
 def read_text(path: Path | str) -> str:

@@ -60,7 +60,7 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
     Errors: `InputError` for malformed TOML, unknown keys and values, and a matrix without cells or with too many.
     """
     path = Path(target)
-    if path.suffix == "" and not path.exists():
+    if target != "-" and path.suffix == "" and not path.exists():
         known = shipped()
         if target not in known:
             raise unknown("matrix", target, known, "the command line (a shipped name or a TOML file)")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 
-from neverlost.specs.configuration.input import LARGEST_FILE, read_bytes
+from neverlost.specs.configuration.input import STANDARD_INPUT, read_bytes
 from neverlost.specs.errors import InputError
 
 Path = str | os.PathLike[str]
 
-STANDARD_INPUT = "-"
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"(\xb5/\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"%PDF": "PDF"}
@@ -33,7 +31,7 @@ def read_text(path: Path, option: str, encoding: str = "utf-8") -> str:
     Errors: `InputError` for a file that cannot be read, is too large, or is not text.
     """
     name = os.fspath(path)
-    data = _standard_input() if name == STANDARD_INPUT else read_bytes(name, option)
+    data = read_bytes(name, option)
     named = f"{option} {shown_name(path)!r}"
     packed = next((each for start, each in _PACKED.items() if data.startswith(start)), None)
     if packed:
@@ -48,13 +46,6 @@ def read_text(path: Path, option: str, encoding: str = "utf-8") -> str:
     if control:
         raise InputError(f"{named} is not text: it has a control character at {control.start()}; give a text file")
     return text
-
-
-def _standard_input() -> bytes:
-    data = sys.stdin.buffer.read(LARGEST_FILE + 1)
-    if len(data) > LARGEST_FILE:
-        raise InputError(f"standard input is larger than {LARGEST_FILE >> 20} MiB, more than is read; give a part of it")
-    return data
 
 
 def require_one_standard_input(paths: dict[str, list[Path]]) -> None:

@@ -14,8 +14,8 @@ import sys
 from neverlost.checker.campaign import forecast as predicting
 from neverlost.checker.campaign.forecast import Forecast, predicted, sampled
 from neverlost.checker.search.options import Options
+from neverlost.forecasts import SECONDS, Lowered, axes_of
 from neverlost.model.catalogue import models
-from neverlost.reports.documents.forecast import SECONDS, Lowered, axes_of
 from neverlost.specs.configuration.keys import configuration
 
 FARTHER = 5

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -112,16 +111,12 @@ def _changed(value: Any) -> Any:
     return value + "x" if isinstance(value, str) else value + 1
 
 
-def test_common_options_reach_every_request_by_their_names() -> None:
+def test_every_keyword_of_a_search_is_an_option() -> None:
+    from neverlost.keywords import Checking
+    from neverlost.reports.options import SEARCH
     from neverlost.reports.request import Request
 
-    named: dict[str, set[str]] = {}
-    for path in (ROOT / "reports" / "commands").glob("*.py"):
-        for name, kind in re.findall(r"^    (\w+): options\.(\w+) = ", path.read_text(), re.MULTILINE):
-            named.setdefault(kind, set()).add(name)
-    assert all(len(names) == 1 for names in named.values()), "an option has one name in every command"
-    other = {"ConfigFile", "Settings", "Properties", "ExportDirectory"}
-    assert {name for kind in named.keys() - other for name in named[kind]} == {each.name for each in fields(Request)}
+    assert set(get_type_hints(Checking)) == set(SEARCH) == {each.name for each in fields(Request)}
 
 
 def test_holds_violated_and_inconclusive_have_their_statuses() -> None:

@@ -16,6 +16,7 @@ import xmlschema
 from neverlost.checker.campaign.boundary_rule import Atom, Place, prove, smallest_rule
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.model.catalogue import models
+from neverlost.reports.bundle.seal import write_traces
 from neverlost.reports.ci import gate
 from neverlost.reports.ci.formats import junit, sarif, summary
 from neverlost.reports.ci.judged import JudgedSweep
@@ -24,6 +25,7 @@ from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.page.render import report_data, write_reports
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.errors import InputError
+from neverlost.sweeps import counterexamples
 from tests.checker.search.test_sweep import found
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,9 +99,16 @@ def test_edges_and_siblings(result: tuple[Matrix, Sweep, dict[str, Any]]) -> Non
                 assert 0 < each["sibling"]["comparison"]["step"] <= each["steps"]
 
 
+def save_traces(sweep: Sweep, folder: Path) -> dict[tuple[int, str], str]:
+    """Every counterexample as a file, and the names."""
+    known = counterexamples(sweep)
+    write_traces(folder, dict(known.values()))
+    return {place: name for place, (name, _) in known.items()}
+
+
 def test_the_page_is_self_contained_and_complete(result: tuple[Matrix, Sweep, dict[str, Any]], tmp_path: Path) -> None:
     matrix, sweep, _ = result
-    traces = sweeping.save_traces(sweep, str(tmp_path))
+    traces = save_traces(sweep, tmp_path)
     document = sweeping.document(matrix, sweep, "memory", True, traces)
     write_reports(tmp_path, document)
     page = (tmp_path / "report.html").read_text()
@@ -154,7 +163,7 @@ def saved(
 ) -> tuple[dict[str, Any], Path]:
     matrix, sweep, _ = result
     folder = tmp_path_factory.mktemp("saved")
-    return sweeping.document(matrix, sweep, "memory", True, sweeping.save_traces(sweep, str(folder))), folder
+    return sweeping.document(matrix, sweep, "memory", True, save_traces(sweep, folder)), folder
 
 
 def schema_errors(found: dict[str, Any]) -> list[str]:

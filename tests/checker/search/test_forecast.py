@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 
+from neverlost import forecasts
 from neverlost.checker.campaign import forecast as predicting
 from neverlost.checker.campaign.forecast import Estimate, Forecast, Sample, estimating, predicted
 from neverlost.checker.search.options import Limits, Options
+from neverlost.checks import searched as search
+from neverlost.forecasts import Axis, axes_of
 from neverlost.model.catalogue import models
 from neverlost.model.system import bind
-from neverlost.reports import request as run
-from neverlost.reports.documents import forecast as forecasting
-from neverlost.reports.documents.forecast import Axis, axes_of
+from neverlost.reports.documents.forecast import afterwards
+from neverlost.reports.request import Request
+from neverlost.specs.configuration.asked_properties import chosen_properties
 from neverlost.specs.configuration.keys import configuration
 from tests.checker.search.test_sweep import MATRIX
 from tests.support.program import neverlost
@@ -80,7 +83,7 @@ def test_real_counts_are_forecast_within_a_factor_of_three(model: str, given: di
     """From the samples that are far smaller, however fast this machine is."""
     chosen = keys(model, **given)
     axes = axes_of([chosen])
-    make = forecasting.Lowered(model, (chosen,), axes)
+    make = forecasts.Lowered(model, (chosen,), axes)
     floor, target = tuple(each.floor for each in axes), tuple(each.value for each in axes)
     found: dict[tuple[int, ...], Sample] = {}
     for point in predicting._box(floor, target):
@@ -94,7 +97,7 @@ def test_real_counts_are_forecast_within_a_factor_of_three(model: str, given: di
 
 def test_sampling_ends_with_the_target_when_there_is_time() -> None:
     chosen = keys("kip-320", **{"replication.factor": 2, "bounds.records": 1, "bounds.max_leader_epoch": 1})
-    told = forecasting.forecast_of("kip-320", [chosen], Options(workers=1), 20.0)
+    told = forecasts.forecast_of("kip-320", [chosen], Options(workers=1), 20.0)
     assert told is not None and told.exact and told.states.low == told.states.high
     assert told.states.likely == pytest.approx(predicting.explore(bind(models()["kip-320"], chosen)).counts.distinct)
 
@@ -131,44 +134,44 @@ AXES = (Axis(("faults.crash",), 0, 2), Axis(("bounds.records",), 1, 3))
     ],
 )
 def test_what_cannot_fit_is_refused_with_advice(options: Options, engine: str, said: str) -> None:
-    why = forecasting.refusal(BIG, AXES, options, engine)
+    why = forecasts.refusal(BIG, AXES, options, engine)
     assert why is not None and said in why and "lower faults.crash to 1 (about 50 million states)" in why
     small = replace(BIG, memory=Estimate(1e6, 2e6, 4e6), stored=Estimate(1, 2, 3))
-    assert forecasting.refusal(small, AXES, options, engine) is None
+    assert forecasts.refusal(small, AXES, options, engine) is None
 
 
 def test_levels_elsewhere_are_not_measured_here() -> None:
-    assert forecasting.refusal(BIG, AXES, Options(state_dir="s3a://bucket/levels"), "spark") is None
+    assert forecasts.refusal(BIG, AXES, Options(state_dir="s3a://bucket/levels"), "spark") is None
 
 
-def searched(monkeypatch: pytest.MonkeyPatch, request: run.Request, given: dict[str, Any], asked: list[str]) -> Any:
-    monkeypatch.setattr(forecasting, "forecast_of", lambda *_: BIG)
+def searched(monkeypatch: pytest.MonkeyPatch, request: Request, given: dict[str, Any], asked: list[str]) -> Any:
+    monkeypatch.setattr(forecasts, "forecast_of", lambda *_: BIG)
     chosen = keys("kip-320", **given)
     system = bind(models()["kip-320"], chosen)
-    return forecasting.search(system, run.chosen_properties(models()["kip-320"], asked), request)
+    return search(system, chosen_properties(models()["kip-320"], asked), request)
 
 
 def test_a_refused_search_is_inconclusive_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecasting, "time_for", lambda limit: 0.6)
-    request = run.Request(workers=1, time_limit=10.0)
+    monkeypatch.setattr(forecasts, "time_for", lambda limit: 0.6)
+    request = Request(workers=1, time_limit=10.0)
     outcome, cost = searched(monkeypatch, request, {"bounds.records": 4, "bounds.max_leader_epoch": 3}, ["strong-isr"])
     assert outcome.verdict == "inconclusive" and outcome.reason.startswith("refused, because it cannot fit: it needs about")
     assert cost["forecast"]["states"] == {"low": 10**12, "likely": 2 * 10**12, "high": 4 * 10**12}
 
 
 def test_what_is_decided_at_once_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    request = run.Request(workers=1, time_limit=100.0)
+    request = Request(workers=1, time_limit=100.0)
     outcome, cost = searched(monkeypatch, request, {"replication.factor": 2, "bounds.max_leader_epoch": 1}, ["strong-isr"])
     assert outcome.verdict == "holds" and outcome.reason is None
-    said = forecasting.afterwards(cost["forecast"], outcome.counts.distinct, False)
+    said = afterwards(cost["forecast"], outcome.counts.distinct, False)
     assert "OUTSIDE the interval of 1 trillion to 4 trillion" in said
 
 
 def test_without_limits_or_time_nothing_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     for request in (
-        run.Request(workers=1),
-        run.Request(workers=1, time_limit=1.0),
-        run.Request(time_limit=60.0, forecast=False),
+        Request(workers=1),
+        Request(workers=1, time_limit=1.0),
+        Request(time_limit=60.0, forecast=False),
     ):
         _, cost = searched(monkeypatch, request, {"replication.factor": 2, "bounds.max_leader_epoch": 0}, ["weak-isr"])
         assert cost == {}

@@ -1,0 +1,199 @@
+"""`check` and `explore`: the reachable states of a configuration, and whether its properties hold in them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Unpack
+
+from neverlost import forecasts
+from neverlost.checker.machine.whole_files import writable_directory
+from neverlost.checker.outcome import Outcome, worst
+from neverlost.checker.search.explore import explore as explored
+from neverlost.checker.search.options import Reporter
+from neverlost.keywords import Checking, Resumable, Settings
+from neverlost.model.system import System
+from neverlost.reports.bundle import kept_levels, seal
+from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
+from neverlost.reports.documents import forecast
+from neverlost.reports.documents import result as describe_outcome
+from neverlost.reports.request import Request
+from neverlost.results import Result, States, verdicts
+from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
+from neverlost.specs.configuration.choose import Chosen, choose, read_given, read_settings
+from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.chosen import chosen_configurations
+from neverlost.specs.property import Property
+
+Path = str | PathLike[str]
+
+
+class KafkaFilesWarning(UserWarning):
+    """Something in Kafka's files that a verdict may depend on."""
+
+
+def check(
+    settings: Settings = None,
+    *,
+    config: Path | None = None,
+    describe: Path | None = None,
+    configs: Path | None = None,
+    server_properties: Path | None = None,
+    producer_properties: Path | None = None,
+    consumer_properties: Path | None = None,
+    kafka_version: str | None = None,
+    properties: Iterable[str] | None = None,
+    out: Path | None = None,
+    certificate: bool = False,
+    progress: Reporter | None = None,
+    **search: Unpack[Checking],
+) -> Result:
+    """Explore a configuration, or each distinct one of Kafka's own files, and decide its properties.
+
+    `settings` are configuration keys with values, such as `{"acks": "1", "faults.crash": 1}`; they win over `config`, a TOML
+    file, and over what Kafka's tools print: `describe` (kafka-topics.sh --describe), `configs` (kafka-configs.sh --describe)
+    and the properties files.  With `out` an evidence bundle is written into that directory; `certificate` adds the reachable
+    states to it.  `progress` is called while the search runs.  See `neverlost.keywords` for how to search.
+
+    Errors: `InputError` for bad input, before anything is searched.
+    """
+    request = Request(**search)
+    every = configurations(
+        settings,
+        config,
+        kafka_version,
+        describe=describe,
+        configs=configs,
+        server_properties=server_properties,
+        producer_properties=producer_properties,
+        consumer_properties=consumer_properties,
+    )
+    if out is not None:
+        writable_directory(out)
+    with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
+        found = [searched(each.system, chosen_properties(each.model, properties), keeping, progress) for each in every]
+        certify(found[0][0])
+    result = _result(every, found, is_saved=out is not None)
+    if out is not None:
+        seal.write(out, result.document, [(each.model, each.configuration) for each in every], counterexamples(result))
+    return result
+
+
+def explore(
+    model: str,
+    settings: Settings = None,
+    *,
+    out: Path | None = None,
+    export: Path | None = None,
+    progress: Reporter | None = None,
+    **search: Unpack[Resumable],
+) -> Result:
+    """Enumerate the reachable states of a model and check nothing.
+
+    `out` is a directory for the result document; `export` one for the states themselves, as Parquet.
+
+    Errors: `InputError` for bad input, before anything is searched.
+    """
+    request = Request(**search)
+    if out is not None:
+        writable_directory(out)
+    chosen = choose(read_settings(settings), model)
+    with kept_levels.exported(request, export) as (keeping, write):
+        found = searched(chosen.system, (), keeping, progress)
+        write(found[0])
+    result = _result([chosen], [found], is_saved=False)
+    if out is not None:
+        seal.write_document(out, result.document)
+    return result
+
+
+def configurations(
+    settings: Settings, config: Path | None, kafka_version: str | None = None, **files: Path | None
+) -> list[Chosen]:
+    """What is asked about; what Kafka's files leave open becomes a warning.
+
+    Errors: `InputError` for unknown keys, bad values and malformed files.
+    """
+    found, told = chosen_configurations(read_given(config, settings), files, kafka_version)
+    for each in told:
+        warnings.warn(each, KafkaFilesWarning, stacklevel=3)
+    return found
+
+
+def searched(
+    system: System, asked: Sequence[Property], request: Request, progress: Reporter | None = None
+) -> tuple[Outcome, dict[str, Any]]:
+    """Run the engine; where limits are given, say first what it will cost, and refuse what cannot fit.
+
+    Before it refuses it searches as long as the forecast took: a violation may be near.
+    Returns the outcome, and `{"forecast": ...}` for its document.
+    """
+    require_fields(system, asked)
+    require_alike(system, request)
+    foretold = forecasts.before(system, request, progress)
+    if foretold is None:
+        return explored(system, asked, request.options(), progress, request.engine), {}
+    cost = {"forecast": forecast.document(foretold)}
+    why = forecasts.refusal(foretold, forecasts.axes_of(system.configurations), request.options(), request.engine)
+    if why is None:
+        return explored(system, asked, request.options(), progress, request.engine), cost
+    short = replace(request, time_limit=forecasts.time_for(request.time_limit))
+    outcome = explored(system, asked, short.options(), progress, request.engine)
+    if outcome.reason is not None:
+        outcome = replace(outcome, reason=f"{forecast.REFUSED}: {why} (--no-forecast runs it anyway)")
+    return outcome, cost
+
+
+def require_alike(system: System, request: Request) -> None:
+    """Errors: `InputError` for symmetry where replicas differ."""
+    if request.symmetry and system.model.symmetric(system.configurations[0]) is False:
+        raise InputError(f"--symmetry cannot be used with {system.model.name} in this configuration: its replicas differ")
+
+
+def counterexamples(result: Result) -> dict[str, Counterexample]:
+    """The counterexamples of a result by the names of their files."""
+    return {
+        each.file: one.counterexamples[each.name]
+        for one in result.configurations
+        for each in one.properties
+        if each.file is not None and each.name in one.counterexamples
+    }
+
+
+def _result(every: Sequence[Chosen], found: Sequence[tuple[Outcome, Mapping[str, Any]]], is_saved: bool) -> Result:
+    """One result; several configurations are its cells, each with the topics that it speaks for."""
+    cells = [
+        _cell(chosen, outcome, cost, (f"{number:02}-" if len(every) > 1 else "") if is_saved else None)
+        for number, (chosen, (outcome, cost)) in enumerate(zip(every, found, strict=True), start=1)
+    ]
+    if len(every) == 1 and not every[0].subjects:
+        return cells[0]
+    verdict = str(worst(outcome.verdict for outcome, _ in found))
+    document = {"schema": describe_outcome.SCHEMA, "verdict": verdict, "cells": [each.document for each in cells]}
+    return Result(document=document, verdict=verdict, cells=tuple(cells))
+
+
+def _cell(chosen: Chosen, outcome: Outcome, cost: Mapping[str, Any], prefix: str | None) -> Result:
+    """The result of one configuration; with a prefix its traces have files."""
+    known = {
+        each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration)
+        for each in outcome.findings
+        if each.trace is not None
+    }
+    document = describe_outcome.document(outcome) | dict(cost)
+    if prefix is not None:
+        document = describe_outcome.with_traces(document, {name: f"{prefix}{name}{SUFFIX}" for name in known})
+    document |= {"kafka.version": chosen.release} if chosen.release else {}
+    document |= {"topics": list(chosen.subjects)} if chosen.subjects else {}
+    return Result.of(
+        document,
+        properties=verdicts(document["properties"], known),
+        states=States(**document["states"]),
+        topics=chosen.subjects,
+        kafka_version=chosen.release,
+        outcome=outcome,
+        chosen=chosen,
+        counterexamples=known,
+    )

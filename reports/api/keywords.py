@@ -1,0 +1,61 @@
+"""How to search, as keywords that several functions take; the command line has an option for each.
+
+`workers` are processes (default: one per core); `time_limit` is in seconds; `memory_limit` is bytes or a text such as `2G`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class Effort(TypedDict, total=False):
+    """How much work may be done."""
+
+    workers: int | None
+    time_limit: float | None
+
+
+class Limited(Effort, total=False):
+    """The same, and in how much memory."""
+
+    memory_limit: str | int | None
+
+
+class Place(TypedDict, total=False):
+    """Where to search: `engine` is `memory`, `columns` or `spark`; `master` and `spark_conf` (`KEY=VALUE` each) are Spark's."""
+
+    engine: str
+    master: str | None
+    spark_conf: list[str] | None
+
+
+class Corpus(Effort, Place, total=False):
+    """For many questions, each of them small."""
+
+
+class Searching(Limited, Place, total=False):
+    """Everything that decides how a search is done.
+
+    `symmetry` explores one state of each orbit of replicas.  `forecast=False` runs a limited search without asking first
+    whether it can fit.
+    """
+
+    symmetry: bool | None
+    forecast: bool | None
+
+
+class Resumable(Searching, total=False):
+    """The same for a search whose finished levels are kept in `state_dir`; `resume` goes on from them."""
+
+    state_dir: str | None
+    resume: bool
+
+
+class Checking(Resumable, total=False):
+    """The same; `keep_going` does not stop at the first violation."""
+
+    keep_going: bool
+
+
+Settings = dict[str, Any] | list[str] | tuple[str, ...] | None
+"""Configuration keys with values, or texts `KEY=VALUE`."""

@@ -1,0 +1,265 @@
+"""`prove`: a property decided by Z3, by bounded search or by induction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from os import PathLike
+from typing import Any, Unpack
+
+from neverlost.checker.campaign.necessity import clauses_of
+from neverlost.checker.campaign.necessity import without as switched_off
+from neverlost.checker.machine.processes import INTERRUPTED
+from neverlost.checker.machine.whole_files import writable_directory
+from neverlost.checker.outcome import Outcome
+from neverlost.checker.prove import bounded_search
+from neverlost.checker.prove import induction as by_induction
+from neverlost.checker.prove.bounded_search import Bounded
+from neverlost.checker.prove.induction import Proof, untried
+from neverlost.keywords import Limited, Settings
+from neverlost.model.kernel import Model, ModelError
+from neverlost.model.system import System, bind
+from neverlost.reports.bundle import proved
+from neverlost.reports.counterexample.saved import Counterexample
+from neverlost.reports.documents import proofs as describe_proofs
+from neverlost.reports.request import Request
+from neverlost.results import Result, States, verdicts
+from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
+from neverlost.specs.configuration.choose import Given, choose, read_given
+from neverlost.specs.configuration.keys import KEYS
+from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.property import RECOVERY, Property
+
+METHODS = ("bmc", "induction")
+WIDE = 60.0
+"""Seconds for mining in several configurations at once."""
+
+
+@dataclass(frozen=True)
+class ProofResult(Result):
+    """What was proved; with free keys, `cells` has a result for each of their values, and `unsafe` those that are violated."""
+
+    method: str = "bmc"
+    depth: int | None = None
+    solver: str = ""
+    seed: int = 0
+    without: Sequence[str] = ()
+    free: Sequence[str] = ()
+    unsafe: Sequence[Mapping[str, Any]] = ()
+    proofs: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    bounded: Bounded | None = field(default=None, repr=False)
+    inductions: tuple[Proof, ...] = field(default=(), repr=False)
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """What the prover found."""
+        return [self.bounded.outcome] if self.bounded is not None else [each.outcome for each in self.inductions]
+
+
+def prove(
+    settings: Settings = None,
+    *,
+    config: str | PathLike[str] | None = None,
+    method: str = "bmc",
+    depth: int = 12,
+    properties: Iterable[str] | None = None,
+    free: Sequence[str] = (),
+    unbounded: bool = False,
+    mine: bool = False,
+    without: Sequence[str] = (),
+    out: str | PathLike[str] | None = None,
+    **search: Unpack[Limited],
+) -> ProofResult:
+    """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
+
+    `free` are keys (`KEY` or `KEY=A,B`) whose unsafe values are all found; `unbounded` proves for any number of epochs and
+    records; `mine` finds the lemmas; `without` are guard clauses (`action: clause`) to switch off.
+
+    Errors: `InputError` for bad input, and for options that contradict each other.
+    """
+    request = Request(**search)
+    require_sense(method, depth, bool(free), unbounded, mine)
+    if out is not None:
+        writable_directory(out)
+    given = read_given(config, settings)
+    if method == "induction":
+        system = weakened(choose(given).system, without)
+        proofs = inductions(system, _asked(system, properties), unbounded, mine, request, with_texts=out is not None)
+        return _result(describe_proofs.induction_document(proofs), proofs, out)
+    system, keys = free_cells(given, free)
+    system = weakened(system, without)
+    asked = _asked(system, properties)
+    bounded = bounded_search.check(system, asked, depth, request.time_limit, request.workers or 2, request.memory_bytes)
+    return _result(describe_proofs.bounded_document(bounded, keys), bounded, out)
+
+
+def _asked(system: System, names: Iterable[str] | None) -> list[Property]:
+    asked = chosen_properties(system.model, names)
+    require_fields(system, asked)
+    for each in asked:
+        if each.kind == RECOVERY:
+            raise InputError(f"property {each.name!r} is about what can still happen, which no proof here decides; use check")
+    return asked
+
+
+def _result(document: dict[str, Any], found: Bounded | list[Proof], out: str | PathLike[str] | None) -> ProofResult:
+    """The document's fields, with the counterexamples of each configuration."""
+    outcomes = [found.outcome] if isinstance(found, Bounded) else [each.outcome for each in found]
+    known = _counterexamples(outcomes)
+    if out is not None:
+        document = proved.write(out, document, found, known)
+    cells = [
+        Result.of(each, properties=verdicts(each["properties"], of_cell), counterexamples=of_cell)
+        for each, of_cell in zip(document.get("cells", ()), known, strict=False)
+    ]
+    return ProofResult.of(
+        document,
+        states=States(**document["states"]),
+        properties=() if cells else verdicts(document["properties"], known[0]),
+        counterexamples={} if cells else known[0],
+        cells=tuple(cells),
+        bounded=found if isinstance(found, Bounded) else None,
+        inductions=() if isinstance(found, Bounded) else tuple(found),
+    )
+
+
+def _counterexamples(outcomes: Sequence[Outcome]) -> list[dict[str, Counterexample]]:
+    """Counterexamples by property, for each configuration."""
+    known: list[dict[str, Counterexample]] = [{} for _ in outcomes[0].system.configurations]
+    for outcome in outcomes:
+        for each in outcome.findings:
+            if each.trace is not None:
+                found = Counterexample(outcome.system, each.property, each.trace, each.configuration)
+                known[each.configuration][each.property.name] = found
+    return known
+
+
+def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine: bool) -> None:
+    """Errors: `InputError` for options that contradict each other."""
+    if method not in METHODS:
+        raise unknown("method", method, METHODS, "--method")
+    if not 0 <= depth <= 1000:
+        raise InputError(f"bad value '{depth}' for --depth: use a number of steps from 0 to 1000")
+    if method == "induction" and has_free:
+        raise InputError("--free needs --method bmc: a proof by induction speaks about one configuration")
+    if unbounded and mine:
+        raise InputError("--mine finds lemmas within the bounds; drop --unbounded")
+    if method == "bmc" and (unbounded or mine):
+        raise InputError(f"{'--unbounded' if unbounded else '--mine'} needs --method induction")
+
+
+def free_cells(given: Given, free: Sequence[str]) -> tuple[System, list[str]]:
+    """One system over every value of the free keys, and their names; without free keys, of the one configuration.
+
+    Errors: `InputError` for a key that cannot be left free, or is also given.
+    """
+    chosen = choose(given)
+    ranges = dict(_free_key(each, chosen.model, int(chosen.configuration["replication.factor"])) for each in free)
+    for name in ranges:
+        if name in given:
+            raise InputError(f"{name} is free and has a value too, in {given[name][1]}; drop one of them")
+    cells = [
+        choose(given | {name: (value, "--free") for name, value in zip(ranges, values, strict=True)}).configuration
+        for values in product(*ranges.values())
+    ]
+    system = bind(chosen.model, *cells)
+    try:
+        system.initial_states()
+    except ModelError as problem:
+        raise InputError(f"these keys cannot be left free together: {problem}") from None
+    return system, list(ranges)
+
+
+def weakened(system: System, clauses: Sequence[str]) -> System:
+    """The system without some guard clauses, each written `action: clause`.
+
+    Errors: `InputError` for a clause that the model does not have.
+    """
+    known = {f"{action}: {clause}": (action, clause) for action, clause in clauses_of(system)}
+    for each in clauses:
+        name = ": ".join(part.strip() for part in each.split(":", 1))
+        if name not in known:
+            raise unknown("guard clause", name, known, "--without")
+        system = switched_off(system, *known[name])
+    return system
+
+
+def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
+    """A free key and its values: those that are listed, or all there are."""
+    name, equals, listed = text.partition("=")
+    if name not in model.keys:
+        raise unknown("key", name, model.keys, "--free")
+    if equals:
+        return name, list(dict.fromkeys(listed.split(",")))
+    key = KEYS.get(name)
+    if key is None or key.kind == "flag":
+        return name, ["true", "false"] if key is not None else ["on", "off"]
+    if key.kind == "choice":
+        return name, sorted(set((key.spellings or {}).values()))
+    if name == "min.insync.replicas":
+        return name, list(range(1, replicas + 1))
+    raise InputError(f"{name} cannot be left free without its values: write --free {name}={key.low or 1},{(key.low or 1) + 1}")
+
+
+def inductions(
+    system: System, goals: Sequence[Property], unbounded: bool, mine: bool, request: Request, with_texts: bool
+) -> list[Proof]:
+    """One proof per property; after an interrupt the rest is not begun."""
+    found: list[Proof] = []
+    for goal in goals:
+        is_over = bool(found) and found[-1].is_interrupted
+        found.append(
+            untried(system, goal, INTERRUPTED) if is_over else induction(system, goal, unbounded, mine, request, with_texts)
+        )
+    return found
+
+
+def induction(system: System, goal: Property, unbounded: bool, mine: bool, request: Request, with_texts: bool) -> Proof:
+    """A proof with the model's own lemmas, or with mined ones."""
+    lemmas, work = lemmas_of(system, goal.name), None
+    if mine:
+        lemmas, work = _mined(system, goal, 600.0 if request.time_limit is None else request.time_limit / 2)
+    if not lemmas:
+        alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
+        lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
+    reading, names = None, ()
+    if unbounded:
+        from neverlost.checker.prove.unbounded import Open
+
+        reading = Open(system, lemmas, goal)
+        names = reading.unbounded
+    proof = by_induction.prove(
+        system,
+        goal,
+        lemmas,
+        seconds=request.time_limit,
+        workers=request.workers or 2,
+        with_texts=with_texts,
+        given=reading,
+        unbounded=names,
+        memory_bytes=request.memory_bytes,
+    )
+    return proof if work is None else replace(proof, mined=work)
+
+
+def _mined(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma, ...], str]:
+    """Lemmas that are true in larger configurations too; where those do not suffice, lemmas of this one; and the work done."""
+    from neverlost.checker.prove.mining import mined
+
+    wide = mined(system, goal, seconds=min(WIDE, seconds / 2), also=_neighbours(system))
+    if wide.is_inductive:
+        return wide.lemmas, wide.says
+    alone = mined(system, goal, seconds=seconds)
+    return alone.lemmas, f"{wide.says}; then {alone.says}"
+
+
+def _neighbours(system: System) -> list[System]:
+    """The same configuration with each of its bounds one larger: what is mined must be true there too."""
+    model, configuration = system.model, system.configurations[0]
+    return [
+        bind(model, {**configuration, key: configuration[key] + 1}, disabled=system.disabled)
+        for key in model.keys
+        if key.startswith("bounds.")
+    ]

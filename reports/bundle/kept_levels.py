@@ -1,0 +1,72 @@
+"""Levels that a search keeps because its states are wanted afterwards: for a certificate, or for `--export`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from neverlost.checker.disk import parquet
+from neverlost.checker.disk.levels import Store
+from neverlost.checker.evidence import reachable_states
+from neverlost.checker.outcome import Outcome, Verdict
+from neverlost.reports.request import Request
+from neverlost.specs.errors import InputError
+
+CERTIFICATE = "reachable.xz"
+
+Kept = tuple[Request, Callable[[Outcome], None]]
+"""The request with a place for its levels, and what writes their states out after the search."""
+
+
+@contextmanager
+def kept(request: Request) -> Iterator[Request]:
+    """The request with a place for its levels, for as long as they are needed."""
+    if request.state_dir is not None:
+        yield request
+        return
+    with TemporaryDirectory(prefix="neverlost-levels-") as temporary:
+        yield replace(request, state_dir=str(Path(temporary, "levels")))
+
+
+@contextmanager
+def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[Kept]:
+    """Every state as Parquet.
+
+    Errors: `InputError`, before anything is searched, for a target that cannot be written.
+    """
+    if target is None:
+        yield request, lambda outcome: None
+        return
+    parquet.empty_directory(str(target))
+    with kept(request) as keeping:
+        yield keeping, lambda outcome: parquet.export(outcome.system, Store.attach(str(keeping.state_dir)), str(target))
+
+
+@contextmanager
+def certified(request: Request, wanted: bool, total: int, out: str | PathLike[str] | None) -> Iterator[Kept]:
+    """The reachable states as a certificate of the bundle, if everything holds.
+
+    Errors: `InputError` where a certificate makes no sense.
+    """
+    if not wanted:
+        yield request, lambda outcome: None
+        return
+    if out is None:
+        raise InputError("--certificate needs --out DIR: the reachable states become a file of the bundle")
+    if request.symmetry or total > 1:
+        raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
+    with kept(request) as keeping:
+
+        def certify(outcome: Outcome) -> None:
+            if outcome.verdict is not Verdict.HOLDS:
+                return
+            store = Store.attach(str(keeping.state_dir))
+            packed = [store.packed(file) for level in store.levels() for file in level.files]
+            rows = (row for states in packed for row in states.T.tolist())
+            reachable_states.write(Path(out, CERTIFICATE), outcome.system.words, rows)
+
+        yield keeping, certify

@@ -1,0 +1,54 @@
+"""A counterexample with its pictures, drawn once, and the counterexamples of a directory by the names of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.outcome import Finding, Trace, Verdict
+from neverlost.model.system import System
+from neverlost.reports.counterexample import mermaid, svg
+from neverlost.reports.counterexample.itf import read_itf, to_itf
+from neverlost.reports.counterexample.timeline import Timeline, timeline
+from neverlost.specs.property import Property
+
+SUFFIX = ".itf.json"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A behaviour of a system and the property that its last state breaks."""
+
+    system: System
+    broken: Property
+    trace: Trace
+    configuration: int = 0
+
+    @cached_property
+    def timeline(self) -> Timeline | None:
+        """Its frames; None for a model that has no portrait."""
+        return None if self.system.model.portrait is None else timeline(self.system, self.broken, self.trace)
+
+    @cached_property
+    def itf(self) -> dict[str, Any]:
+        """Its ITF document."""
+        return to_itf(self.system, Finding(self.broken, self.configuration, Verdict.VIOLATED, self.trace))
+
+    def pictures(self) -> dict[str, str]:
+        """SVG and Mermaid by file extension."""
+        return {} if self.timeline is None else {"svg": svg.render(self.timeline), "mmd": mermaid.render(self.timeline)}
+
+
+class Saved:
+    """The counterexamples of a directory, each read and re-executed when it is first wanted; `known` ones need not be."""
+
+    def __init__(self, folder: Path, known: Mapping[str, Counterexample] | None = None) -> None:
+        self._folder, self._known = folder, dict(known or {})
+
+    def __getitem__(self, name: str) -> Counterexample:
+        if name not in self._known:
+            self._known[name] = Counterexample(*read_itf(self._folder / name))
+        return self._known[name]

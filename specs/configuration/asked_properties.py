@@ -1,0 +1,37 @@
+"""Which properties are asked for, and whether a system has what they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from neverlost.model.kernel import Model
+from neverlost.model.system import System
+from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.property import Property, guarantees, properties
+
+
+def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
+    """The properties to check; all of the model's guarantees by default.
+
+    Errors: `InputError` for an unknown property.
+    """
+    if not names:
+        return guarantees(model)
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in properties():
+            raise unknown("property", name, properties(), "--property")
+        found.append(properties()[name])
+    return found
+
+
+def require_fields(system: System, asked: Sequence[Property]) -> None:
+    """Errors: `InputError` for a property that speaks of something the model does not have."""
+    for each in asked:
+        lacking = [name for name in each.needs if name not in system.places]
+        if lacking:
+            defined = [name for name, every in sorted(properties().items()) if set(every.needs) <= set(system.places)]
+            raise InputError(
+                f"property {each.name!r} is not defined for model {system.model.name!r} with this configuration "
+                f"(it needs {', '.join(lacking)}); defined: {', '.join(defined)}"
+            )
