@@ -6,13 +6,14 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from neverlost.specs.errors import InputError
 
 
-def write_text(path: Path | str, text: str) -> Path:
+def write_text(path: PathLike[str] | str, text: str) -> Path:
     """Write a file under a temporary name and rename it; a pipe or a device, such as /dev/stderr, is written to.
 
     Errors: `InputError` where the place cannot be written.
@@ -52,7 +53,7 @@ def as_json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def writable_directory(path: Path | str) -> Path:
+def writable_directory(path: PathLike[str] | str) -> Path:
     """A directory for results, which is there or which the first file will make: a run that fails before leaves nothing.
 
     Errors: `InputError` where there is a file, or no permission.

@@ -63,7 +63,7 @@ def axes_of(configurations: Sequence[Configuration]) -> tuple[Axis, ...]:
         known = KEYS.get(name)
         if known is None or known.table not in ("faults", "bounds") or name == "bounds.log_size":
             continue
-        together = (name,)
+        together: tuple[str, ...] = (name,)
         if name == "bounds.records" and first.get("bounds.log_size") == value:
             together = (name, "bounds.log_size")
         alike = all(each[key] == value for each in configurations for key in together)

@@ -224,7 +224,7 @@ def induction(system: System, goal: Property, unbounded: bool, mine: bool, reque
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
         lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
-    reading, names = None, ()
+    reading, names = None, tuple[str, ...]()
     if unbounded:
         from neverlost.checker.prove.unbounded import Open
 

@@ -126,7 +126,8 @@ def prepared(
     """
     found = read_matrix(fspath(matrix), read_settings(settings))
     reduced = search.get("symmetry")
-    request = Request(**{**search, "symmetry": bool(found.symmetry) if reduced is None else reduced})
+    search["symmetry"] = bool(found.symmetry) if reduced is None else reduced
+    request = Request(**search)
     asked = chosen_properties(found.cells[0].model, properties or found.properties)
     for each in found.cells:
         require_fields(bind(each.model, each.configuration), asked)

@@ -39,8 +39,13 @@ def replay(trace: str | PathLike[str]) -> Replay:
     """
     found = Counterexample(*read_itf(str(trace)))
     name, steps = found.broken.name, found.trace.steps
-    entry = {"name": name, "verdict": "violated", "steps": len(steps), "faults": found.trace.faults(found.system)}
-    document = {
+    entry: dict[str, Any] = {
+        "name": name,
+        "verdict": "violated",
+        "steps": len(steps),
+        "faults": found.trace.faults(found.system),
+    }
+    document: dict[str, Any] = {
         "schema": SCHEMA,
         "model": found.system.model.name,
         "replayed": True,

@@ -43,7 +43,11 @@ def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[K
         return
     parquet.empty_directory(str(target))
     with kept(request) as keeping:
-        yield keeping, lambda outcome: parquet.export(outcome.system, Store.attach(str(keeping.state_dir)), str(target))
+
+        def write(outcome: Outcome) -> None:
+            parquet.export(outcome.system, Store.attach(str(keeping.state_dir)), str(target))
+
+        yield keeping, write
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def configuration_toml(model: Model, configuration: Configuration) -> str:
 
 def environment() -> dict[str, Any]:
     """What the result was found with."""
-    found = {}
+    found: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
             found[name] = metadata.version(name)

@@ -82,8 +82,7 @@ def show(result: neverlost.Result) -> None:
         if each.outcome is None:
             continue
         terminal.show_outcome(console, each.outcome, chosen=each.chosen)
-        timeline = each.trace and each.trace.counterexample.timeline
-        if timeline is not None:
-            terminal.show_timeline(console, timeline)
+        if each.trace is not None and each.trace.counterexample.timeline is not None:
+            terminal.show_timeline(console, each.trace.counterexample.timeline)
         terminal.show_counts(console, each.outcome)
         forecast.show_afterwards(console, each.document)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -79,7 +79,7 @@ def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> No
         out.print(Text(f"  ... and {len(lines) - most} more (--out has them all)", "dim"))
 
 
-def show_changes(out: Console, changed: list[dict[str, Any]]) -> None:
+def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
     """The difference to a baseline."""
     if not changed:
         out.print(Text("as the baseline says", "green"))

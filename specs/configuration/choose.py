@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from neverlost.model.catalogue import models
@@ -48,7 +48,7 @@ class Chosen:
         return bind(self.model, self.configuration)
 
 
-def read_toml(path: Path | str) -> Given:
+def read_toml(path: PathLike[str] | str) -> Given:
     """The keys of a configuration file.
 
     Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
@@ -89,7 +89,7 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
     return found
 
 
-def read_given(config: Path | str | None, settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
+def read_given(config: PathLike[str] | str | None, settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
     """The keys of a configuration file, if there is one, and of the settings, which win."""
     return (read_toml(config) if config else {}) | read_settings(settings)
 

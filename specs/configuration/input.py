@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from neverlost.specs.errors import InputError, unknown
@@ -17,7 +17,7 @@ LARGEST_FILE = 64 * 1024 * 1024
 """Units: bytes.  The description of a cluster of 100,000 partitions takes about 10 MiB."""
 
 
-def read_bytes(path: Path | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
+def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
     """A user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
 
     Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
@@ -45,7 +45,7 @@ def _standard_input(largest: int) -> bytes:
     return sys.stdin.buffer.read(largest + 1)
 
 
-def read_text(path: Path | str) -> str:
+def read_text(path: PathLike[str] | str) -> str:
     """A user's text file.
 
     Errors: `InputError` as for bytes, and for what is not UTF-8.
@@ -56,7 +56,7 @@ def read_text(path: Path | str) -> str:
         raise InputError(f"{str(path)!r} is not UTF-8 text (byte {problem.start}); save it as UTF-8") from None
 
 
-def read_json(path: Path | str) -> dict[str, Any]:
+def read_json(path: PathLike[str] | str) -> dict[str, Any]:
     """A JSON document, ours or one that a user changed.
 
     Errors: `InputError` as for text, and for what is no JSON object.

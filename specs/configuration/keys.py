@@ -134,7 +134,7 @@ KEYS: dict[str, Key] = {
         ),
         Key("broker.rack", "cluster", "names", (), "one rack per replica, such as a,a,b"),
         *[Key(each.key, "faults", "limit", 0, f"how many times {each.says}", 0, MOST) for each in FAULTS],
-        _number(AT_ONCE, "faults", NO_LIMIT, 1, MOST, "how many brokers may be impaired at once, by faults of whatever kind"),
+        _number(AT_ONCE, "faults", NO_LIMIT, NO_LIMIT, MOST, "how many brokers may be impaired at once (0: no limit)"),
         _number("start.outside_isr", "start", 0, 0, 6, "replicas outside the ISR when the search begins, which may come back"),
         _number("bounds.records", "bounds", 2, 1, 9, "records that may be produced"),
         _number("bounds.log_size", "bounds", 0, 1, 12, "slots of a log (default: bounds.records)"),

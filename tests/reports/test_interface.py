@@ -1,0 +1,203 @@
+"""`import neverlost`: quick to import, typed results with the document's fields, and the same answers as the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import neverlost
+from neverlost.table import table
+from tests.support.program import ROOT, document
+from tests.support.program import neverlost as program
+
+LOSING = {"model": "kraft", "replication.factor": 2, "bounds.records": 1, "acks": "1", "faults.lossy_crash": 1}
+PASSING = ("seconds", "peak_memory_bytes", "trace")
+
+
+@pytest.fixture(scope="module")
+def losing() -> neverlost.Result:
+    return neverlost.check(LOSING, properties=["acked-never-lost"], workers=1)
+
+
+def test_importing_costs_nothing() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import neverlost; neverlost.__doc__; dir(neverlost)\n"
+        "print(sorted(name for name in set(sys.modules) - before if not name.startswith(('importlib', 'typing', '_typing'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    new = set(json.loads(done.stdout.replace("'", '"')))
+    assert {each for each in new if each.startswith("neverlost")} == {"neverlost"}
+    assert not new & {"numpy", "typer", "rich", "z3", "pyarrow", "pandas", "dataclasses", "inspect"}
+
+
+def test_every_name_is_there_with_types() -> None:
+    assert set(neverlost.__all__) <= set(dir(neverlost)) and (ROOT / "reports" / "api" / "py.typed").exists()
+    for name in neverlost.__all__:
+        assert getattr(neverlost, name).__doc__, name
+    for function in (neverlost.check, neverlost.explore, neverlost.sweep, neverlost.prove, neverlost.replay, neverlost.verify):
+        assert "return" in typing.get_type_hints(function)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = neverlost.nonsense
+
+
+def has_fields(result: neverlost.Answer) -> None:
+    """Every field of the document is an attribute, and nothing can be changed."""
+    names = {each.name for each in dataclasses.fields(result)}
+    assert {name.replace(".", "_") for name in result.document} - {"schema"} <= names
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.document = {}  # type: ignore[misc]
+
+
+def test_check_finds_a_counterexample(losing: neverlost.Result) -> None:
+    has_fields(losing)
+    (lost,) = losing.properties
+    assert (losing.verdict, lost.name, lost.verdict) == ("violated", "acked-never-lost", "violated")
+    assert losing.config["acks"] == "1" and losing.states is not None and losing.states.distinct > 0
+    trace = losing.trace
+    assert trace is not None and trace == lost.trace
+    assert len(trace.states) == len(trace.steps) + 1 == len(trace.says) == (lost.steps or 0) + 1
+    assert trace.states[0]["leader"] == 0 and trace.steps[0] == "leader_append(leader=0)"
+
+
+def test_the_command_line_says_the_same(losing: neverlost.Result) -> None:
+    given = [part for name, value in LOSING.items() for part in ("--set", f"{name}={value}")]
+    found = document("check", *given, "--property", "acked-never-lost", "--workers", "1")
+    assert without(found) == without(losing.document)
+
+
+def without(found: Any) -> Any:
+    if isinstance(found, Mapping):
+        return {name: without(value) for name, value in found.items() if name not in PASSING}
+    return [without(each) for each in found] if isinstance(found, list | tuple) else found
+
+
+def test_texts_are_as_on_the_command_line(losing: neverlost.Result) -> None:
+    again = neverlost.check([f"{name}={value}" for name, value in LOSING.items()], properties=["acked-never-lost"], workers=1)
+    assert again.id == losing.id
+
+
+class Missing:
+    """Some packages are not installed."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name in self.names:
+            raise ModuleNotFoundError(name)
+
+
+def test_tables_and_html(losing: neverlost.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert losing.trace is not None
+    assert "<table>" in losing._repr_html_() and "<svg" in losing._repr_html_() and "<svg" in losing.trace._repr_html_()
+    gone = {"pandas"}
+    monkeypatch.setattr(sys, "meta_path", [Missing(gone), *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "pandas", raising=False)
+    arrow, states = losing.table(), losing.trace.table()
+    assert arrow.column("property").to_pylist() == ["acked-never-lost"] and arrow.column("acks").to_pylist() == ["1"]
+    assert states.num_rows == len(losing.trace.states)
+    gone.add("pyarrow")
+    monkeypatch.delitem(sys.modules, "pyarrow")
+    with pytest.raises(ImportError, match=r"^a table needs pandas or pyarrow: pip install pandas$"):
+        table([{"one": 1}])
+
+
+def test_with_pandas_a_table_is_its_own(losing: neverlost.Result) -> None:
+    pandas = pytest.importorskip("pandas", reason="the spark extra brings pandas")
+    found = losing.table()
+    assert isinstance(found, pandas.DataFrame) and list(found["verdict"]) == ["violated"]
+
+
+def test_html_is_escaped() -> None:
+    shown = neverlost.Result(document={}, properties=(neverlost.PropertyVerdict("<script>", "holds"),))._repr_html_()
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
+
+
+def test_described_topics_are_cells_with_warnings(tmp_path: Path) -> None:
+    described = tmp_path / "topics.txt"
+    described.write_text(
+        "Topic: orders\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=3\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
+    )
+    settings = {"bounds.records": 1, "kafka.version": "3.9"}
+    with pytest.warns(neverlost.KafkaFilesWarning, match="above the replication factor 2"):
+        found = neverlost.check(settings, describe=described, properties=["acked-never-lost"], workers=1)
+    has_fields(found)
+    assert [each.topics for each in found.cells] == [("orders",)] and found.verdict == "holds" and found.trace is None
+
+
+def test_a_bundle_is_verified_and_its_trace_replayed(tmp_path: Path) -> None:
+    made = neverlost.check(LOSING, properties=["acked-never-lost"], workers=1, out=tmp_path / "bundle")
+    (lost,) = made.properties
+    replayed = neverlost.replay(tmp_path / "bundle" / str(lost.file))
+    has_fields(replayed)
+    assert made.trace is not None and replayed.trace.states == made.trace.states and replayed.trace.says == made.trace.says
+    verified = neverlost.verify(tmp_path / "bundle")
+    has_fields(verified)
+    assert verified.verified and verified.verdict == "verified" and "<table>" in verified._repr_html_()
+    assert (tmp_path / "bundle" / "command.txt").read_text().startswith("python ")
+    assert json.loads((tmp_path / "bundle" / "result.json").read_text()) == json.loads(json.dumps(made.document))
+
+
+def test_explore_counts() -> None:
+    found = neverlost.explore("kip-320", {"replication.factor": 2}, workers=1)
+    has_fields(found)
+    assert found.states == neverlost.States(generated=11733, distinct=5973, depth=18, left=0)
+    assert found.verdict is None and found.properties == ()
+
+
+def test_sweep_has_cells(tmp_path: Path) -> None:
+    (tmp_path / "matrix.toml").write_text(
+        'model = "kraft"\nacks = ["1", "all"]\n"replication.factor" = 2\n"bounds.records" = 1\n"faults.lossy_crash" = 1\n'
+        'properties = ["acked-never-lost"]\n'
+    )
+    found = neverlost.sweep(tmp_path / "matrix.toml", workers=1)
+    has_fields(found)
+    assert [(each.cell["acks"], each.verdict) for each in found.cells] == [("1", "violated"), ("all", "holds")]
+    assert found.trace is not None and len(found.rows()) == 2
+    (tmp_path / "before.json").write_text(json.dumps(found.document))
+    assert neverlost.sweep(tmp_path / "matrix.toml", workers=1, baseline=tmp_path / "before.json").changes == []
+
+
+def test_prove_finds_what_check_finds() -> None:
+    settings = {"model": "truncate-to-hw", "replication.factor": 2}
+    found = neverlost.prove(settings, depth=9, properties=["strong-isr"], workers=1)
+    has_fields(found)
+    assert found.verdict == "violated" and found.method == "bmc" and found.trace is not None and len(found.trace.steps) == 9
+
+
+def test_bad_input_is_one_error() -> None:
+    for call in (
+        lambda: neverlost.check({"model": "kip230"}),
+        lambda: neverlost.check({"acks": "7"}),
+        lambda: neverlost.check(workers=0),
+        lambda: neverlost.explore("nonsense"),
+        lambda: neverlost.sweep("nonsense"),
+        lambda: neverlost.prove(method="guess"),
+        lambda: neverlost.replay("nowhere"),
+        lambda: neverlost.verify("nowhere"),
+    ):
+        with pytest.raises(neverlost.InputError) as raised:
+            call()
+        assert "\n" not in str(raised.value)
+
+
+def test_a_configuration_comes_through_a_pipe(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "neverlost", "check", "-", "--quiet", "--property", "weak-isr"]
+    text = 'model = "kip-320"\n[topic]\nreplication.factor = 1\n'
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "HOLDS        weak-isr\n", "")
+
+
+def test_quiet_prints_verdicts_and_nothing_else() -> None:
+    given = [part for name, value in LOSING.items() for part in ("--set", f"{name}={value}")]
+    done = program("check", *given, "--property", "acked-never-lost", "--quiet")
+    assert (done.returncode, done.stdout) == (12, "VIOLATED     acked-never-lost\n")
