@@ -1,5 +1,5 @@
 # Shortcuts; the README's commands do the same without make.
-.PHONY: test slow browser lint published reproductions
+.PHONY: test slow browser lint types published reproductions
 
 test:
 	pytest
@@ -11,7 +11,10 @@ browser:
 	pytest -m browser
 
 lint:
-	ruff check . && ruff format --check . && mypy
+	ruff check . && ruff format --check . && python -m tests.support.wheel
+
+types:
+	python -m tests.support.wheel
 
 published:
 	for each in durability versions isr-vs-majority; do \
