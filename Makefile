@@ -10,8 +10,8 @@ slow:
 browser:
 	pytest -m browser
 
-lint:
-	ruff check . && ruff format --check . && python -m tests.support.wheel
+lint: types
+	ruff check . && ruff format --check .
 
 types:
 	python -m tests.support.wheel

@@ -150,7 +150,7 @@ def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
         (["check", "nowhere.toml"], "cannot read 'nowhere.toml': No such file or directory"),
         (["check", "tests"], "'tests' is a directory; name a file"),
         (["check", "--property", "isr"], "unknown property 'isr' in --property; did you mean"),
-        (["check", "--engine", "gpu"], "unknown engine 'gpu' in --engine; available: memory, spark"),
+        (["check", "--engine", "gpu"], "unknown engine 'gpu' in --engine; available: columns, memory, spark"),
         (["check", "--memory-limit", "much"], "bad value 'much' for --memory-limit: write a size such as 512M or 2G"),
         (["check", "--time-limit", "0"], "bad value '0' for --time-limit: use seconds above 0"),
         (["check", "--workers", "0"], "bad value '0' for --workers: use a number from 1 to 256"),
