@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import neverlost
-from neverlost.checker.campaign.sweep import Search, Sweep
+from neverlost.checker.campaign.sweep import Exploration, Sweep
 from neverlost.checker.digest import model_digest
 from neverlost.checker.outcome import worst
 from neverlost.reports.documents.boundary import Boundary
@@ -82,7 +82,7 @@ def _sweep_id(cells: Sequence[Mapping[str, Any]]) -> str:
     return "nl-" + hashlib.sha256(json.dumps(sorted(each["id"] for each in cells)).encode()).hexdigest()[:16]
 
 
-def _search(search: Search) -> dict[str, Any]:
+def _search(search: Exploration) -> dict[str, Any]:
     """What one search covered."""
     return {
         "model": search.model,
