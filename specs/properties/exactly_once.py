@@ -1,39 +1,26 @@
-"""No record is in the log twice."""
+"""Every acknowledged record is in the log, and no record is in it twice."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from neverlost.model.kernel import Value, count, implies
-from neverlost.model.kraft.log import offsets
-from neverlost.model.kraft.state import ELECTED, everyone
+from neverlost.model.kernel import Value
+from neverlost.specs.properties.acked_never_lost import acked_never_lost
+from neverlost.specs.properties.no_duplicates import no_duplicates
 from neverlost.specs.property import Property
 
 
 def exactly_once(k: Any, s: Any) -> Value:
-    """A record that the producer sent again is appended once."""
-    return k.all_of(
-        *[
-            implies(
-                k,
-                k.all_of(s.leader == leader, s.leader_knows != ELECTED),
-                count(k, [s.log_record[leader][offset] == record + 1 for offset in offsets(s)]) <= 1,
-            )
-            for leader in everyone(s)
-            for record in range(s.sizes.record)
-        ]
-    )
+    """What an acknowledgement promises with idempotence: the record is there, once."""
+    return k.all_of(acked_never_lost(k, s), no_duplicates(k, s))
 
 
 PROPERTY = Property(
     name="exactly-once",
-    says="the log of the current leader, once it has applied its leadership, has no record twice",
-    failure="writes a record twice",
+    says="the current leader, once it has applied its leadership, has every acknowledged record, and no record twice",
+    failure="loses acknowledged records or writes a record twice",
     condition=exactly_once,
-    needs=(
-        "leader_knows",
-        "log_record",
-    ),
+    needs=("ghost_acked", "leader_knows", "log_record"),
     violated_by="kraft",
-    source="P-DUP; KIP-98",
+    source="P-ACK and P-DUP; KIP-98",
 )
