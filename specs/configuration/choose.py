@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -15,6 +15,7 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
+from neverlost.specs.setting import Notice, Origin, Setting
 
 Given = dict[str, tuple[Any, str]]
 """Raw values by key, each with the place that it came from, for messages."""
@@ -28,7 +29,8 @@ class Chosen:
     """A model with one complete configuration, and for whom it speaks (topics, for Kafka's own files).
 
     `release` is the Kafka version that was asked for, where no key departs from its mechanisms.  `brokers` are those that
-    the replicas stand for, by partition.
+    the replicas stand for, by partition.  `settings` are the configuration's values as text, each with where it comes from;
+    `notices` what was noticed about the input.
     """
 
     model: Model
@@ -36,6 +38,8 @@ class Chosen:
     subjects: tuple[str, ...] = ()
     release: str | None = None
     brokers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
 
     @property
     def broker_names(self) -> tuple[str, ...]:
@@ -98,7 +102,7 @@ def choose(
     given: Given,
     model_name: str | None = None,
     subjects: tuple[str, ...] = (),
-    offered: Mapping[str, tuple[Any, str]] | None = None,
+    offered: Mapping[str, Setting] | None = None,
 ) -> Chosen:
     """The model that the keys name, with everything else defaulted.
 
@@ -113,22 +117,36 @@ def choose(
         version, version_where = version_text(NEWEST), "the defaults"
     if version is not None:
         return _of_version(str(version), version_where, name, given, subjects, offered or {})
-    name = _modern(dict(offered or {}) | given) if name is None else str(name)
+    name = _modern(_raw(offered or {}) | given) if name is None else str(name)
     if name not in models():
         raise unknown("model", name, models(), where)
-    model = models()[name]
-    return Chosen(model, keys.configuration(model, _read_by(model, offered or {}) | given), subjects)
+    return _completed(models()[name], given, offered or {}, subjects)
+
+
+def _completed(model: Model, given: Given, offered: Mapping[str, Setting], subjects: tuple[str, ...]) -> Chosen:
+    """A model's configuration from the given keys and those offered keys that it reads, with where each value comes from."""
+    read = {key: each for key, each in offered.items() if key in model.keys}
+    configuration = keys.configuration(model, _raw(read) | given)
+    settings = {key: _setting(str(keys.shown(value)), given.get(key), read.get(key)) for key, value in configuration.items()}
+    return Chosen(model, configuration, subjects, settings=settings)
+
+
+def _setting(value: str, given: tuple[Any, str] | None, offered: Setting | None) -> Setting:
+    """A value of a configuration with its place: the user's key, a cluster's own setting, or a default of ours."""
+    text = {"True": "true", "False": "false"}.get(value, value)
+    if given is not None:
+        return Setting(text, given[1], Origin.FLAG if given[1] in ("--set", "settings") else Origin.FILE)
+    return replace(offered, value=text) if offered else Setting(text, "the default of neverlost", Origin.DEFAULT)
+
+
+def _raw(offered: Mapping[str, Setting]) -> Given:
+    return {key: (each.value, each.where) for key, each in offered.items()}
 
 
 def chosen_of(cell: Mapping[str, Any]) -> Chosen:
     """The model and configuration of a cell of a result document."""
     stated = cell["config"] | cell["bounds"]
     return choose({str(key): (value, "result.json") for key, value in stated.items() if value != ""}, str(cell["model"]))
-
-
-def _read_by(model: Model, offered: Mapping[str, tuple[Any, str]]) -> Given:
-    """The offered keys that a model reads."""
-    return {key: each for key, each in offered.items() if key in model.keys}
 
 
 def _modern(given: Given) -> str:
@@ -143,7 +161,7 @@ def _of_version(
     name: Any,
     given: Given,
     subjects: tuple[str, ...],
-    offered: Mapping[str, tuple[Any, str]],
+    offered: Mapping[str, Setting],
 ) -> Chosen:
     """The modern model with the mechanisms and the defaults of a Kafka version; explicit keys win."""
     if name is not None:
@@ -151,12 +169,12 @@ def _of_version(
     of_version = defaults(
         parse_version(version, "--kafka-version" if where == "--kafka-version" else f"kafka.version in {where}")
     )
-    settings: Given = {key: (value, f"Kafka {version}") for key, value in mechanisms_of(version).items()}
-    settings |= {key: (of_version[key].value, of_version[key].where) for key in OF_TOPICS_AND_PRODUCERS}
-    model = models()[model_of(version, dict(offered) | given)]
-    configuration = keys.configuration(model, _read_by(model, settings | dict(offered)) | given)
+    rules = {key: Setting(str(value), f"Kafka {version}", Origin.DEFAULT) for key, value in mechanisms_of(version).items()}
+    usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
+    model = models()[model_of(version, _raw(offered) | given)]
+    found = _completed(model, given, rules | usual | dict(offered), subjects)
     release = ".".join(version.split(".")[:2])
-    return Chosen(model, configuration, subjects, release if is_release(release, model, configuration) else None)
+    return replace(found, release=release if is_release(release, model, found.configuration) else None)
 
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:

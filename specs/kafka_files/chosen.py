@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from neverlost.specs.configuration.choose import Chosen, Given, choose
+from neverlost.specs.setting import Kind, Notice, Origin, Setting, of_kind
 
 KafkaFiles = Mapping[str, Any]
 """What `read_cluster` reads, by the names of its parameters; None is not given."""
 
 
 def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
-    """The configurations, and a sentence for each thing in the files that deserves a warning; given keys win over files.
+    """The configurations, each with its notices, and a sentence for each that deserves a warning; given keys win over files.
 
     Errors: `InputError` for whatever is wrong with a key, a value or a file.
     """
@@ -25,12 +27,17 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
     from neverlost.specs.kafka_files.cluster import read_cluster
 
     found: list[Chosen] = []
-    warnings: list[str] = []
     for each in read_cluster(**named, kafka_version=given.get("kafka.version", (None,))[0], given=given.keys()):
-        found.append(choose(given, subjects=each.topics, offered=each.keys))
-        model = found[-1].model
-        warnings += map(str, each.warnings)
-        for key in sorted(each.keys.keys() - each.defaulted - given.keys() - set(model.keys)):
-            value, where = each.keys[key]
-            warnings.append(f"{key}={value} ({where}) is not read by model {model.name}")
-    return found, list(dict.fromkeys(warnings))
+        chosen = choose(given, subjects=each.topics, offered=each.settings)
+        found.append(replace(chosen, notices=each.notices + _not_read(each.settings, given, chosen)))
+    notices = [notice for each in found for notice in each.notices]
+    return found, list(map(str, of_kind(notices, Kind.WARNING, Kind.ASSUMED)))
+
+
+def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:
+    """What a file sets and the model knows nothing of."""
+    return tuple(
+        Notice(Kind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
+        for key, each in sorted(settings.items())
+        if each.how == Origin.FILE and key not in given and key not in chosen.model.keys
+    )

@@ -11,10 +11,11 @@ import pytest
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.chosen import chosen_configurations
 from neverlost.specs.kafka_files.clients.producer import producer
 from neverlost.specs.kafka_files.cluster import read_cluster
 from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
-from neverlost.specs.setting import Setting, Settings
+from neverlost.specs.setting import Kind, Origin, Setting, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = tomllib.loads((ROOT / "tests/data/kafka/producer-defaults.toml").read_text())
@@ -77,7 +78,7 @@ def test_a_version_means_the_same_with_and_without_files(tmp_path, version):
     server.write_text("node.id=1\n")
     given = {"kafka.version": (version, "--set"), "replication.factor": ("3", "--set")}
     (described,) = read_cluster(server_properties=server, kafka_version=version)
-    alone, with_file = choose(given), choose(given, offered=described.keys)
+    alone, with_file = choose(given), choose(given, offered=described.settings)
     assert alone.configuration == with_file.configuration
     for key in OF_TOPICS_AND_PRODUCERS:
         value = defaults(parse_version(version))[key].value
@@ -88,3 +89,34 @@ def test_a_version_means_the_same_with_and_without_files(tmp_path, version):
 def test_a_version_that_does_not_exist_is_an_error_wherever_it_is_named(text):
     with pytest.raises(InputError, match=rf"there is no Kafka {text} \(kafka.version in --set\); did you mean"):
         choose({"kafka.version": (text, "--set")})
+
+
+# Every setting of a question says where it comes from
+
+
+def test_every_setting_of_a_configuration_says_where_it_comes_from():
+    data = ROOT / "tests/data/kafka"
+    files = {"describe": data / "describe-3.9.txt", "producer_properties": data / "clients" / "spring.yaml"}
+    given = {"faults.crash": ("1", "--set"), "bounds.records": (1, "[bounds] of c.toml")}
+    found, warnings = chosen_configurations(given, files, "3.9")
+    orders = found[0]
+    assert orders.settings.keys() == orders.configuration.keys()
+    where = {key: (each.value, each.where.replace(f"{data}/", ""), str(each.how)) for key, each in orders.settings.items()}
+    assert where["min.insync.replicas"] == ("2", "describe-3.9.txt line 1", "file")
+    assert where["acks"] == ("all", "clients/spring.yaml line 9", "file")
+    assert where["unclean.leader.election.enable"] == ("false", "Kafka 3.9's default", "default")
+    assert where["faults.crash"] == ("1", "--set", "flag")
+    assert where["bounds.records"] == ("1", "[bounds] of c.toml", "file")
+    assert where["faults.fence"] == ("0", "the default of neverlost", "default")
+    assert where["mechanism.strict-high-watermark"] == ("true", "Kafka 3.9", "default")
+    assert [each.kind for each in orders.notices] == [Kind.NOT_MODELLED, Kind.NOT_MODELLED]
+    assert [each.partition(" (")[0] for each in warnings] == ["topic 'clicks' is offline now"]
+    assert all(
+        KEYS[key].parse(each.value, "x") == orders.configuration[key] for key, each in orders.settings.items() if key in KEYS
+    )
+
+
+def test_a_model_that_is_named_keeps_its_own_defaults_and_says_so():
+    (found,), _ = chosen_configurations({"model": ("kraft", "--set"), "acks": ("1", "--set")}, {})
+    assert (found.settings["acks"].value, found.settings["acks"].how) == ("1", Origin.FLAG)
+    assert {each.how for key, each in found.settings.items() if key != "acks"} == {Origin.DEFAULT}

@@ -793,7 +793,7 @@ def test_check_lets_set_win_over_files_and_says_what_the_model_does_not_read(giv
     assert found.stderr == ""
     classic = ("--set", "model=kip-320", "--set", "bounds.records=1", "--set", "replication.factor=1")
     found = check("--producer-properties", Path(path).resolve(), *classic, "--json", "-")
-    assert f"warning: enable.idempotence=false ({Path(path).resolve()} line 2) is not read by model kip-320\n" in found.stderr
+    assert f"warning: enable.idempotence=false is not read by model kip-320 ({Path(path).resolve()} line 2)\n" in found.stderr
 
 
 def test_check_shows_one_line_for_a_bad_file(given):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from neverlost.specs.configuration.input import _standard_input as standard_input
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.cluster import ClusterConfiguration, read_cluster
@@ -293,8 +294,10 @@ def test_versions_that_disagree_are_an_error(names, version, message):
 
 def test_a_dash_is_standard_input_once(monkeypatch):
     text = sample("describe-3.9.txt").read_bytes()
+    standard_input.cache_clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert read_cluster(describe="-", kafka_version="3.9")[0].keys[LEAST] == ("2", "standard input line 1")
+    standard_input.cache_clear()
     with pytest.raises(InputError) as caught:
         read_cluster(describe="-", server_properties="-")
     assert str(caught.value) == (
