@@ -65,7 +65,10 @@ def write(path: Path, content: bytes) -> None:
 
 
 class Programs:
-    """A search's machine code: the best there is at any time."""
+    """A search's machine code: the best there is at any time.
+
+    Errors: `RuntimeError` where the compiler does not know the processor.
+    """
 
     def __init__(self, system: System, properties: Sequence[Property]) -> None:
         self.system = system
@@ -78,10 +81,14 @@ class Programs:
         if found is None:
             self._start_compiler(text)
             found = read(plain)
-        if found is None:
-            found = compiled(text, is_fast=False)
-            write(plain, found)
-        self._load(found)
+        try:
+            if found is None:
+                found = compiled(text, is_fast=False)
+                write(plain, found)
+            self._load(found)
+        except RuntimeError:
+            self.close()
+            raise
 
     def _load(self, machine_code: bytes) -> None:
         self._loaded = Loaded(machine_code, SIGNATURES | TABLE_SIGNATURES)

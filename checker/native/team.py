@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neverlost.checker.disk.levels import PACKED, StateFile, Store
 from neverlost.checker.native.programs import Programs
 from neverlost.checker.native.state_tables import StateTables
 from neverlost.checker.native.table_text import TABLES, USED, Layout
@@ -89,7 +90,10 @@ class Native:
         self._level += 1
 
     def _start(self) -> None:
-        self._waiting = Shares(self._frontier, self._chunk)
+        """Make the newest level the frontier; what is expanded of it is let go."""
+        starts = [block[:SAMPLE] for block in self._frontier[:SAMPLE]]
+        self._sample = np.concatenate([np.empty((0, self.system.words), np.uint64), *starts])[:SAMPLE].copy()
+        self._waiting, self._frontier = Shares(self._frontier, self._chunk), []
 
     def _each(self, work: Callable[[int], None]) -> None:
         """Do something with every worker, to the end even where an interrupt comes."""
@@ -120,7 +124,7 @@ class Native:
         Errors: `EngineError` where it does not.
         """
         self._compared = True
-        rows = np.concatenate([block[:SAMPLE] for block in self._frontier])[:SAMPLE]
+        rows = self._sample
         after, origins = self.programs.successors(rows)
         found: set[tuple[int, ...]] = set(zip(origins.tolist(), *after.T.tolist(), strict=True))
         wanted: set[tuple[int, ...]] = set()
@@ -155,13 +159,13 @@ class Native:
                 box = self._boxes[sender][owner]
                 fresh = np.empty((count, self.system.words), np.uint64)
                 new = self.tables.absorb(box, count, min(self._level, DEEP), fresh)
-                self._fresh[owner].append(fresh[:new].copy())
+                if new:
+                    self._fresh[owner].append(fresh[:new].copy())
                 self._filled[sender, owner] = 0
 
     def close_level(self) -> LevelReport:
         """Finish the level: check its states, which become the frontier."""
         self._next_level()
-        self._start()
         reports: list[LevelReport] = [LevelReport(0, by_configuration=self._no_states()) for _ in range(self.total)]
         unchecked = Shares(self._frontier, CHECKED)
 
@@ -170,6 +174,7 @@ class Native:
                 reports[worker] = reports[worker].merge(self._checked(rows))
 
         self._each(check)
+        self._start()
         first, *others = reports
         for each in others:
             first = first.merge(each)
@@ -195,6 +200,11 @@ class Native:
                 if int(broken[row]) >> number & 1:
                     report.violations.setdefault((number, 0 if cells is None else int(cells[row])), words)
         return report
+
+    def keep(self, location: str, depth: int) -> list[StateFile]:
+        """Write the frontier, of which nothing is expanded yet, to a store."""
+        whole = np.concatenate([np.empty((0, self.system.words), np.uint64), *self._waiting.blocks])
+        return [Store.attach(location).write_level(depth, whole.T, PACKED)]
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
         """Stop expanding these configurations."""
@@ -248,8 +258,15 @@ class Shares:
 
     def __init__(self, blocks: Sequence[Rows], size: int) -> None:
         self.left = sum(map(len, blocks))
-        self._chunks = (block[start : start + size] for block in blocks for start in range(0, len(block), size))
+        self.blocks = [*blocks]
+        self._size = size
+        self._chunks = self._cut()
         self._lock = threading.Lock()
+
+    def _cut(self) -> Iterator[Rows]:
+        while self.blocks:
+            block = self.blocks.pop()
+            yield from (block[start : start + self._size] for start in range(0, len(block), self._size))
 
     def take(self) -> Rows | None:
         """The next chunk; None when there is none."""

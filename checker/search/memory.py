@@ -62,6 +62,7 @@ class MemorySearch(LevelSearch):
         self.workers: Local | Processes | Any = Local(self.local)
         self.store = opened(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
+        self._may_compile = options.machine_code and options.limits.memory_bytes is None and not options.symmetry
 
     def _seed(self) -> None:
         levels = self.store.levels() if self.store is not None and self.options.resume else []
@@ -115,14 +116,16 @@ class MemorySearch(LevelSearch):
 
     def _compile(self) -> bool:
         """Move to machine code where there is a compiler and the search is worth it; whether it did."""
-        is_able = self.options.machine_code and self.store is None and not self.options.symmetry
-        if not is_able or self.local.known < WORTH_COMPILING:
+        if not self._may_compile or self.local.known < WORTH_COMPILING:
             return False
         try:
             from neverlost.checker.native import programs, team
-        except (ImportError, OSError):
+
+            compiled = programs.Programs(self.system, self.properties)
+        except (ImportError, OSError, RuntimeError):
+            self._may_compile = False
             return False
-        self.workers = team.Native(self.local, programs.Programs(self.system, self.properties), self.processes)
+        self.workers = team.Native(self.local, compiled, self.processes)
         self.local = Partition(self.system, (), False)
         return True
 

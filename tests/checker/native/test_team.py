@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.native import team
+import neverlost.checker.native
+from neverlost.checker.native import programs, team
 from neverlost.checker.outcome import EngineError, Outcome, Verdict
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
@@ -69,6 +71,16 @@ def test_a_cut_search_is_inconclusive() -> None:
     assert cut.verdict == Verdict.INCONCLUSIVE and cut.counts.left > 0
 
 
+def test_a_search_that_keeps_its_levels_resumes_to_the_same_counterexample(tmp_path: Path) -> None:
+    system, asked, place = SYSTEMS["kip-279"](), [properties()["strong-isr"]], tmp_path / "levels"
+    expected = explore(system, asked, Options(machine_code=False))
+    explore(system, asked, Options(workers=2, state_dir=place, limits=Limits(depth=6)))
+    for machine_code in (True, False, True):
+        resumed = explore(system, asked, Options(workers=2, state_dir=place, resume=True, machine_code=machine_code))
+        assert resumed.findings == expected.findings and resumed.counts == expected.counts
+        assert resumed.fired == expected.fired and resumed.growth == expected.growth
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupt_is_inconclusive(workers: int) -> None:
     def interrupt(progress: Any) -> None:
@@ -94,7 +106,25 @@ def test_machine_code_that_differs_from_columns_is_refused(monkeypatch: pytest.M
 def test_without_a_compiler_columns_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     system = SYSTEMS["kip-279"]()
     expected = essence(searched(system))
-    for module in ("neverlost.checker.native.programs", "neverlost.checker.native.team"):
-        monkeypatch.delitem(sys.modules, module)
+    for name in ("programs", "team"):
+        monkeypatch.delitem(sys.modules, f"neverlost.checker.native.{name}")
+        monkeypatch.delattr(neverlost.checker.native, name)
     monkeypatch.setitem(sys.modules, "neverlost.model.interpreters.machine_code", None)
+    monkeypatch.setattr(team.Native, "__init__", None)
+    with pytest.raises(ImportError):
+        importlib.import_module("neverlost.checker.native.team")
     assert essence(searched(system)) == expected
+
+
+def test_a_compiler_that_fails_leaves_the_work_to_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Path] = []
+
+    def fail(text: str, is_fast: bool) -> bytes:
+        raise RuntimeError("no such processor")
+
+    system = SYSTEMS["kip-279"]()
+    expected = essence(searched(system))
+    monkeypatch.setattr(programs, "compiled", fail)
+    monkeypatch.setattr(programs, "read", lambda path: tried.append(path))
+    assert essence(searched(system)) == expected
+    assert len(tried) == 2
