@@ -12,6 +12,7 @@ import typer
 
 COMMANDS = (
     "check",
+    "tolerance",
     "explore",
     "sweep",
     "prove",

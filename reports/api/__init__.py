@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from neverlost.results import Answer, PropertyVerdict, Result, States, Trace
     from neverlost.specs.errors import InputError
     from neverlost.sweeps import SweepResult, sweep
+    from neverlost.tolerances import ToleranceResult, tolerance
     from neverlost.traces import Replay, replay
 
 __version__: str
@@ -30,6 +31,7 @@ __all__ = [
     "Result",
     "States",
     "SweepResult",
+    "ToleranceResult",
     "Trace",
     "Verification",
     "check",
@@ -37,6 +39,7 @@ __all__ = [
     "prove",
     "replay",
     "sweep",
+    "tolerance",
     "verify",
 ]
 
@@ -47,6 +50,7 @@ HOMES = {
     "neverlost.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
     "neverlost.specs.errors": ("InputError",),
     "neverlost.sweeps": ("SweepResult", "sweep"),
+    "neverlost.tolerances": ("ToleranceResult", "tolerance"),
     "neverlost.traces": ("Replay", "replay"),
 }
 """The module of each name."""

@@ -71,7 +71,8 @@ def sentences(found: Tolerance) -> list[str]:
     for losing in range(max(most, 0) + 1, replicas + 1):
         outs = [spot.out for spot in safe if spot.losing == losing]
         if outs and outs == list(range(len(outs))):
-            lines.append(f"Nor while {_losing(losing)} and at most {_others(max(outs))}.")
+            most_out = max(outs)
+            lines.append(f"Nor while {_losing(losing)} and {_others(most_out)}" + (", or fewer." if most_out > 1 else "."))
     first = [
         spot
         for spot in sorted(says)
@@ -105,7 +106,9 @@ def _safe_sentence(most: int) -> str:
 
 
 def _losing(number: int) -> str:
-    return "no broker loses data" if number == 0 else f"{many(number, 'broker')} lose{'s' if number == 1 else ''} data at once"
+    if number == 0:
+        return "no broker loses data"
+    return "1 broker at a time loses data" if number == 1 else f"{number} brokers lose data at once"
 
 
 def _others(number: int) -> str:
@@ -153,3 +156,12 @@ def heading(configuration: Mapping[str, Any], release: str | None, subjects: Seq
     parts += ["ELR"] if configuration.get("eligible.leader.replicas") else []
     parts += [f"Kafka {release}"] if release else []
     return f"{named}: {', '.join(parts)}"
+
+
+def assumptions(configuration: Mapping[str, Any]) -> list[str]:
+    """What a table takes for granted, in the words of its output."""
+    records = many(configuration["bounds.records"], "record")
+    lines = [f"Decided for {records} and any number of faults, all replicas in sync at first. Assumed: a controller quorum."]
+    if configuration.get("flush.messages") != "1":
+        lines.append("Being in sync is not being on disk: replicas on one power domain can lose data together (last row).")
+    return lines

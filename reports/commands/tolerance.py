@@ -1,0 +1,116 @@
+"""`neverlost tolerance`: what a configuration survives, whatever the number of faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+import typer
+
+from neverlost.keywords import Searching
+from neverlost.reports import options
+
+if TYPE_CHECKING:
+    from neverlost.reports.output import Output
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("tolerance", help="What a configuration survives, whatever the number of faults.")(
+        options.spelled_out(tolerance)
+    )
+
+
+def tolerance(
+    config: options.ConfigFile = None,
+    settings: options.Settings = None,
+    properties: options.Properties = None,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
+    describe: options.KafkaFile = None,
+    kafka_version: options.KafkaVersion = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--also", metavar="FAULT=LIMIT", help="allow another fault everywhere, such as kill=any (repeatable)"),
+    ] = None,
+    at_least: Annotated[
+        str | None,
+        typer.Option(
+            "--at-least", metavar="LIMITS", help="exit 12 or 13 where these are not survived: 'data_loss=any:1 out=any'"
+        ),
+    ] = None,
+    show: Annotated[
+        str | None, typer.Option("--show", metavar="LOSE,OUT", help="the counterexample of a spot of the table, such as 1,2")
+    ] = None,
+    **search: Unpack[Searching],
+) -> int:
+    """Run the command; returns the exit status."""
+    from neverlost import tolerances
+    from neverlost.reports import exit_status
+    from neverlost.reports.output import Output
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal import tolerance as shown
+
+    output = Output(json, out, quiet)
+    if at_least is not None:
+        return _gate(
+            at_least,
+            settings,
+            output,
+            config=config,
+            describe=describe,
+            kafka_version=kafka_version,
+            properties=properties,
+            **search,
+        )
+    spot = shown.spot_of(show)
+    with terminal.LiveProgress() as progress:
+        result = tolerances.tolerance(
+            settings,
+            config=config,
+            describe_file=describe,
+            kafka_version=kafka_version,
+            properties=properties,
+            also=also,
+            out=out,
+            progress=progress,
+            **search,
+        )
+    output.deliver(result.document, is_saved=True, lines=shown.lines)
+    if output.is_read:
+        shown.show(terminal.console(), result, spot)
+    return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS
+
+
+GATE = ("acked-never-lost", "committed-never-lost")
+"""What `--at-least` asks for unless properties are named."""
+
+
+def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: Any) -> int:
+    """Whether the limits are survived: 12 or 13 where not."""
+    import neverlost
+    from neverlost.reports import exit_status
+    from neverlost.reports.commands.check import show
+
+    asked["properties"] = asked["properties"] or GATE
+    result = neverlost.check([*(settings or ()), *limits_of(at_least)], **asked)
+    output.deliver(result.document)
+    if output.is_read:
+        show(result)
+    return exit_status.of_outcomes(each.outcome for each in result.configurations if each.outcome is not None)
+
+
+def limits_of(text: str) -> list[str]:
+    """`crash=any lossy_crash=any:1 at_once=2` as settings.
+
+    Errors: `InputError` for what is no limit, and for `at_once` without a kind of fault.
+    """
+    from neverlost.specs.errors import InputError
+
+    parts = [each.partition("=") for each in text.split()]
+    for name, equals, value in parts:
+        if not name or not equals or not value:
+            raise InputError(f"bad value {text!r} for --at-least: write limits of faults, such as 'data_loss=any:1 out=any'")
+    if not [name for name, _, _ in parts if name not in ("at_once", "defects")]:
+        raise InputError(f"--at-least {text!r} names no kind of fault: add one, such as data_loss=any")
+    return [f"{name}={value}" if name == "defects" else f"faults.{name}={value}" for name, _, value in parts]

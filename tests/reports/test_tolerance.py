@@ -1,0 +1,102 @@
+"""`neverlost tolerance`: the table, its sentences, its rows, and the gate."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import neverlost
+from neverlost.checker.campaign.tolerance import Spot, spots
+from neverlost.reports.documents import tolerance as describe
+from tests.support.program import neverlost as program
+
+PAIR: dict[str, Any] = {
+    "kafka.version": "3.9",
+    "replication.factor": 2,
+    "min.insync.replicas": 1,
+    "bounds.records": 1,
+    "mechanism.reelection-forgets-offsets": "on",
+}
+
+
+@pytest.fixture(scope="module")
+def pair() -> neverlost.ToleranceResult:
+    return neverlost.tolerance(PAIR, workers=1)
+
+
+def test_spots_are_all_ways_to_share_out_the_replicas() -> None:
+    assert spots(2) == [Spot(0, 0), Spot(0, 1), Spot(0, 2), Spot(1, 0), Spot(1, 1), Spot(2, 0)]
+
+
+def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> None:
+    """With one broker out the other is alone in the ISR, and a record that only it has goes with its unflushed data."""
+    (table,) = pair.tables
+    says = {spot: describe.answer(table, spot)[0] for spot in table.decisions}
+    assert says[Spot(0, 1)] == "ok" and says[Spot(0, 2)] == "writes stop"
+    assert says[Spot(1, 1)] == says[Spot(2, 0)] == "LOST"
+    assert describe.sentences(table)[0].startswith("No acknowledged record is lost while no broker loses data")
+
+
+def test_more_faults_never_look_safer(pair: neverlost.ToleranceResult) -> None:
+    (table,) = pair.tables
+    order = [describe.OK, describe.STOPS, describe.LOST]
+    grade = {spot: order.index(describe.answer(table, spot)[0]) for spot in table.decisions}
+    assert all(
+        grade[one] <= grade[other] for one in grade for other in grade if one.losing <= other.losing and one.out <= other.out
+    )
+
+
+def test_every_decided_question_is_a_row(pair: neverlost.ToleranceResult) -> None:
+    rows = pair.document["tolerance"]["configuration"]
+    assert len(rows) == 6 * 3 and len({row["id"] for row in rows}) == len(rows)
+    lost = next(row for row in rows if (row["losing"], row["out"], row["property"]) == (1, 1, "acked-never-lost"))
+    assert (
+        lost["verdict"] == "violated"
+        and lost["faults"] == {"data_loss": "any:1", "out": "any:1"}
+        and lost["source"] == "search"
+    )
+    assert len(pair.rows()) == len(rows)
+
+
+def asked(*more: str) -> list[str]:
+    return ["tolerance", *[part for key, value in PAIR.items() for part in ("--set", f"{key}={value}")], *more]
+
+
+def test_the_gate() -> None:
+    assert program(*asked("--at-least", "data_loss=any:1 out=any", "--quiet")).returncode == 12
+    assert program(*asked("--at-least", "out=any")).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--at-least", "at_once=1"), "--at-least 'at_once=1' names no kind of fault: add one, such as data_loss=any"),
+        (("--at-least", "data_loss"), "bad value 'data_loss' for --at-least: write limits of faults, such as"),
+        (("--set", "faults.crash=1"), "faults.crash is set: tolerance varies the faults itself; allow others with --also"),
+        (("--also", "out=any"), "faults.out in --set: the table varies it; name another fault"),
+        (("--show", "a,b"), "bad value 'a,b' for --show: write how many lose data and how many others are out, such as 1,2"),
+    ],
+)
+def test_bad_input_is_one_line_and_64(more: tuple[str, ...], message: str) -> None:
+    done = program(*asked(*more))
+    assert done.returncode == 64 and done.stderr.startswith(f"neverlost: {message}") and done.stderr.count("\n") == 1
+
+
+def test_a_table_at_a_terminal_and_as_json() -> None:
+    done = program(*asked("--show", "1,1"))
+    assert done.returncode == 0 and "others slow, fenced or shut down, at once" in done.stdout
+    assert "acknowledged record m1 is lost" in done.stdout and max(map(len, done.stdout.splitlines())) <= 128
+    document = json.loads(program(*asked("--json", "-")).stdout)
+    assert document["schema"] == "neverlost.tolerance/1" and set(document["tolerance"]) == {"configuration"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("version", "at_1_2"), [("3.9", "LOST"), ("4.1", "writes stop")])
+def test_eligible_leader_replicas_make_the_difference(version: str, at_1_2: str) -> None:
+    """Three replicas, a minimum of two: one broker loses data while two others are out."""
+    given = PAIR | {"kafka.version": version, "replication.factor": 3, "min.insync.replicas": 2}
+    (table,) = neverlost.tolerance(given).tables
+    assert describe.answer(table, Spot(1, 2))[0] == at_1_2
+    assert describe.answer(table, Spot(2, 1))[0] == "LOST"
