@@ -70,7 +70,7 @@ def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
     if missing:
         raise InputError(f"{str(path)!r} lacks an initial state: {min(missing)}")
     seen, waiting = set(starts), sorted(starts)
-    healing: dict[State, list[State]] = {state: [] for state in listed}
+    backwards: dict[State, list[State]] = {state: [] for state in listed}
     while waiting:
         state = waiting.pop()
         for each in properties:
@@ -85,7 +85,7 @@ def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
                     f"{str(path)!r} is not closed: {step.label} leads from {state} to {after}, which is not listed"
                 )
             if not step.action.fault:
-                healing[after].append(state)
+                backwards[after].append(state)
             if after not in seen:
                 seen.add(after)
                 waiting.append(after)
@@ -93,17 +93,17 @@ def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
         raise InputError(f"{str(path)!r} lists {len(listed) - len(seen)} unreachable states, the first is {min(listed - seen)}")
     for each in properties:
         if each.kind == RECOVERY:
-            _recovers(path, system, each, healing)
+            _recovers(path, system, each, backwards)
     return len(seen)
 
 
-def _recovers(path: Path, system: System, asked: Property, healing: Mapping[State, Sequence[State]]) -> None:
-    """Walk back from the wanted states; `healing` tells the states from which a step that is no fault leads to each."""
-    met = {state for state in healing if ints.evaluate(system, state, asked.condition)}
+def _recovers(path: Path, system: System, asked: Property, backwards: Mapping[State, Sequence[State]]) -> None:
+    """Walk back from the wanted states; `backwards` has the states from which a step that is no fault leads to each."""
+    met = {state for state in backwards if ints.evaluate(system, state, asked.condition)}
     waiting = list(met)
     while waiting:
-        earlier = set(healing[waiting.pop()]) - met
+        earlier = set(backwards[waiting.pop()]) - met
         met |= earlier
         waiting += earlier
-    if len(met) != len(healing):
-        raise InputError(f"{str(path)!r}: {asked.name} does not hold: nothing leads on from {min(healing.keys() - met)}")
+    if len(met) != len(backwards):
+        raise InputError(f"{str(path)!r}: {asked.name} does not hold: nothing leads on from {min(backwards.keys() - met)}")

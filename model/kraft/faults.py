@@ -73,8 +73,8 @@ CRASH = Fault(
 )
 LOSSY_CRASH = Fault(
     "lossy_crash",
-    "lossy restart",
-    "lossy restarts",
+    "lossy crash",
+    "lossy crashes",
     "a broker may come back having lost an unflushed suffix of its log",
     stops=True,
     loses_data=True,

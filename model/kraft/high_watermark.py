@@ -77,6 +77,6 @@ def acknowledge(k: Primitives, s: View, record: Value, when: Value) -> None:
 
 
 def settle_epoch_start(k: Primitives, s: View, leader: int) -> None:
-    """Effect: forget the leader epoch's start offset once the newest leader's high watermark covers it."""
+    """Effect: forget the leader epoch's start offset once the current leader's high watermark covers it."""
     covered = k.all_of(s.leader == leader, s.high_watermark[leader] >= s.leader_epoch_start_offset)
     s.leader_epoch_start_offset = k.ite(covered, 0, s.leader_epoch_start_offset)

@@ -2,7 +2,7 @@
 
 Epochs are kept as relations, not as numbers.  `leader_knows` says how far the elected leader has followed the
 controller: `ELECTED` (not yet taken over), `BEHIND` (leads, but the partition epoch has moved on) or `UP_TO_DATE`.  A
-broker that takes itself for the leader (`follows[b] == b`) and is not the elected one that has taken over is a zombie of
+broker that believes it is leader (`follows[b] == b`) and is not the elected one that has taken over is a zombie of
 an older leader epoch.  With fenced fetches `follows[b] == l` says that `b` is in the same leader epoch as `l`, and
 `NOBODY` that it has no leader that would answer it.
 

@@ -151,7 +151,7 @@ def register(k: Primitives, s: View, broker: int, outcome: int, unclean: bool) -
     start(k, s, broker)
 
 
-@action(broker="replica", outcome="outcome", says="broker {broker} registers after an unclean stop: {outcome}")
+@action(broker="replica", outcome="outcome", says="broker {broker} registers after an unclean shutdown: {outcome}")
 def broker_register(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     if s.sizes.elr:
         yield "unclean shutdown", k.not_(s.stopped_cleanly[broker])

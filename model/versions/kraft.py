@@ -43,7 +43,7 @@ from neverlost.model.limits import AT_ONCE, settle
 
 MODEL = Model(
     name="kraft",
-    summary="today's Kafka: late metadata, AlterPartition, fencing, unclean restarts; no ELR",
+    summary="today's Kafka: late metadata, AlterPartition, fencing, unclean shutdown; no ELR",
     keys=(
         "replication.factor",
         "min.insync.replicas",

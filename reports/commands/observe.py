@@ -121,7 +121,7 @@ def _judged(history: History, given: Given, output: Output, mechanisms: bool, lo
 
     from neverlost.checker.kafka.history.history import write_history
     from neverlost.checker.kafka.observe.judgement import judge
-    from neverlost.checker.kafka.observe.losses import stretches
+    from neverlost.checker.kafka.observe.losses import intervals
     from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
     from neverlost.checker.kafka.observe.starting_model import setting_of
     from neverlost.reports import exit_status
@@ -134,7 +134,7 @@ def _judged(history: History, given: Given, output: Output, mechanisms: bool, lo
     with terminal.Steps() as telling:
         found = judge(setting, lambda done, all_: telling("offsets that look alike", done, all_))
         telling("what could have been lost")
-        moments = stretches(found) if losses and found.verdict != "inconclusive" else []
+        moments = intervals(found) if losses and found.verdict != "inconclusive" else []
         telling("mechanisms switched off")
         without = switched_off(history, given, found) if mechanisms else {}
     output.deliver(show.document(found, moments, without))

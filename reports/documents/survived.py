@@ -1,4 +1,4 @@
-"""What each setting survives, in an operator's words: "survives any 1 lossy restart; loses acknowledged records at 2"."""
+"""What each setting survives, in an operator's words: "survives any 1 lossy crash; loses acknowledged records at 2"."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None 
 
 
 def scope(cell: Mapping[str, Any]) -> str:
-    """A configuration with its bounds in a few words: what is usual, empty or nought goes without saying, and what a
+    """A configuration with its bounds in a few words: what is usual, empty or zero goes without saying, and what a
     Kafka version implies."""
     parts = []
     defaults = models()[cell["model"]].defaults

@@ -55,7 +55,7 @@ class Told:
         else:
             steps = str(parting.first) if parting.first == parting.last else f"{parting.first} to {parting.last}"
             many = "" if parting.first == parting.last else "s"
-            lines = [f"not reproduced on Kafka {self.kafka}: it parts from the model at step{many} {steps} ({parting.says})"]
+            lines = [f"not reproduced on Kafka {self.kafka}: it diverges from the trace at step{many} {steps} ({parting.says})"]
             lines += [f"  seen: {each}" for each in parting.seen]
         return lines + [f"  {each}" for each in self.records()]
 

@@ -164,7 +164,7 @@ def _end(held: Holds, target: Target, plan: Plan) -> list[str]:
     """Heal, and read."""
     dead = [each for each in range(1, plan.brokers + 1) if each not in target.running]
     return [
-        "# the end: heal everything, then read the partition from its beginning",
+        "# the end: end every fault, then read the partition from its beginning",
         *_flow(held, Holds(), plan),
         *[f"start {each}" for each in dead],
         _tool("kafka-console-consumer.sh", '--topic "$TOPIC" --from-beginning --property print.offset=true --timeout-ms 10000'),

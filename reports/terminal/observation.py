@@ -12,7 +12,7 @@ from rich.text import Text
 import neverlost
 from neverlost.checker.digest import model_digest
 from neverlost.checker.kafka.observe.judgement import Judgement, described
-from neverlost.checker.kafka.observe.losses import Exposure, Stretch, ranges
+from neverlost.checker.kafka.observe.losses import Exposure, Interval, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL
 from neverlost.model.observed.starting_brokers import OBSERVED
 from neverlost.reports.terminal import results as terminal
@@ -32,11 +32,11 @@ SHOWN = (
 MEANING = "for every offset, the model has a behaviour that shows what was seen of it, of the controller and of the brokers"
 """What an acceptance means."""
 
-LEGEND = """electable disks: how many members of ISR and ELR have the record on disk; a range is what the history leaves open
+LEGEND = """eligible copies: how many members of ISR and ELR have the record on disk; a range is what the history leaves open
 one further fault that loses: after it, and no other, a leader without the record may follow"""
 
 
-def document(judgement: Judgement, stretches: list[Stretch], mechanisms: Mapping[str, str]) -> dict[str, Any]:
+def document(judgement: Judgement, intervals: list[Interval], mechanisms: Mapping[str, str]) -> dict[str, Any]:
     """The result document."""
     setting, refusal = judgement.setting, judgement.refusal
     found: dict[str, Any] = {
@@ -49,13 +49,13 @@ def document(judgement: Judgement, stretches: list[Stretch], mechanisms: Mapping
         "complete": sorted(setting.history.complete),
         "config": {name: shown(value) for name, value in setting.configuration.items() if is_setting(name)},
         "observations": len(setting.history.seen),
-        "offsets": sum(len(each.offsets) for each in judgement.cohorts if each.names),
-        "cohorts": len(judgement.cohorts),
+        "offsets": sum(len(each.offsets) for each in judgement.groups if each.names),
+        "offset_groups": len(judgement.groups),
         "states": judgement.states,
         "identity": "exact",
         "refusal": None,
         "mechanisms": dict(mechanisms),
-        "stretches": [_stretch(setting.start_at, each) for each in stretches],
+        "intervals": [_interval(setting.start_at, each) for each in intervals],
         "model": OBSERVED.name,
         "model_digest": model_digest(OBSERVED),
         "version": neverlost.__version__,
@@ -63,36 +63,36 @@ def document(judgement: Judgement, stretches: list[Stretch], mechanisms: Mapping
     if refusal is not None:
         found["refusal"] = {
             "seen": [{"at": each.at, "says": described(each), "place": each.place} for each in refusal.seen],
-            "offset": refusal.cohort.tracked,
-            "records": list(refusal.cohort.names),
+            "offset": refusal.group.tracked,
+            "records": list(refusal.group.names),
             "allowed": list(refusal.allowed),
         }
     return found
 
 
-def _stretch(start: float, stretch: Stretch) -> dict[str, Any]:
+def _interval(start: float, interval: Interval) -> dict[str, Any]:
     return {
-        "since": round(stretch.since - start, 3),
-        "until": round(stretch.until - start, 3),
-        "event": stretch.event,
-        "leader": stretch.leader,
-        "isr": list(stretch.isr),
-        "elr": list(stretch.elr),
-        "acknowledged": [_exposure(each) for each in stretch.exposures],
+        "since": round(interval.since - start, 3),
+        "until": round(interval.until - start, 3),
+        "event": interval.event,
+        "leader": interval.leader,
+        "isr": list(interval.isr),
+        "elr": list(interval.elr),
+        "acknowledged": [_exposure(each) for each in interval.exposures],
     }
 
 
 def _exposure(exposure: Exposure) -> dict[str, Any]:
     return {
         "offsets": ranges(exposure.offsets),
-        "electable_disks": [exposure.fewest, exposure.most],
+        "eligible_copies": [exposure.fewest, exposure.most],
         "lost_by": list(exposure.lost_by),
         "may_be_lost": exposure.may_be_lost,
         "sent_twice": exposure.repeats,
     }
 
 
-def show(out: Console, judgement: Judgement, stretches: list[Stretch], mechanisms: Mapping[str, str]) -> None:
+def show(out: Console, judgement: Judgement, intervals: list[Interval], mechanisms: Mapping[str, str]) -> None:
     """Verdict, refusal, mechanisms, and what could have been lost."""
     setting = judgement.setting
     name = f"{setting.history.topic}-{setting.history.partition}"
@@ -105,12 +105,12 @@ def show(out: Console, judgement: Judgement, stretches: list[Stretch], mechanism
     if judgement.refusal is not None:
         _show_refusal(out, judgement)
     _show_mechanisms(out, mechanisms)
-    if stretches:
-        _show_stretches(out, setting.start_at, stretches)
-    offsets = sum(len(each.offsets) for each in judgement.cohorts if each.names)
+    if intervals:
+        _show_intervals(out, setting.start_at, intervals)
+    offsets = sum(len(each.offsets) for each in judgement.groups if each.names)
     seen = len(setting.history.seen)
     out.print(
-        f"{seen:,} observations, {offsets:,} offsets in {len(judgement.cohorts)} cohorts, "
+        f"{seen:,} observations, {offsets:,} offsets in {len(judgement.groups)} offset groups, "
         f"{judgement.states:,} states, exact identity"
     )
 
@@ -129,8 +129,8 @@ def _show_refusal(out: Console, judgement: Judgement) -> None:
     out.print("first observation that is not explained:")
     for each in refusal.seen:
         out.print(f"  {each.at - judgement.setting.start_at:9.3f} s  {described(each)}   ({each.place or each.source})")
-    names = f", records {', '.join(map(repr, refusal.cohort.names))}" if refusal.cohort.names else ""
-    out.print(f"  seen through offset {refusal.cohort.tracked}{names}")
+    names = f", records {', '.join(map(repr, refusal.group.names))}" if refusal.group.names else ""
+    out.print(f"  seen through offset {refusal.group.tracked}{names}")
     out.print("explained there would have been:")
     for text in refusal.allowed or ("nothing of the kind",):
         out.print(f"  {text}")
@@ -146,21 +146,21 @@ def _show_mechanisms(out: Console, mechanisms: Mapping[str, str]) -> None:
         out.print(f"  cannot tell, explained without it: {', '.join(unneeded)}")
 
 
-def _show_stretches(out: Console, start: float, stretches: list[Stretch]) -> None:
-    has_elr = any(each.elr for each in stretches)
+def _show_intervals(out: Console, start: float, intervals: list[Interval]) -> None:
+    has_elr = any(each.elr for each in intervals)
     table = Table(title="what could have been lost", title_justify="left", box=None, pad_edge=False)
-    columns = ("second", "event", "leader", "ISR", *(("ELR",) if has_elr else ()), "acknowledged", "electable disks")
+    columns = ("second", "event", "leader", "ISR", *(("ELR",) if has_elr else ()), "acknowledged", "eligible copies")
     for column in (*columns, "one further fault that loses"):
         table.add_column(column, overflow="fold", justify="right" if column == "second" else "left")
-    for each in stretches:
+    for each in intervals:
         head = [f"{each.since - start:.1f}", each.event, str(each.leader) if each.leader >= 0 else "none"]
         head += [",".join(map(str, each.isr)) or "empty", *([",".join(map(str, each.elr))] if has_elr else [])]
         for number, exposure in enumerate(each.exposures or (None,)):
             table.add_row(*(head if number == 0 else [""] * len(head)), *_cells(exposure))
     out.print(table)
-    if any(each.exposures for each in stretches):
+    if any(each.exposures for each in intervals):
         out.print(Text(LEGEND, style="dim"))
-    if any(exposure.repeats for each in stretches for exposure in each.exposures):
+    if any(exposure.repeats for each in intervals for exposure in each.exposures):
         out.print(Text("sent twice: which copy is meant is not known, so less can be said", style="dim"))
 
 

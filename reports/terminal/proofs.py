@@ -113,5 +113,5 @@ def _before_and_after(proof: Proof, answer: Answer) -> Timeline | None:
     drawn = timeline(proof.system, proof.goal, Trace(answer.states, (step,)))
     first = replace(drawn.frames[0], says="a state that keeps all lemmas")
     says = {each.name: each.says for each in proof.lemmas}
-    title = f"breaks {answer.goal}: not always: {says.get(answer.goal, 'every value stays within what is declared')}"
+    title = f"breaks {answer.goal}, which says: {says.get(answer.goal, 'every value stays within what is declared')}"
     return replace(drawn, frames=(first, *drawn.frames[1:]), title=title, lost=frozenset())

@@ -98,7 +98,7 @@ def show_counts(out: Console, outcome: Outcome) -> None:
         f", {outcome.seconds:.1f} s, {rate:,.0f}/s, exact identity"
     )
     if outcome.orbit_states is not None:
-        text += f"; the orbits hold {outcome.orbit_states:,} states, whoever leads first"
+        text += f"; the orbits hold {outcome.orbit_states:,} states, over all initial leaders"
     if counts.left:
         text += f"; {counts.left:,} not expanded"
     out.print(Text(text, style="dim"))

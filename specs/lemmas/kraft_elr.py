@@ -1,7 +1,7 @@
 """Why eligible leader replicas keep a committed record while fewer than min.insync.replicas brokers stop.
 
 The argument counts brokers.  The ISR and the ELR together are the *quorum* that the controller remembers.  Whoever leaves the
-ISR below the minimum goes to the ELR, and only an unclean restart takes a broker out of it; so of the quorum at least
+ISR below the minimum goes to the ELR, and only an unclean shutdown takes a broker out of it; so of the quorum at least
 min.insync.replicas less the stops so far are running (`quorum-survives`).  Every running member has every committed record
 (`quorum-is-complete`): a leader commits only what its maximal ISR has, and that contains the quorum
 (`leader-waits-for-quorum`).  So a clean election is always possible, and finds the record.

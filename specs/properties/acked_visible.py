@@ -1,4 +1,4 @@
-"""What the producer was told is written can be read at the newest leader."""
+"""What the producer was told is written can be read at the current leader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def acked_visible(k: Any, s: Any) -> Value:
-    """Read your own write: each acknowledged record is below the newest leader's high watermark."""
+    """Read your own write: each acknowledged record is below the current leader's high watermark."""
     return k.all_of(
         *[
             implies(

@@ -36,7 +36,7 @@ Values = Mapping[str, Any]
 
 
 def commits(before: Values, after: Values) -> bool:
-    """A record is below the high watermark of who takes itself for the leader."""
+    """A record is below the high watermark of who believes it is leader."""
     if "ghost_committed" in after:
         return any(after["ghost_committed"])
     leads = [leader == replica for replica, leader in enumerate(after["leader"])]

@@ -27,7 +27,7 @@ from neverlost.checker.kafka.history.history import History, read_history, write
 from neverlost.checker.kafka.live.faults import fault_names
 from neverlost.checker.kafka.live.run import Plan, run
 from neverlost.checker.kafka.observe.judgement import judge
-from neverlost.checker.kafka.observe.losses import stretches
+from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports.terminal import observation as show
@@ -78,7 +78,7 @@ def judged(history: Path, losses: bool) -> dict[str, Any]:
     """Hold a kept history against the model, and keep the result beside it."""
     os.nice(10)  # clusters run beside it
     judgement = judge(setting_of(read_history(history), {}))
-    moments = stretches(judgement) if losses and judgement.verdict != "inconclusive" else []
+    moments = intervals(judgement) if losses and judgement.verdict != "inconclusive" else []
     found = show.document(judgement, moments, {})
     write_text(history.with_name("observation.json"), json.dumps(found, indent=1))
     return found
@@ -123,11 +123,11 @@ def size(ranges: str) -> int:
 
 def row(version: str, seed: int, found: dict[str, Any], seen: History) -> str:
     """A line of the table of what was judged."""
-    config, moments, events = found["config"], found["stretches"], len(seen.of("partition", "broker", "process"))
+    config, moments, events = found["config"], found["intervals"], len(seen.of("partition", "broker", "process"))
     setting = f"acks={config['acks']} min ISR {config['min.insync.replicas']}"
     setting += " unclean" if config["unclean.leader.election.enable"] else ""
     setting += " reassign" if "reassign" in found["about"]["faults"] else ""
-    lost = sum(size(each["offsets"]) for stretch in moments[-1:] for each in stretch["acknowledged"] if each["may_be_lost"])
+    lost = sum(size(each["offsets"]) for interval in moments[-1:] for each in interval["acknowledged"] if each["may_be_lost"])
     verdict = found["verdict"] + (f"; {lost} acknowledged records may be lost" if lost else "")
     return f"| {version} | {seed} | {setting} | {events} | {found['offsets']:,} | {found['observations']:,} | {verdict} |"
 

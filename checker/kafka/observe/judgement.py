@@ -9,7 +9,7 @@ from typing import Any
 from neverlost.checker.kafka.history.events import Change
 from neverlost.checker.kafka.history.history import Seen
 from neverlost.checker.kafka.observe.explained import Explanation, Observation, Observer, TooLarge, explain
-from neverlost.checker.kafka.observe.offset_groups import Cohort, Matching, numbers
+from neverlost.checker.kafka.observe.offset_groups import Matching, OffsetGroup, numbers
 from neverlost.checker.kafka.observe.starting_model import Setting
 from neverlost.model.interpreters.columns import Batch
 from neverlost.model.kernel import NOBODY
@@ -29,9 +29,9 @@ LISTS = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """The first observation that no behaviour explains, seen through one cohort, and what would have been explained."""
+    """The first observation that no behaviour explains, seen through one group, and what would have been explained."""
 
-    cohort: Cohort
+    group: OffsetGroup
     observation: Observation
     seen: tuple[Seen, ...]
     allowed: tuple[str, ...]
@@ -39,11 +39,11 @@ class Refusal:
 
 @dataclass
 class Judgement:
-    """What was found: `refusal` is the earliest of all cohorts; `reason` says why nothing is claimed."""
+    """What was found: `refusal` is the earliest of all groups; `reason` says why nothing is claimed."""
 
     setting: Setting
     matching: Matching
-    cohorts: list[Cohort] = field(default_factory=list)
+    groups: list[OffsetGroup] = field(default_factory=list)
     explanations: list[Explanation] = field(default_factory=list)
     refusal: Refusal | None = None
     reason: str | None = None
@@ -62,51 +62,51 @@ class Judgement:
 
 
 def judge(setting: Setting, progress: Callable[[int, int], None] = lambda done, all_: None) -> Judgement:
-    """Hold every cohort of the history against the model."""
+    """Hold every group of the history against the model."""
     found = Judgement(setting, Matching(setting))
-    found.cohorts = found.matching.cohorts()
+    found.groups = found.matching.groups()
     refused: dict[Observation, int] = {}
-    for number, cohort in enumerate(found.cohorts):
-        progress(number, len(found.cohorts))
+    for number, group in enumerate(found.groups):
+        progress(number, len(found.groups))
         try:
-            cohort, explanation = _explained(found.matching, cohort, min((each.latest for each in refused), default=None))
+            group, explanation = _explained(found.matching, group, min((each.latest for each in refused), default=None))
         except TooLarge as problem:
             found.reason = str(problem)
             return found
-        found.cohorts[number] = cohort
+        found.groups[number] = group
         found.explanations.append(explanation)
         if explanation.refused is not None:
             refused[explanation.refused] = number
     if refused:
         number = refused[min(refused, key=lambda each: each.latest)]
-        found.refusal = _refusal(found.matching, found.cohorts[number], found.explanations[number])
+        found.refusal = _refusal(found.matching, found.groups[number], found.explanations[number])
     return found
 
 
-def _explained(matching: Matching, cohort: Cohort, before: float | None) -> tuple[Cohort, Explanation]:
+def _explained(matching: Matching, group: OffsetGroup, before: float | None) -> tuple[OffsetGroup, Explanation]:
     """With records that were sent once; if that explains nothing, and clients may do it, with more than once.
 
     What may have been sent again may diverge though it looks equal: many more states, and little can be said about them.  So
     only what is refused `before` something else is asked about again.
     """
-    found = explain(matching.observer(cohort), matching.starts(cohort), cohort.observations)
-    if found.refused is None or not matching.setting.may_repeat or not cohort.names:
-        return cohort, found
+    found = explain(matching.observer(group), matching.starts(group), group.observations)
+    if found.refused is None or not matching.setting.may_repeat or not group.names:
+        return group, found
     if before is not None and found.refused.latest >= before:
-        return cohort, found
-    again = matching.with_repeats(cohort)
+        return group, found
+    again = matching.with_repeats(group)
     return again, explain(matching.observer(again), matching.starts(again), again.observations)
 
 
-def _refusal(matching: Matching, cohort: Cohort, explanation: Explanation) -> Refusal:
+def _refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -> Refusal:
     refused = explanation.refused
     assert refused is not None
     seen = matching.questions.all[refused.label] if refused.label >= 0 else ()
-    return Refusal(cohort, refused, seen, _allowed(matching, matching.observer(cohort), cohort, explanation, seen))
+    return Refusal(group, refused, seen, _allowed(matching, matching.observer(group), group, explanation, seen))
 
 
 def _allowed(
-    matching: Matching, observer: Observer, cohort: Cohort, explanation: Explanation, seen: tuple[Seen, ...]
+    matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[Seen, ...]
 ) -> tuple[str, ...]:
     """The nearest observations of the same kind that a behaviour would have had there."""
     kind = seen[-1].saw if seen else ""
@@ -114,11 +114,11 @@ def _allowed(
         change = next(each for each in matching.setting.changes if each.seen == seen)
         return _nearest_changes(matching.setting, observer, explanation, change)
     if kind == "high_watermark":
-        return _high_watermarks(observer, cohort, explanation)
+        return _high_watermarks(observer, group, explanation)
     if kind == "log":
-        return _contents(observer, cohort, explanation, matching.setting.index(seen[-1]["broker"]) or 0)
+        return _contents(observer, group, explanation, matching.setting.index(seen[-1]["broker"]) or 0)
     if kind in ("acked", "read"):
-        return _records(observer, cohort, explanation, kind)
+        return _records(observer, group, explanation, kind)
     return ("no process of that broker is running" if kind == "process" else "nothing",)
 
 
@@ -166,38 +166,38 @@ def _column(batch: Batch, name: str) -> list[Any]:
     return [batch.column(base + each) for each in range(shape[0] if shape else 1)]
 
 
-def _high_watermarks(observer: Observer, cohort: Cohort, explanation: Explanation) -> tuple[str, ...]:
-    offset, found = cohort.tracked, []
+def _high_watermarks(observer: Observer, group: OffsetGroup, explanation: Explanation) -> tuple[str, ...]:
+    offset, found = group.tracked, []
     for value, text in ((0, f"at most {offset}"), (1, f"above {offset}")):
         steps = [(("leader_shows_high_watermark"), {"value": value, "epoch": epoch}) for epoch in range(3)]
         if observer.after(explanation.last, Observation(("high watermark", value), numbers(observer, steps))):
             found.append(f"a high watermark {text}")
-    return tuple(found) or ("no broker takes itself for the leader",)
+    return tuple(found) or ("no broker believes it is leader",)
 
 
-def _contents(observer: Observer, cohort: Cohort, explanation: Explanation, broker: int) -> tuple[str, ...]:
+def _contents(observer: Observer, group: OffsetGroup, explanation: Explanation, broker: int) -> tuple[str, ...]:
     found = []
     for content in range(observer.system.sizes["record"] + 1):
         steps = numbers(observer, [("disk_shows", {"broker": broker, "content": content})])
         if observer.after(explanation.last, Observation(("content", broker, content), steps)):
-            found.append(_named(cohort, content))
-    return tuple(f"{each} at offset {cohort.tracked}" for each in found)
+            found.append(_named(group, content))
+    return tuple(f"{each} at offset {group.tracked}" for each in found)
 
 
-def _named(cohort: Cohort, content: int) -> str:
+def _named(group: OffsetGroup, content: int) -> str:
     if content == 0:
         return "the end of the log"
-    return repr(cohort.names[content - 1]) if content <= len(cohort.names) else "a record that nobody asks about"
+    return repr(group.names[content - 1]) if content <= len(group.names) else "a record that nobody asks about"
 
 
-def _records(observer: Observer, cohort: Cohort, explanation: Explanation, kind: str) -> tuple[str, ...]:
+def _records(observer: Observer, group: OffsetGroup, explanation: Explanation, kind: str) -> tuple[str, ...]:
     action = "producer_hears" if kind == "acked" else "consumer_reads"
     found = []
-    for number, name in enumerate(cohort.names):
+    for number, name in enumerate(group.names):
         steps = numbers(observer, [(action, {"record": number})])
         if observer.after(explanation.last, Observation((action, number), steps)):
-            found.append(f"{name!r} at offset {cohort.tracked}")
-    return tuple(found) or (f"nothing at offset {cohort.tracked}",)
+            found.append(f"{name!r} at offset {group.tracked}")
+    return tuple(found) or (f"nothing at offset {group.tracked}",)
 
 
 ENDED = {"started": "starts", "stopped": "stops", "killed": "crashes", "lost": "crashes"}

@@ -1,8 +1,8 @@
-"""What could have been lost at each moment: on how many electable disks records were, and what would have lost them.
+"""What could have been lost at each moment: how many eligible copies records had, and what would have lost them.
 
-A *stretch* is the time between two events of the controller or of a process.  For each stretch and each cohort of acknowledged
-offsets, the states that explain everything so far are looked at: the fewest and the most electable disks that may hold the
-record, and every single further fault from which some continuation without faults ends in a leader without it.
+An *interval* is the time between two events of the controller or of a process.  For each interval and each group of
+acknowledged offsets, the states that explain everything so far are looked at: the fewest and the most eligible copies that
+may hold the record, and every single further fault from which some continuation without faults ends in a leader without it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from neverlost.checker.kafka.history.events import Known
 from neverlost.checker.kafka.history.history import Seen
 from neverlost.checker.kafka.observe.explained import Explanation, Observation, Observer, Relation, States
 from neverlost.checker.kafka.observe.judgement import Judgement, described
-from neverlost.checker.kafka.observe.offset_groups import Cohort
+from neverlost.checker.kafka.observe.offset_groups import OffsetGroup
 from neverlost.checker.kafka.observe.questions import shows
 from neverlost.model.kernel import count
 from neverlost.model.kraft.state import ELECTED, everyone
@@ -49,7 +49,7 @@ NOT_HEALING = frozenset(
 
 @dataclass(frozen=True)
 class Exposure:
-    """Offsets that were equally safe in a stretch.
+    """Offsets that were equally safe in an interval.
 
     `lost_by` are single faults; `may_be_lost`: no further fault is needed; `repeats`: their records were sent more than once.
     """
@@ -63,7 +63,7 @@ class Exposure:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Interval:
     """A time between two events, the metadata in it, and how safe acknowledged offsets were at its end."""
 
     since: float
@@ -75,7 +75,7 @@ class Stretch:
     exposures: tuple[Exposure, ...]
 
 
-class Healing:
+class Recovery:
     """What may follow without further faults: whether an acknowledged record is then missing at a leader."""
 
     def __init__(self, observer: Observer) -> None:
@@ -91,29 +91,29 @@ class Healing:
             for number, each in enumerate(system.steps)
             if each.action.name not in NOT_HEALING and number not in registers
         ]
-        self.healer = Observer(system, others, registers)
+        self.recoverer = Observer(system, others, registers)
         self.faults = [number for number, each in enumerate(system.steps) if each.action.name in FAULTS]
-        self._doomed: dict[int, States] = {}
+        self._losing: dict[int, States] = {}
 
     def taken(self, states: States) -> States:
-        """The same states, as the healer counts them."""
-        return frozenset(self.healer.known(self.observer.packed(states)))
+        """The same states, as the recoverer counts them."""
+        return frozenset(self.recoverer.known(self.observer.packed(states)))
 
     def after(self, states: States, fault: int) -> States:
         """The states after a fault."""
-        return self.healer.after(states, Observation(("fault", fault), (fault,)))
+        return self.recoverer.after(states, Observation(("fault", fault), (fault,)))
 
-    def doomed(self, record: int) -> States:
+    def losing(self, record: int) -> States:
         """The states from which a leader without the record may follow; asked for when all cases are known."""
-        if record not in self._doomed:
-            everything = self.healer.closed(frozenset(range(len(self.healer))))
-            lost = self.healer.where(everything, lambda k, s: is_missing(k, s, record))
-            self._doomed[record] = self.healer.able_to_reach(lost)
-        return self._doomed[record]
+        if record not in self._losing:
+            everything = self.recoverer.closed(frozenset(range(len(self.recoverer))))
+            lost = self.recoverer.where(everything, lambda k, s: is_missing(k, s, record))
+            self._losing[record] = self.recoverer.able_to_reach(lost)
+        return self._losing[record]
 
     def named(self, fault: int) -> tuple[str, dict[str, int]]:
         """The action of a fault and its arguments."""
-        step = self.healer.system.steps[fault]
+        step = self.recoverer.system.steps[fault]
         return step.action.name, dict(step.arguments)
 
 
@@ -123,7 +123,7 @@ def was_fenced(broker: int) -> Relation:
 
 
 def is_missing(k: Any, s: Any, record: int) -> Any:
-    """Whether the newest leader runs, has taken over, and lacks an acknowledged record."""
+    """Whether the current leader runs, has applied its leadership, and lacks an acknowledged record."""
     lacks = [
         k.all_of(s.leader == each, s.is_running[each], s.follows[each] == each, s.log_record[each][0] != record + 1)
         for each in everyone(s)
@@ -133,11 +133,11 @@ def is_missing(k: Any, s: Any, record: int) -> Any:
 
 @dataclass(frozen=True)
 class _Case:
-    """One cohort in one stretch: its states, and those after each fault."""
+    """One group in one interval: its states, and those after each fault."""
 
-    stretch: int
-    cohort: Cohort
-    healing: Healing
+    interval: int
+    group: OffsetGroup
+    recovery: Recovery
     record: int
     fewest: int
     most: int
@@ -145,25 +145,25 @@ class _Case:
     after: tuple[tuple[int, States], ...]
 
 
-def stretches(judgement: Judgement) -> list[Stretch]:
-    """How safe every acknowledged offset was in every stretch that was explained."""
+def intervals(judgement: Judgement) -> list[Interval]:
+    """How safe every acknowledged offset was in every interval that was explained."""
     bounds = _bounds(judgement)
-    healings: dict[Observer, Healing] = {}
+    recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []
-    for cohort, explanation in zip(judgement.cohorts, judgement.explanations, strict=False):
-        observer = judgement.matching.observer(cohort)
-        if observer not in healings:
-            healings[observer] = Healing(observer)
-        cases += _cases(judgement, bounds, cohort, explanation, healings[observer])
+    for group, explanation in zip(judgement.groups, judgement.explanations, strict=False):
+        observer = judgement.matching.observer(group)
+        if observer not in recoveries:
+            recoveries[observer] = Recovery(observer)
+        cases += _cases(judgement, bounds, group, explanation, recoveries[observer])
     found = []
     for number, (since, until, label) in enumerate(bounds):
-        here = [_exposure(judgement.setting.replicas, each) for each in cases if each.stretch == number]
-        found.append(_stretch(judgement, since, until, label, _merged(here)))
+        here = [_exposure(judgement.setting.replicas, each) for each in cases if each.interval == number]
+        found.append(_interval(judgement, since, until, label, _merged(here)))
     return found
 
 
 def _bounds(judgement: Judgement) -> list[tuple[float, float, int]]:
-    """From when, until when, and the label of the event that begins each stretch (-1: the beginning)."""
+    """From when, until when, and the label of the event that begins each interval (-1: the beginning)."""
     questions = judgement.matching.questions
     places = sorted(
         (place.earliest if questions.all[place.label][-1].saw == "process" else place.latest, place.label)
@@ -176,33 +176,37 @@ def _bounds(judgement: Judgement) -> list[tuple[float, float, int]]:
 
 
 def _cases(
-    judgement: Judgement, bounds: list[tuple[float, float, int]], cohort: Cohort, explanation: Explanation, healing: Healing
+    judgement: Judgement,
+    bounds: list[tuple[float, float, int]],
+    group: OffsetGroup,
+    explanation: Explanation,
+    recovery: Recovery,
 ) -> Iterator[_Case]:
-    """The stretches in which a cohort's record was acknowledged."""
-    heard = [each for each in cohort.observations if each.key[0] == "producer_hears"]  # type: ignore[index]
+    """The intervals in which a group's record was acknowledged."""
+    heard = [each for each in group.observations if each.key[0] == "producer_hears"]  # type: ignore[index]
     if not heard:
         return
     acked, record = min(each.latest for each in heard), int(heard[0].key[1])  # type: ignore[index]
-    ordered = sorted((each for each in cohort.observations if each.label in explanation.known), key=lambda each: each.earliest)
+    ordered = sorted((each for each in group.observations if each.label in explanation.known), key=lambda each: each.earliest)
     for number, (_, until, _) in enumerate(bounds):
         is_last = number + 1 == len(bounds)
         so_far = [each for each in ordered if each.earliest < until or is_last]
         if not so_far or (acked >= until and not is_last):
             continue
-        states = healing.observer.closed(explanation.known[so_far[-1].label])
-        states = _in_stretch(judgement, healing.observer, states, bounds, number)
-        counts = _disks(healing.observer, states, record)
+        states = recovery.observer.closed(explanation.known[so_far[-1].label])
+        states = _in_interval(judgement, recovery.observer, states, bounds, number)
+        counts = _disks(recovery.observer, states, record)
         if not counts:
             continue
-        here = healing.taken(states)
-        after = tuple((fault, healing.after(here, fault)) for fault in healing.faults)
-        yield _Case(number, cohort, healing, record, min(counts), max(counts), here, after)
+        here = recovery.taken(states)
+        after = tuple((fault, recovery.after(here, fault)) for fault in recovery.faults)
+        yield _Case(number, group, recovery, record, min(counts), max(counts), here, after)
 
 
-def _in_stretch(
+def _in_interval(
     judgement: Judgement, observer: Observer, states: States, bounds: list[tuple[float, float, int]], number: int
 ) -> States:
-    """The states with the metadata of the stretch, before the process ends that ends it, if one does.
+    """The states with the metadata of the interval, before the process ends that ends it, if one does.
 
     Observations near the end may have come after the next event.
     """
@@ -244,20 +248,20 @@ def is_electable(k: Any, s: Any, replica: int) -> Any:
 
 
 def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
-    doomed = case.healing.doomed(case.record)
-    may_be_lost = bool(case.states & doomed)
+    losing = case.recovery.losing(case.record)
+    may_be_lost = bool(case.states & losing)
     lost_by = []
     for fault, states in case.after:
-        if states & doomed and not may_be_lost:
-            name, arguments = case.healing.named(fault)
+        if states & losing and not may_be_lost:
+            name, arguments = case.recovery.named(fault)
             brokers = {key: replicas[value] for key, value in arguments.items() if key in ("broker", "elected")}
             lost_by.append(SAYS[name].format(**brokers))
-    cohort = case.cohort
-    return Exposure(cohort.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost, cohort.repeats)
+    group = case.group
+    return Exposure(group.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost, group.repeats)
 
 
 def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
-    """Cohorts that are equally safe, as one."""
+    """OffsetGroups that are equally safe, as one."""
     groups: dict[tuple[int, int, tuple[str, ...], bool, bool], list[int]] = {}
     for each in exposures:
         key = (each.fewest, each.most, each.lost_by, each.may_be_lost, each.repeats)
@@ -266,11 +270,11 @@ def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
     return tuple(sorted(merged, key=lambda each: each.offsets))
 
 
-def _stretch(judgement: Judgement, since: float, until: float, label: int, exposures: tuple[Exposure, ...]) -> Stretch:
+def _interval(judgement: Judgement, since: float, until: float, label: int, exposures: tuple[Exposure, ...]) -> Interval:
     known = _known(judgement, since)
     seen = judgement.matching.questions.all[label] if label >= 0 else ()
     event = "; ".join(map(_short, seen)) or "the history begins"
-    return Stretch(since, until, event, known.partition["leader"], known.lists("isr"), known.lists("elr"), exposures)
+    return Interval(since, until, event, known.partition["leader"], known.lists("isr"), known.lists("elr"), exposures)
 
 
 def _short(seen: Seen) -> str:

@@ -1,4 +1,4 @@
-"""Which offsets are asked about, and what: those about which a history says the same in the same order are one *cohort*.
+"""Which offsets are asked about, and what: those about which a history says the same in the same order are one *group*.
 
 The history is held against the model once for every offset that it speaks about, and for one that nobody ever wrote.
 """
@@ -21,7 +21,7 @@ SOMEBODY = "somebody else's"
 
 
 @dataclass(frozen=True)
-class Cohort:
+class OffsetGroup:
     """Offsets about which the history says the same: the offsets, the names of the records there, and what is asked.
 
     `repeats`: whether those records may have been sent more than once.
@@ -39,7 +39,7 @@ class Cohort:
 
 
 class Matching:
-    """The cohorts of a history."""
+    """The groups of a history."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.questions = setting, Questions(setting)
@@ -100,7 +100,7 @@ class Matching:
             return -math.inf
         return min((at for record, at in self._sent.items() if record not in self._places), default=math.inf)
 
-    def cohorts(self) -> list[Cohort]:
+    def groups(self) -> list[OffsetGroup]:
         """Everything that is asked: first about an offset that nobody ever wrote, then about each that was seen."""
         records: dict[int, set[str]] = {}
         for record, offsets in self._places.items():
@@ -116,19 +116,19 @@ class Matching:
             signature = (len(names), tuple((each.key, each.earliest, each.latest) for each in observations))
             found.setdefault(signature, []).append(offset)
             asked[signature] = (names, observations)
-        return [Cohort(tuple(offsets), *asked[signature]) for signature, offsets in found.items()]
+        return [OffsetGroup(tuple(offsets), *asked[signature]) for signature, offsets in found.items()]
 
-    def with_repeats(self, cohort: Cohort) -> Cohort:
-        """The same cohort, when its records may have been sent more than once."""
-        return replace(cohort, observations=self._observations(cohort.tracked, cohort.names, True), repeats=True)
+    def with_repeats(self, group: OffsetGroup) -> OffsetGroup:
+        """The same group, when its records may have been sent more than once."""
+        return replace(group, observations=self._observations(group.tracked, group.names, True), repeats=True)
 
-    def observer(self, cohort: Cohort) -> Observer:
-        """Who is asked about a cohort."""
-        return self.setting.observer(count_of(cohort.names), cohort.repeats)
+    def observer(self, group: OffsetGroup) -> Observer:
+        """Who is asked about a group."""
+        return self.setting.observer(count_of(group.names), group.repeats)
 
-    def starts(self, cohort: Cohort) -> States:
-        """The states that the history of a cohort may begin in."""
-        return self.setting.starts(count_of(cohort.names), cohort.repeats)
+    def starts(self, group: OffsetGroup) -> States:
+        """The states that the history of a group may begin in."""
+        return self.setting.starts(count_of(group.names), group.repeats)
 
     def _observations(self, offset: int, names: tuple[str, ...], repeats: bool = False) -> tuple[Observation, ...]:
         count, index, found = count_of(names), {name: number for number, name in enumerate(names)}, []

@@ -137,7 +137,7 @@ class Setting:
         return found | {f"{each}_left": 1 for each in budgets}
 
     def _hidden(self, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What a partition may hide in the middle of a run: who follows whom, and who still takes itself for the leader."""
+        """What a partition may hide in the middle of a run: who follows whom, and who still believes it is leader."""
         everyone, leader = range(len(self.replicas)), base["leader"]
         for followed in product((NOBODY, *everyone), repeat=len(self.replicas)):
             leading = [each for each in everyone if followed[each] == each]

@@ -184,7 +184,7 @@ class Run:
     def _lag(self, follower: int, leader: int) -> None:
         """Make a follower lack something, and wait until the leader wants to drop it."""
         mark = self.cluster.brokers[leader].process.mark
-        self._note(f"broker {follower} does not get through to broker {leader} with its fetches")
+        self._note(f"the fetches of broker {follower} to broker {leader} are blocked")
         if self.cluster.log_end(follower, self.topic) >= self.cluster.log_end(leader, self.topic):
             self._note(f"produce m0 to broker {leader} with acks=1, which broker {follower} lacks")
             self.cluster.send(self.topic, FILLER, "1", self.patience, to=leader).wait()
@@ -345,7 +345,7 @@ class Run:
 
     def _heal(self) -> None:
         """Let everything flow, start whoever is down, and read the partition once somebody leads it."""
-        self._note("heal the network and start every broker")
+        self._note("unblock the network and start every broker")
         self.cluster.network.lift()
         self.rules = set()
         for sending in self.sendings.values():

@@ -20,7 +20,7 @@ from neverlost.checker.kafka.history.gather import gathered
 from neverlost.checker.kafka.history.history import as_lines, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.judgement import Judgement, judge
-from neverlost.checker.kafka.observe.losses import ranges, stretches
+from neverlost.checker.kafka.observe.losses import intervals, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL, switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.catalogue import models
@@ -46,7 +46,7 @@ def only(lines: list[Line], **fields: Any) -> Line:
 def test_a_possible_history_is_explained() -> None:
     found = judged(plain())
     assert found.verdict == "explained"
-    assert sum(len(each.offsets) for each in found.cohorts if each.names) == 14
+    assert sum(len(each.offsets) for each in found.groups if each.names) == 14
 
 
 def leader_outside_the_isr(lines: list[Line]) -> None:
@@ -126,7 +126,7 @@ def moved() -> list[Line]:
 def test_a_reassignment_is_explained_and_safe() -> None:
     found = judged(moved())
     assert found.verdict == "explained"
-    last = stretches(found)[-1]
+    last = intervals(found)[-1]
     assert [(each.fewest, each.most, each.lost_by) for each in last.exposures] == [(3, 3, ())]
 
 
@@ -150,7 +150,7 @@ def test_a_removed_replica_is_waited_for_until_it_hears_of_that(monkeypatch: pyt
     monkeypatch.setattr(setting, "observed_system", lambda configuration: bind(OBSERVED, configuration))
     refusal = judged(lines).refusal
     assert refusal is not None
-    assert refusal.cohort.names == ("r14",)
+    assert refusal.group.names == ("r14",)
 
 
 def test_a_broker_that_is_back_counts_before_it_registers() -> None:
@@ -199,16 +199,16 @@ def test_a_client_that_may_send_again_leaves_copies() -> None:
     assert judged(lines).verdict == "refused"
     again = sent_again(lines)
     assert again.verdict == "explained"
-    twice = [offset for cohort in again.cohorts for offset in cohort.offsets if cohort.repeats]
+    twice = [offset for group in again.groups for offset in group.offsets if group.repeats]
     assert sorted(twice) == [9, 14]
 
 
 def test_what_was_sent_once_is_as_safe_as_if_nobody_could_send_again() -> None:
-    assert stretches(sent_again(plain())) == stretches(judged(plain()))
+    assert intervals(sent_again(plain())) == intervals(judged(plain()))
 
 
 def test_what_could_have_been_lost() -> None:
-    found = stretches(judged(plain()))
+    found = intervals(judged(plain()))
     alone = next(each for each in found if each.isr == (2,))
     (exposed,) = alone.exposures
     assert ranges(exposed.offsets) == "0-9"
@@ -221,7 +221,7 @@ def test_what_could_have_been_lost() -> None:
 def test_a_loss_is_called_a_loss() -> None:
     lines = [each for each in plain() if each["at"] < 20]
     lines.append({"at": 18, "until": 18.1, "saw": "process", "broker": 2, "state": "lost", "log_end": 8})
-    found = stretches(judged(lines))
+    found = intervals(judged(lines))
     lost = [each for each in found[-1].exposures if each.may_be_lost]
     assert [ranges(each.offsets) for each in lost] == ["8-9"]
 

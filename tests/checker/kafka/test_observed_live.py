@@ -10,7 +10,7 @@ from neverlost.checker.kafka.cluster.jars import kafka_home
 from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.live.run import Plan, run
 from neverlost.checker.kafka.observe.judgement import judge
-from neverlost.checker.kafka.observe.losses import stretches
+from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from tests.support.histories import FALSIFIED
 
@@ -26,7 +26,7 @@ def test_a_run_is_explained(observed: History) -> None:
     found = judge(setting_of(observed, {}))
     assert found.verdict == "explained", found.refusal
     assert observed.of("acked")
-    assert len(stretches(found)) > 2
+    assert len(intervals(found)) > 2
 
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)

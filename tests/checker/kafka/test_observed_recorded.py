@@ -11,7 +11,7 @@ import pytest
 from neverlost.checker.kafka.history.history import History, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.judgement import described, judge
-from neverlost.checker.kafka.observe.losses import ranges, stretches
+from neverlost.checker.kafka.observe.losses import intervals, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL, without
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.observed.starting_brokers import OBSERVED
@@ -27,7 +27,7 @@ def recorded() -> History:
 def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
     found = judge(setting_of(recorded, {}))
     assert found.verdict == "explained"
-    moments = stretches(found)
+    moments = intervals(found)
     crash = next(each for each in moments if each.event == "broker 2 crashes, its log cut at 10")
     lost = {ranges(each.offsets): each.may_be_lost for each in crash.exposures}
     assert lost == {"0-4,6-9": False, "10-23": True}

@@ -222,7 +222,7 @@ def test_a_parting_names_the_steps_and_what_was_seen() -> None:
     parting = Parting(9, 10, "broker 1 crashes", ("broker 2 leads, in the model nobody leads",))
     said = told(Outcome(parting, told={1: ("now", 2)}, read=[record(2, b"m1")]))
     assert said.verdict() == [
-        "not reproduced on Kafka 3.9.1: it parts from the model at steps 9 to 10 (broker 1 crashes)",
+        "not reproduced on Kafka 3.9.1: it diverges from the trace at steps 9 to 10 (broker 1 crashes)",
         "  seen: broker 2 leads, in the model nobody leads",
         "  m1: acknowledged at now at offset 2; still there, at offset 2",
     ]
