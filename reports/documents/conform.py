@@ -16,7 +16,7 @@ import neverlost
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.free import Bounds
 from neverlost.checker.kafka.conform.free_search import Found
-from neverlost.checker.kafka.conform.run import Report
+from neverlost.checker.kafka.conform.run import Between, Report
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports import exit_status as statuses
 from neverlost.specs.configuration.choose import read_settings
@@ -159,6 +159,47 @@ def write(directory: str, stated: dict[str, Any]) -> None:
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
 
 
+def between_document(found: Between) -> dict[str, Any]:
+    """What changed from one version to another."""
+    return {
+        "schema": BETWEEN_SCHEMA,
+        "version": neverlost.__version__,
+        "from": found.old.version,
+        "to": found.new.version,
+        "cases": found.cases,
+        "changed": [
+            {"method": method, "setting": setting, "case": case, "before": list(before), "after": list(after)}
+            for (method, setting, case), before, after in found.changed
+        ],
+        "left": found.left,
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def show_between(out: Console, stated: dict[str, Any]) -> None:
+    """What changed, at a terminal: the first cases of each method."""
+    shown: dict[str, int] = {}
+    for each in stated["changed"]:
+        shown[each["method"]] = shown.get(each["method"], 0) + 1
+        if shown[each["method"]] <= SHOWN:
+            out.print(Text(f"{each['method']}: {each['case']}", "bold"))
+            out.print(Text(f"   setting: {each['setting']}", "dim"))
+            for when, version in (("before", stated["from"]), ("after", stated["to"])):
+                for answer in each[when] or ["nothing"]:
+                    out.print(Text(f"   {version}: {answer}"))
+    for method, count in shown.items():
+        out.print(Text(f"{method}: {count:,} cases changed"))
+    for name, reason in stated["left"].items():
+        out.print(Text(f"not compared: {name}: {reason}", "yellow"))
+    changed = f"{len(stated['changed']):,} of {stated['cases']:,} cases are answered otherwise"
+    out.print(Text(f"Kafka {stated['from']} to {stated['to']}: {changed} ({stated['seconds']:,} s)", "bold"))
+
+
+def between_status(stated: dict[str, Any]) -> int:
+    """20 where something was not compared."""
+    return statuses.INCONCLUSIVE if stated["left"] else statuses.HOLDS
+
+
 def bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
     """The bounds of a free search.
 
@@ -189,6 +230,7 @@ FREE_KEYS = {
 FIXES = {"equal-epoch": "skips_known_epoch"}
 """Stand-in fixes: a metadata record with a partition epoch that the leader has already is left out."""
 
+BETWEEN_SCHEMA = "neverlost.conform-between/1"
 FREE_SCHEMA = "neverlost.conform-free/1"
 
 

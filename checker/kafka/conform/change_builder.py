@@ -26,7 +26,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     kafka_class,
     proxy,
 )
-from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NOBODY, Configuration
 
@@ -262,6 +262,21 @@ def read(before: Knowledge, after: Any) -> Knowledge:
 def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
     """What getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
     return min(min_isr + before.min_isr_raised, len(before.replicas))
+
+
+def answers(setting: Setting) -> Answers:
+    """What this class answers in every distinct case of a setting's reachable states, with no look at the model's answers."""
+    judge = Judge(setting.system.sizes["replica"])
+    least = setting.configuration["min.insync.replicas"]
+    found: Answers = {}
+    for case in cases(reached(setting.system), dict.fromkeys(EVENTS))[0]:
+        isr = f", ISR=[{','.join(str(each + 1) for each in sorted(case.proposed))}]" if case.proposed else ""
+        told = f"{case.shown}{isr} when {case.before} ({KNOWS[case.before.epochs]})"
+        kafka = judge.answers(case, setting.configuration, least)
+        found["PartitionChangeBuilder.build", setting.rules, told] = shown_set(
+            f"{each} ({KNOWS[each.epochs]})" for each in kafka
+        )
+    return found
 
 
 def compare(setting: Setting) -> Tally:

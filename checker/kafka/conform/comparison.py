@@ -60,6 +60,10 @@ class Tally:
         return [each for each in self.differences if each.known is None]
 
 
+Answers = dict[tuple[str, str, str], tuple[str, ...]]
+"""What a class answers: method, setting and case to every answer."""
+
+
 def shown_set(answers: Iterable[object]) -> tuple[str, ...]:
     """A set of answers as sorted text."""
     return tuple(sorted(map(str, answers)))

@@ -17,7 +17,7 @@ from typing import Any
 from neverlost.checker.kafka.conform.cases import reached
 from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
 from neverlost.checker.kafka.conform.classes.jvm import call, field_of, java_class, kafka_class, option, optional
-from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.leader_cases import (
     LEADER,
     RETRIED_ERRORS,
@@ -281,6 +281,13 @@ class Comparison:
                 return
         self._differs(state, event, found, answers)
 
+    def answer(self, state: LeaderState, event: LeaderEvent) -> str:
+        """What Kafka does, now and when it looks at the high watermark again."""
+        leader = self.leader(state.min_isr)
+        leader.install(state, event.slow)
+        leader.fire(state, event)
+        return str(leader.observed(state))
+
     def _differs(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[Outcome]) -> None:
         known = None
         if event.name == "shrink" and len(found.asked) > 1:
@@ -288,9 +295,7 @@ class Comparison:
         elif event.name == "shrink" and not (found.asked - state.maximal_isr) and found.asked != event.slow:
             at_end = {each for each in event.slow if state.fetched[each] >= state.log_end}
             known = KNOWN["caught-up"] if at_end else None
-        method = METHODS.get(event.name, "Partition.fetchRecords" if "fetch" in event.name else "Partition.makeLeader")
-        if event.name == "refusal" and event.error in RETRIED_ERRORS:
-            method = "Partition.submitAlterPartition"
+        method = entry_point(event)
         self.tally.differences.append(
             Difference("leader", method, self.setting.text, f"{event} when {state}", (str(found),), shown_set(answers), known)
         )
@@ -299,6 +304,13 @@ class Comparison:
         """Remove the logs."""
         for each in self.leaders.values():
             each.close()
+
+
+def entry_point(event: LeaderEvent) -> str:
+    """The method of Partition that an event reaches."""
+    if event.name == "refusal" and event.error in RETRIED_ERRORS:
+        return "Partition.submitAlterPartition"
+    return METHODS.get(event.name, "Partition.fetchRecords" if "fetch" in event.name else "Partition.makeLeader")
 
 
 def _agrees(found: Observed, answers: set[Outcome]) -> bool:
@@ -317,6 +329,21 @@ def compare(setting: Setting) -> Tally:
 def compare_random(setting: Setting, count: int, seed: int) -> Tally:
     """Events drawn from random legal states."""
     return _compared(setting, (count, seed))
+
+
+def answers(setting: Setting) -> Answers:
+    """What a Partition does at every event from every state of a leader that the model reaches."""
+    comparison = Comparison(setting)
+    size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
+    found: Answers = {}
+    try:
+        for state in reached_states(reached(setting.system), least):
+            for event in events(state, size["record"]):
+                told = f"{event} when {state}"
+                found[entry_point(event), setting.rules, told] = (comparison.answer(state, event),)
+    finally:
+        comparison.close()
+    return found
 
 
 def _compared(setting: Setting, drawn: tuple[int, int] | None) -> Tally:

@@ -114,7 +114,14 @@ class Outcome:
         return f"{self.state}{acked}"
 
 
-RAISING = ("leader_append", "leader_note_fetch", "leader_learn_isr", "controller_refuse_isr", "broker_apply_leadership")
+RAISING = (
+    "leader_append",
+    "leader_note_fetch",
+    "leader_learn_isr",
+    "leader_replay_own_change",
+    "controller_refuse_isr",
+    "broker_apply_leadership",
+)
 """Steps in which the leader looks at its high watermark."""
 
 
@@ -314,6 +321,9 @@ class Model:
         brokers = range(self.system.sizes["replica"])
         asked = state.isr ^ {state.pending}
         before = self._full(state, isr=[each in asked for each in brokers], leader_knows=BEHIND)
+        answered = self._take(before, "leader_apply_answer", LEADER)
+        if answered is not None:
+            return {self._read(answered, state, True)}
         return self._after(state, before, "leader_learn_isr", LEADER)
 
     def _refusal(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
@@ -335,7 +345,8 @@ class Model:
         return self._after(state, before, "broker_apply_leadership", LEADER)
 
     def _record_of_the_same_partition_epoch(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
-        return {Outcome(state)}
+        """The record of a change whose answer came first."""
+        return self._after(state, self._full(state, record_to_come=True), "leader_replay_own_change", LEADER)
 
     def _older_record(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
         return {Outcome(state)}

@@ -10,7 +10,7 @@ Source: org.apache.kafka.controller.ReplicationControlManager, ClusterControlMan
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
@@ -21,7 +21,7 @@ from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NOBODY, Configuration
 
-EVENTS = (*BUILT, "controller_raise_min_isr")
+EVENTS = (*BUILT, "controller_raise_min_isr", "controller_assign_directory")
 METHODS = {
     "controller_fence_dead": "maybeFenceOneStaleBroker",
     "controller_fence_live": "maybeFenceOneStaleBroker",
@@ -34,8 +34,13 @@ METHODS = {
     "controller_reassign": "alterPartitionReassignments",
     "controller_cancel_reassignment": "alterPartitionReassignments",
     "controller_raise_min_isr": "replay(ClearElrRecord)",
+    "controller_assign_directory": "handleAssignReplicasToDirs",
 }
 """The entry point of each action."""
+
+
+DIRECTORY = "assigning a directory moves the partition epoch and nothing else; the model has no such step"
+"""A difference that is known: the leader only has to learn one more record."""
 
 
 class Judge:
@@ -127,6 +132,9 @@ class Judge:
         elif event == "controller_raise_min_isr":
             self.configured += 1
             control.configure("min.insync.replicas", str(self.configured))
+        elif event == "controller_assign_directory":
+            reports = next(each for each in order if each - 1 in case.before.replicas)
+            control.assign_directory(reports, control.directory(reports, 1))
         else:
             raise ValueError(event)
 
@@ -187,18 +195,36 @@ class Judge:
         return moved(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
 
 
+def unanswered(found: Sequence[Case], configuration: Configuration) -> list[Case]:
+    """Events that can always come, where the model has no step for them: the controller must change nothing either."""
+    answered = {(each.event, each.before) for each in found}
+    moves = str(configuration["faults.leader_move"]).startswith("any")
+    can_come: dict[str, Callable[[Knowledge], bool]] = {
+        "controller_assign_directory": lambda before: bool(before.elr),
+        "controller_cancel_reassignment": lambda before: bool(before.adding | before.removing),
+        "controller_move_leader": lambda before: moves and before.leader != NOBODY,
+    }
+    known = sorted({each.before for each in found}, key=repr)
+    return [
+        Case(event, (), before, frozenset() if event == "controller_move_leader" else frozenset({before}))
+        for event, is_possible in can_come.items()
+        for before in known
+        if is_possible(before) and (event, before) not in answered
+    ]
+
+
 def compare(setting: Setting) -> Tally:
     """Every distinct case of a setting's reachable states, by the controller's own entry points."""
     begun = time.monotonic()
     states = reached(setting.system)
     found, transitions = cases(states, dict.fromkeys(EVENTS))
+    found += unanswered(found, setting.configuration)
     tally = Tally("controller", cases=len(found), transitions=transitions, states=len(states))
     judge = Judge(setting.configuration, setting.system.sizes["replica"])
 
-    def differs(case: str, method: str, kafka: tuple[str, ...], model: tuple[str, ...]) -> None:
-        tally.differences.append(
-            Difference("controller", f"ReplicationControlManager.{method}", setting.text, case, kafka, model)
-        )
+    def differs(case: str, method: str, kafka: tuple[str, ...], model: tuple[str, ...], known: str | None = None) -> None:
+        entry = f"ReplicationControlManager.{method}"
+        tally.differences.append(Difference("controller", entry, setting.text, case, kafka, model, known))
 
     for case in found:
         tally.by_event[case.event] += 1
@@ -206,7 +232,9 @@ def compare(setting: Setting) -> Tally:
         kafka = judge.answers(case)
         if kafka != case.answers:
             shown = [shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers)]
-            differs(told, METHODS[case.event], *shown)
+            is_epoch_only = kafka == {moved(case.before, case.before, 1, 0)}
+            known = DIRECTORY if case.event == "controller_assign_directory" and is_epoch_only else None
+            differs(told, METHODS[case.event], *shown, known)
         if case.event == "controller_alter_isr":
             for name, expected, error in judge.refusals(case):
                 tally.by_event[f"{case.event}, refused"] += 1

@@ -10,10 +10,11 @@ from typing import Any
 from neverlost.checker.kafka.conform import change_builder, entry_points, leader, replication_control
 from neverlost.checker.kafka.conform.classes import jvm
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
-from neverlost.checker.kafka.conform.comparison import Tally
+from neverlost.checker.kafka.conform.comparison import Answers, Tally
 from neverlost.checker.kafka.conform.settings import (
     SEED,
     SHORT_RANDOM_STATES,
+    Setting,
     controller_settings,
     leader_settings,
     random_settings,
@@ -104,6 +105,68 @@ def compare(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | No
         pass
     found.seconds = time.monotonic() - begun
     return found
+
+
+ANSWERS: dict[str, Callable[[Setting], Answers]] = {"builder": change_builder.answers, "leader": leader.answers}
+"""What two versions can be asked alike."""
+
+
+@dataclass
+class Between:
+    """What changed from one Kafka to another: every case in which their own classes do not answer alike."""
+
+    old: Kafka
+    new: Kafka
+    cases: int = 0
+    changed: list[tuple[tuple[str, str, str], tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def between(old: Kafka, new: Kafka, short: bool, workers: int, seconds: float | None, told: Callable[[str], None]) -> Between:
+    """Put the cases of both versions' models to the classes of both, and name those that are answered otherwise.
+
+    Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
+    """
+    begun = time.monotonic()
+    todo = [(part, each, kafka) for part in ANSWERS for each, kafka in _asked_of_both(part, old, new, short)]
+    names = [f"{part}: {each.text}, of the model of {kafka}" for part, each, kafka in todo]
+    found = Between(old, new, left=dict.fromkeys(names, processes.INTERRUPTED))
+    jobs = [(kafka, part, each) for part, each, _ in todo for kafka in (old, new)]
+    answered: dict[tuple[int, int], Answers] = {}
+    try:
+        for message in processes.run(_answer, jobs, workers, seconds):
+            if message.kind != "result":
+                continue
+            number, which = divmod(message.job, 2)
+            answered[number, which] = message.value
+            if (number, 1 - which) in answered:
+                _note_changes(found, answered.pop((number, 0)), answered.pop((number, 1)))
+                del found.left[names[number]]
+                told(f"{found.cases:,} cases, {len(found.changed):,} answered otherwise; {names[number][:60]}")
+    except KeyboardInterrupt:
+        pass
+    found.changed = sorted(set(found.changed))
+    found.seconds = time.monotonic() - begun
+    return found
+
+
+def _asked_of_both(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[Setting, str]]:
+    """The settings of both versions' models, without ELR where only one has it."""
+    settings = leader_settings if part == "leader" else controller_settings
+    found = [(each, kafka.minor) for kafka in (old, new) for each in settings(kafka, short)]
+    has_elr = old.has_released_elr and new.has_released_elr
+    return [(each, minor) for each, minor in found if has_elr or not each.configuration["eligible.leader.replicas"]]
+
+
+def _note_changes(found: Between, before: Answers, after: Answers) -> None:
+    found.cases += len(before)
+    found.changed += [(case, before[case], after[case]) for case in before if before[case] != after[case]]
+
+
+def _answer(send: processes.Send, kafka: Kafka, part: str, setting: Setting) -> Answers:
+    jvm.start(kafka.jars, kafka.java)
+    return ANSWERS[part](setting)
 
 
 def _results(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | None) -> Iterator[tuple[int, Tally | str]]:

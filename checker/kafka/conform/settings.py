@@ -15,13 +15,13 @@ FENCED = "faults.crash=1 faults.fence=1"
 CONTROLLER = (
     f"replication.factor=3 min.insync.replicas=2 {FENCED} faults.isr_shrink=1",
     "replication.factor=3 min.insync.replicas=3 faults.fence=2 faults.disk_loss=1",
-    "replication.factor=3 min.insync.replicas=1 faults.fence=1 faults.min_isr_change=1 faults.leader_move=1",
-    f"replication.factor=3 min.insync.replicas=2 {FENCED} faults.leader_move=1 unclean.leader.election.enable=true",
+    "replication.factor=3 min.insync.replicas=1 faults.fence=1 faults.min_isr_change=1 faults.leader_move=any",
+    f"replication.factor=3 min.insync.replicas=2 {FENCED} faults.leader_move=any unclean.leader.election.enable=true",
     f"replication.factor=2 min.insync.replicas=2 {FENCED} faults.isr_shrink=1 faults.lossy_crash=1",
     "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.isr_shrink=1 faults.reassign=1",
     "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1 unclean.leader.election.enable=true",
     "replication.factor=2 min.insync.replicas=1 faults.crash=1 faults.reassign=2",
-    "replication.factor=3 min.insync.replicas=2 faults.fence=1 faults.leader_move=1 election.policy=preferred",
+    "replication.factor=3 min.insync.replicas=2 faults.fence=1 faults.leader_move=any election.policy=preferred",
 )
 """Complete reachable sets with one record: the controller does not look at records."""
 
@@ -38,6 +38,12 @@ class Setting:
 
     text: str
     system: System
+
+    @property
+    def rules(self) -> str:
+        """What of the configuration the classes themselves see."""
+        seen = ("min.insync.replicas", "eligible.leader.replicas", "unclean.leader.election.enable")
+        return " ".join(f"{each}={str(self.configuration[each]).lower()}" for each in seen)
 
     @property
     def configuration(self) -> Configuration:

@@ -204,9 +204,9 @@ class Controller:
 
     # what brokers ask
 
-    def directory(self, broker: int) -> Any:
-        """The log directory of a broker."""
-        return kafka_class("common.Uuid")(77, broker)
+    def directory(self, broker: int, number: int = 0) -> Any:
+        """A log directory of a broker; it has two."""
+        return kafka_class("common.Uuid")(77 + number, broker)
 
     def register(self, broker: int, clean: bool) -> None:
         """A new incarnation registers; `clean`: it presents the epoch of its last registration."""
@@ -214,7 +214,7 @@ class Controller:
         data = "common.message.BrokerRegistrationRequestData"
         request = kafka_class(data)().setBrokerId(broker).setClusterId("c")
         request.setIncarnationId(kafka_class("common.Uuid")(broker, self.incarnations[broker]))
-        request.setLogDirs(java_list([self.directory(broker)]))
+        request.setLogDirs(java_list([self.directory(broker), self.directory(broker, 1)]))
         request.setPreviousBrokerEpoch(self.epochs.get(broker, -1) if clean else -1)
         listeners = kafka_class(data + "$ListenerCollection")()
         listeners.add(kafka_class(data + "$Listener")().setName("L").setHost("h").setPort(9092).setSecurityProtocol(0))
