@@ -13,7 +13,7 @@ import pytest
 from neverlost.model.kraft.mechanisms import MECHANISMS
 from tests.support.program import neverlost
 
-LEADER = "replication.factor=3 min.insync.replicas=2 faults.isr_shrink=1 start.outside_isr=1 bounds.records=2"
+LEADER = "replication.factor=2 min.insync.replicas=2 faults.isr_shrink=1 start.outside_isr=1 bounds.records=2"
 SMALL = "replication.factor=2 min.insync.replicas=2 bounds.records=1"
 ELR = f"{SMALL} eligible.leader.replicas=true"
 REASSIGNED = f"{SMALL} faults.crash=1 faults.reassign=1 eligible.leader.replicas=false"
