@@ -49,16 +49,12 @@ def conform(
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError, unknown
 
-<<<<<<< HEAD
     output, request = Output(json, out), Request(**search)
-=======
-    request = run.Request.of(locals())
-    run.prepare(request)
     if between is not None:
         if kafka_version or classpath or settings or part or baseline or free:
             raise InputError("--between goes with --short, --trust-maven and where results go only")
-        return _between(*(judges.of_version(each, trust_maven) for each in between), short, request)
->>>>>>> 4cec902 (conform: what changed between two versions; events that the model has no step for; rules put wrong one at a time are told apart)
+        old, new = (judges.of_version(each, trust_maven) for each in between)
+        return _between(old, new, short, request, output)
     if (kafka_version is None) == (classpath is None):
         raise InputError("say which Kafka: either --kafka-version X.Y or --classpath DIR")
     if not free and (fix or depth is not None):
@@ -88,27 +84,22 @@ def conform(
     return page.exit_status(document)
 
 
-<<<<<<< HEAD
-def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, output: Output) -> int:
-=======
-def _between(old: Kafka, new: Kafka, short: bool, request: Request) -> int:
+def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Output) -> int:
     """What changed in replication; a change is a result, not a failure."""
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.reports import request as run
     from neverlost.reports.documents import conform as page
     from neverlost.reports.terminal import results as terminal
 
     with terminal.PartsProgress() as told:
         found = comparing.between(old, new, short, request.workers or os.cpu_count() or 1, request.time_limit, told)
     document = page.between_document(found)
-    run.deliver(document, request)
-    if request.json != "-":
+    output.deliver(document)
+    if output.is_read:
         page.show_between(terminal.console(), document)
     return page.between_status(document)
 
 
-def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request) -> int:
->>>>>>> 4cec902 (conform: what changed between two versions; events that the model has no step for; rules put wrong one at a time are told apart)
+def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, output: Output) -> int:
     """Explore Kafka's classes themselves; a loss is a violation (12), not a difference."""
     from neverlost.checker.kafka.conform.free_search import search
     from neverlost.reports.documents import conform as page
