@@ -113,28 +113,48 @@ def _mask(atom: Atom, rows: Sequence[Row]) -> int:
     return sum(1 << number for number, row in enumerate(rows) if atom.holds(row))
 
 
-def _terms(masks: Sequence[int], marked: int, unmarked: int) -> list[tuple[int, tuple[int, ...]]]:
-    """Terms that are true in marked cells only, as (cells, atoms): none contains a smaller one."""
-    found: dict[int, tuple[int, ...]] = {}
-    open_terms: dict[int, tuple[int, ...]] = {marked | unmarked: ()}
-    covered, tried = 0, 0
-    for length in range(1, LONGEST_TERM + 1):
-        longer: dict[int, tuple[int, ...]] = {}
-        for cells, term in open_terms.items():
-            for number in range(term[-1] + 1 if term else 0, len(masks)):
-                both = cells & masks[number]
-                tried += 1
-                if not both & marked or both == cells or both in found:
+class _Enumeration:
+    """Terms that are true in marked cells only, the shorter first; one that is true in others too may be made longer."""
+
+    def __init__(self, masks: Sequence[int], marked: int, unmarked: int) -> None:
+        self.masks, self.marked, self.unmarked = masks, marked, unmarked
+        self.found: dict[int, tuple[int, ...]] = {}
+        self.covered, self.tried = 0, 0
+
+    def run(self) -> dict[int, tuple[int, ...]]:
+        """By the cells in which it is true, each term as its atoms; up to a length, or until enough was tried."""
+        unfinished: dict[int, tuple[int, ...]] = {self.marked | self.unmarked: ()}
+        for _ in range(LONGEST_TERM):
+            unfinished = self._longer(unfinished)
+            if self.tried > MOST_COMBINATIONS and self.covered == self.marked:
+                break
+        return self.found
+
+    def _longer(self, terms: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+        """Each term with one more atom: those that are true in marked cells only are found, the others are returned."""
+        unfinished: dict[int, tuple[int, ...]] = {}
+        for cells, term in terms.items():
+            for number in range(term[-1] + 1 if term else 0, len(self.masks)):
+                both = cells & self.masks[number]
+                self.tried += 1
+                if not both & self.marked or both == cells or both in self.found:
                     continue
-                if not both & unmarked:
-                    if not any(both & known == both and len(atoms_) <= length for known, atoms_ in found.items()):
-                        found[both] = (*term, number)
-                        covered |= both
+                if both & self.unmarked:
+                    unfinished.setdefault(both, (*term, number))
                 else:
-                    longer.setdefault(both, (*term, number))
-        if tried > MOST_COMBINATIONS and covered == marked:
-            break
-        open_terms = longer
+                    self._add(both, (*term, number))
+        return unfinished
+
+    def _add(self, cells: int, term: tuple[int, ...]) -> None:
+        """Keep a term unless one that is not longer is true in all of its cells."""
+        if not any(cells & known == cells and len(other) <= len(term) for known, other in self.found.items()):
+            self.found[cells] = term
+            self.covered |= cells
+
+
+def _terms(masks: Sequence[int], marked: int, unmarked: int) -> list[tuple[int, tuple[int, ...]]]:
+    """The cheapest terms that are true in marked cells only, as (cells, atoms); all of them where those do not cover enough."""
+    found = _Enumeration(masks, marked, unmarked).run()
     best = sorted(found.items(), key=lambda each: (len(each[1]), -each[0].bit_count(), each[1]))
     return best[:MOST_TERMS] if _covers(best[:MOST_TERMS], marked) else best
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
@@ -18,7 +18,7 @@ from neverlost.checker.digest import lemma_digest
 from neverlost.checker.disk.levels import plain
 from neverlost.checker.machine.processes import INTERRUPTED, Send, run
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
-from neverlost.checker.prove import smtlib as certificate
+from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Closed, Goal, Predicate, Reading, Task
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
@@ -35,7 +35,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Answer:
+class ObligationAnswer:
     """One obligation's answer: `proved`, `refuted` or `unknown`; `states` before and after refute it."""
 
     task: Task
@@ -51,7 +51,7 @@ class Answer:
 class Looked:
     """A counterexample to induction; `trace` reaches its first state, `is_reachable` None means that nobody knows."""
 
-    answer: Answer
+    answer: ObligationAnswer
     is_reachable: bool | None = None
     trace: Trace | None = None
 
@@ -63,7 +63,7 @@ class Proof:
     system: System
     goal: Property
     lemmas: tuple[Lemma, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[ObligationAnswer, ...]
     seconds: float
     unbounded: tuple[str, ...] = ()
     looked: tuple[Looked, ...] = ()
@@ -79,7 +79,7 @@ class Proof:
         return bool(self.answers) and all(each.answer == "proved" for each in self.answers)
 
     @property
-    def open(self) -> list[Answer]:
+    def open(self) -> list[ObligationAnswer]:
         """Obligations that are not proved."""
         return [each for each in self.answers if each.answer != "proved"]
 
@@ -136,7 +136,7 @@ class Proof:
         }
 
 
-def discharge(send: Send, reading: Reading, task: Task, patience: float, shared: certificate.Shared | None) -> str | None:
+def discharge(send: Send, reading: Reading, task: Task, patience: float, shared: smtlib.Shared | None) -> str | None:
     """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
     first = None
     for goal in reading.goals(task):
@@ -156,7 +156,7 @@ def discharge(send: Send, reading: Reading, task: Task, patience: float, shared:
             fresh.add(*reading.premises(task), *reading.refutation(task, goal))
             answer = _asked(reading, task, goal, fresh, name, answer.seconds)
         send(answer)
-    return None if shared is None else certificate.text_of(reading, task, shared)
+    return None if shared is None else smtlib.text_of(reading, task, shared)
 
 
 def _solver(name: str, seed: int, patience: float) -> z3.Solver:
@@ -166,46 +166,77 @@ def _solver(name: str, seed: int, patience: float) -> z3.Solver:
     return solver
 
 
-def _asked(reading: Reading, task: Task, goal: Goal, solver: z3.Solver, name: str, before: float = 0.0) -> Answer:
+def _asked(reading: Reading, task: Task, goal: Goal, solver: z3.Solver, name: str, before: float = 0.0) -> ObligationAnswer:
     started = time.monotonic()
     found = solver.check()
     spent = before + time.monotonic() - started
     if found == z3.unsat:
-        return Answer(task, goal.name, "proved", spent, name)
+        return ObligationAnswer(task, goal.name, "proved", spent, name)
     if found == z3.sat:
-        return Answer(task, goal.name, "refuted", spent, name, "", reading.states(task, solver.model()))
-    return Answer(task, goal.name, "unknown", spent, "", f"z3 said unknown: {solver.reason_unknown()}")
+        return ObligationAnswer(task, goal.name, "refuted", spent, name, "", reading.states(task, solver.model()))
+    return ObligationAnswer(task, goal.name, "unknown", spent, "", f"z3 said unknown: {solver.reason_unknown()}")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a proof may cost.  Units: seconds for everything, `patience` in seconds for one solver on one obligation, bytes."""
+
+    seconds: float | None = None
+    patience: float = 60.0
+    workers: int = 2
+    memory_bytes: int | None = None
+
+
+UNHURRIED = Effort()
 
 
 def prove(
     system: System,
     goal: Property,
     lemmas: Sequence[Lemma],
+    effort: Effort = UNHURRIED,
     *,
-    seconds: float | None = None,
-    patience: float = 60.0,
-    workers: int = 2,
+    given: Reading | None = None,
     with_texts: bool = False,
     look_up: bool = True,
     until_refuted: bool = False,
-    given: Reading | None = None,
-    unbounded: tuple[str, ...] = (),
-    memory_bytes: int | None = None,
 ) -> Proof:
     """Tries to prove a property inductive with the help of lemmas.
 
-    `until_refuted` stops at the first obligation that is refuted.
-    Units: `seconds` for everything, `patience` for one solver on one obligation.
+    `given` reads the system otherwise than within its bounds.  `until_refuted` stops at the first obligation that is refuted;
+    `look_up` explores whether what refutes them is reachable.
     Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
     """
     started = time.monotonic()
     reading: Reading = given or Closed(system, lemmas, goal)
+    answers, texts = _discharged(reading, effort, with_texts, until_refuted)
+    proof = Proof(
+        system,
+        goal,
+        tuple(lemmas),
+        tuple(answers),
+        time.monotonic() - started,
+        getattr(reading, "unbounded", ()),
+        texts=tuple(texts),
+        solver=solver_name(),
+    )
+    refuted = [each for each in proof.open if each.states is not None]
+    for each in refuted:
+        _replay(proof, each)
+    left = None if effort.seconds is None else max(1.0, effort.seconds - proof.seconds)
+    return _explored(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+
+
+def _discharged(
+    reading: Reading, effort: Effort, with_texts: bool, until_refuted: bool
+) -> tuple[list[ObligationAnswer], list[tuple[Task, str]]]:
+    """Every obligation's answer in the order of the tasks, and the tasks' SMT-LIB texts where these are asked for."""
     tasks = reading.tasks()
-    shared = certificate.Shared(reading) if with_texts else None
-    jobs = [(reading, task, patience, shared) for task in tasks]
-    answers: list[Answer] = []
+    shared = smtlib.Shared(reading) if with_texts else None
+    jobs = [(reading, task, effort.patience, shared) for task in tasks]
+    answers: list[ObligationAnswer] = []
     texts: dict[int, str] = {}
-    messages = run(discharge, jobs, workers, seconds, memory_bytes)
+    messages = run(discharge, jobs, effort.workers, effort.seconds, effort.memory_bytes)
     try:
         for message in messages:
             if message.kind == "progress":
@@ -221,39 +252,28 @@ def prove(
     finally:
         messages.close()
     order = {task: number for number, task in enumerate(tasks)}
-    answers.sort(key=lambda each: order[each.task])
-    proof = Proof(
-        system,
-        goal,
-        tuple(lemmas),
-        tuple(answers),
-        time.monotonic() - started,
-        unbounded,
-        texts=tuple((tasks[number], texts[number]) for number in sorted(texts)),
-        solver=solver_name(),
-    )
-    refuted = [each for each in proof.open if each.states is not None]
-    for each in refuted:
-        _replay(proof, each)
-    left = None if seconds is None else max(1.0, seconds - proof.seconds)
-    return _explored(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+    return sorted(answers, key=lambda each: order[each.task]), [(tasks[number], texts[number]) for number in sorted(texts)]
 
 
 def untried(system: System, goal: Property, reason: str) -> Proof:
     """A proof that was not begun."""
-    nothing = Answer(Task(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
+    nothing = ObligationAnswer(Task(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
     return Proof(system, goal, (), (nothing,), 0.0, solver=solver_name())
 
 
-def _given_up(reading: Reading, task: Task, answers: list[Answer], reason: str) -> list[Answer]:
+def _given_up(reading: Reading, task: Task, answers: list[ObligationAnswer], reason: str) -> list[ObligationAnswer]:
     """Unknown answers for what a process that ended early did not answer."""
     if reason.startswith(("ModelError", "EngineError", "AssertionError", "TypeError", "AttributeError", "Z3Exception")):
         raise EngineError(f"a solver's process failed: {reason}")
     done = {each.goal for each in answers if each.task == task}
-    return [Answer(task, each.name, "unknown", 0.0, reason=reason) for each in reading.goals(task) if each.name not in done]
+    return [
+        ObligationAnswer(task, each.name, "unknown", 0.0, reason=reason)
+        for each in reading.goals(task)
+        if each.name not in done
+    ]
 
 
-def _replay(proof: Proof, answer: Answer) -> None:
+def _replay(proof: Proof, answer: ObligationAnswer) -> None:
     """Errors: `EngineError` where ints does not confirm a counterexample to induction."""
     assert answer.states is not None
     before, after = answer.states
@@ -272,7 +292,7 @@ def _replay(proof: Proof, answer: Answer) -> None:
         raise EngineError("a counterexample to induction breaks a lemma before its step")
 
 
-def _explored(proof: Proof, refuted: list[Answer], seconds: float | None) -> Proof:
+def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | None) -> Proof:
     """The proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
     shown = refuted[:SHOWN]
     asked = [proof.goal, *(_never(number, each) for number, each in enumerate(shown))]
@@ -289,15 +309,10 @@ def _explored(proof: Proof, refuted: list[Answer], seconds: float | None) -> Pro
         Looked(each, True if name in traces else (None if outcome.reason else False), traces.get(name))
         for each, name in zip(shown, (each.name for each in asked[1:]), strict=True)
     )
-    return Proof(
-        **{name: getattr(proof, name) for name in ("system", "goal", "lemmas", "answers", "unbounded", "texts", "solver")},
-        seconds=proof.seconds + outcome.seconds,
-        looked=looked,
-        violation=violation,
-    )
+    return replace(proof, seconds=proof.seconds + outcome.seconds, looked=looked, violation=violation)
 
 
-def _never(number: int, answer: Answer) -> Property:
+def _never(number: int, answer: ObligationAnswer) -> Property:
     """The property that a counterexample's first state is never reached."""
     assert answer.states is not None
     return Property(f"counterexample {number + 1}", "never reached", differs_from(answer.states[0]), (), "")
@@ -317,18 +332,6 @@ def _unlike(k: Any, value: Any, wanted: int, is_flag: bool) -> Any:
     if not is_flag:
         return value != wanted
     return k.not_(value) if wanted else value
-
-
-def unneeded(
-    system: System, goal: Property, lemmas: Sequence[Lemma], *, seconds: float | None = None, workers: int = 2
-) -> list[Lemma]:
-    """Lemmas without which the rest still proves the property, dropped one after the other."""
-    kept, dropped = list(lemmas), list[Lemma]()
-    for each in lemmas:
-        rest = [other for other in kept if other is not each]
-        if prove(system, goal, rest, seconds=seconds, workers=workers, look_up=False, until_refuted=True).is_complete:
-            kept, dropped = rest, [*dropped, each]
-    return dropped
 
 
 KINDS = (INITIATION, CONSECUTION, SAFETY)

@@ -224,22 +224,18 @@ def induction(system: System, goal: Property, unbounded: bool, mine: bool, reque
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
         lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
-    reading, names = None, tuple[str, ...]()
+    reading = None
     if unbounded:
         from neverlost.checker.prove.unbounded import Open
 
         reading = Open(system, lemmas, goal)
-        names = reading.unbounded
     proof = by_induction.prove(
         system,
         goal,
         lemmas,
-        seconds=request.time_limit,
-        workers=request.workers or 2,
+        by_induction.Effort(request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes),
         with_texts=with_texts,
         given=reading,
-        unbounded=names,
-        memory_bytes=request.memory_bytes,
     )
     return proof if work is None else replace(proof, mined=work)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from neverlost.checker.digest import model_digest
 from neverlost.checker.evidence import ledger
-from neverlost.checker.prove import smtlib as certificate
+from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.bounded_search import Bounded
 from neverlost.checker.prove.induction import Proof
 from neverlost.reports.bundle.seal import write_document, write_pictures, write_traces
@@ -43,7 +43,7 @@ def write(
 def _write_certificates(folder: Path, proofs: Sequence[Proof]) -> None:
     for proof in proofs:
         if proof.is_complete:
-            certificate.write(folder / "certificates" / proof.goal.name, proof.texts, proof.about)
+            smtlib.write(folder / "certificates" / proof.goal.name, proof.texts, proof.about)
 
 
 def _of_bounded(bounded: Bounded) -> list[ledger.Line]:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from neverlost.checker.outcome import EngineError, Outcome, Trace
 from neverlost.checker.prove.bounded_search import Bounded
-from neverlost.checker.prove.induction import KINDS, Answer, Proof
+from neverlost.checker.prove.induction import KINDS, ObligationAnswer, Proof
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.terminal import results as terminal
 from neverlost.specs.configuration.keys import shown
@@ -97,15 +97,15 @@ def _show_open(proof: Proof) -> None:
             terminal.show_timeline(out, found)
 
 
-def _by_reason(proof: Proof) -> dict[str, list[Answer]]:
-    found: dict[str, list[Answer]] = {}
+def _by_reason(proof: Proof) -> dict[str, list[ObligationAnswer]]:
+    found: dict[str, list[ObligationAnswer]] = {}
     for each in proof.open:
         if each.answer == "unknown":
             found.setdefault(each.reason, []).append(each)
     return found
 
 
-def _before_and_after(proof: Proof, answer: Answer) -> Timeline | None:
+def _before_and_after(proof: Proof, answer: ObligationAnswer) -> Timeline | None:
     """The two states of a counterexample to induction, with the action between."""
     step = answer.task.step
     if answer.states is None or step is None or proof.system.model.portrait is None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.prove import smtlib as certificate
+from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.induction import CONSECUTION, Proof, prove
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
@@ -102,5 +102,5 @@ def test_what_the_argument_does_not_cover_has_no_lemmas(given: dict[str, Any]) -
 def test_another_solver_confirms_the_proof(tmp_path: Path) -> None:
     found = proof(system("kraft-elr", **ONE_STOP), COMMITTED, with_texts=True)
     assert found.is_complete
-    certificate.write(tmp_path, found.texts, found.about)
-    assert certificate.recheck(tmp_path, answers_of_cvc5) == []
+    smtlib.write(tmp_path, found.texts, found.about)
+    assert smtlib.recheck(tmp_path, answers_of_cvc5) == []

@@ -11,8 +11,8 @@ import cvc5
 import pytest
 
 from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.prove import smtlib as certificate
-from neverlost.checker.prove.induction import CONSECUTION, INITIATION, SAFETY, Proof, differs_from, prove
+from neverlost.checker.prove import smtlib
+from neverlost.checker.prove.induction import CONSECUTION, INITIATION, SAFETY, Effort, Proof, differs_from, prove
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
@@ -131,14 +131,14 @@ def answers_of_cvc5(text: str) -> list[str]:
 @pytest.fixture(params=[2, 3])
 def written(request: Any, tmp_path: Path) -> tuple[Path, Proof]:
     found = proof(request.param)
-    certificate.write(tmp_path, found.texts, found.about)
+    smtlib.write(tmp_path, found.texts, found.about)
     return tmp_path, found
 
 
 def test_another_solver_confirms_every_obligation(written: tuple[Path, Proof]) -> None:
     directory, found = written
-    assert certificate.recheck(directory, answers_of_cvc5) == []
-    manifest = json.loads((directory / certificate.MANIFEST).read_text())
+    assert smtlib.recheck(directory, answers_of_cvc5) == []
+    manifest = json.loads((directory / smtlib.MANIFEST).read_text())
     assert sum(each["checks"] for each in manifest["files"]) == len(found.answers)
     assert [each["name"] for each in manifest["lemmas"]] == [each.name for each in lemmas()]
     assert manifest["solver"].startswith("z3 ") and manifest["seed"] == found.seed
@@ -146,28 +146,28 @@ def test_another_solver_confirms_every_obligation(written: tuple[Path, Proof]) -
 
 def test_a_tampered_certificate_is_refuted(tmp_path: Path) -> None:
     found = proof(2)
-    certificate.write(tmp_path, found.texts, found.about)
-    assert certificate.recheck(tmp_path) == []
+    smtlib.write(tmp_path, found.texts, found.about)
+    assert smtlib.recheck(tmp_path) == []
     victim = tmp_path / "001-consecution.smt2"
     lines = victim.read_text().splitlines()
     first = next(i for i, line in enumerate(lines) if line == "(push 1)")
     cut = next(i for i in range(first, len(lines)) if lines[i] == "(check-sat)")
     removed = [*lines[: first + 3], *lines[cut:]]
     victim.write_text("\n".join([*removed, ""]))
-    problems = certificate.recheck(tmp_path, answers_of_cvc5)
+    problems = smtlib.recheck(tmp_path, answers_of_cvc5)
     assert [each.split(":")[0] for each in problems] == ["001-consecution.smt2"] * 2
     assert "changed since" in problems[0] and "answered sat, unsat" in problems[1]
-    assert certificate.recheck(tmp_path) == problems
+    assert smtlib.recheck(tmp_path) == problems
     (tmp_path / "000-initiation.smt2").unlink()
-    assert "000-initiation.smt2: missing" in certificate.recheck(tmp_path, answers_of_cvc5)
+    assert "000-initiation.smt2: missing" in smtlib.recheck(tmp_path, answers_of_cvc5)
 
 
 def test_a_certificate_that_cannot_be_read_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read the certificate"):
-        certificate.recheck(tmp_path)
+        smtlib.recheck(tmp_path)
 
 
 def test_giving_up_is_inconclusive_and_says_why() -> None:
-    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), seconds=0.5)
+    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), Effort(seconds=0.5))
     assert found.verdict == Verdict.INCONCLUSIVE and found.reason == "the time limit was reached"
     assert not found.is_complete

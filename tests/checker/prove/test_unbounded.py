@@ -11,7 +11,7 @@ import pytest
 import z3
 
 from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove import smtlib as certificate
+from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.induction import Proof, prove
 from neverlost.checker.prove.unbounded import Open
 from neverlost.model.interpreters import ints
@@ -25,7 +25,7 @@ from tests.checker.prove.test_induction import STRONG, answers_of_cvc5, kip_320,
 
 def unbounded(system: System, given: tuple[Lemma, ...], **more: Any) -> Proof:
     reading = Open(system, given, STRONG)
-    return prove(system, STRONG, given, given=reading, unbounded=reading.unbounded, look_up=False, **more)
+    return prove(system, STRONG, given, given=reading, look_up=False, **more)
 
 
 @cache
@@ -46,8 +46,8 @@ def test_strong_isr_is_proved_for_three_replicas_and_any_number_of_epochs_and_re
 
 def test_another_solver_confirms_the_proof_without_bounds(tmp_path: Path) -> None:
     found = proof_of_two()
-    certificate.write(tmp_path, found.texts, found.about)
-    assert certificate.recheck(tmp_path, answers_of_cvc5) == []
+    smtlib.write(tmp_path, found.texts, found.about)
+    assert smtlib.recheck(tmp_path, answers_of_cvc5) == []
 
 
 @pytest.mark.parametrize("name", ["follower-is-prefix", "committed-survives"])
