@@ -178,7 +178,7 @@ def _result(every: Sequence[Chosen], found: Sequence[tuple[Outcome, Mapping[str,
 def _cell(chosen: Chosen, outcome: Outcome, cost: Mapping[str, Any], prefix: str | None) -> Result:
     """The result of one configuration; with a prefix its traces have files."""
     known = {
-        each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration)
+        each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration, chosen.brokers)
         for each in outcome.findings
         if each.trace is not None
     }
@@ -187,6 +187,7 @@ def _cell(chosen: Chosen, outcome: Outcome, cost: Mapping[str, Any], prefix: str
         document = describe_outcome.with_traces(document, {name: f"{prefix}{name}{SUFFIX}" for name in known})
     document |= {"kafka.version": chosen.release} if chosen.release else {}
     document |= {"topics": list(chosen.subjects)} if chosen.subjects else {}
+    document |= {"brokers": {name: list(each) for name, each in chosen.brokers.items()}} if chosen.brokers else {}
     return Result.of(
         document,
         properties=verdicts(document["properties"], known),

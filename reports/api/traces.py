@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.documents.result import SCHEMA
 from neverlost.results import Answer, PropertyVerdict, Trace, verdicts
@@ -37,7 +36,7 @@ def replay(trace: str | PathLike[str]) -> Replay:
 
     Errors: `InputError` where a step is not enabled or leads elsewhere, and where the last state breaks nothing.
     """
-    found = Counterexample(*read_itf(str(trace)))
+    found = Counterexample.read(str(trace))
     name, steps = found.broken.name, found.trace.steps
     entry: dict[str, Any] = {
         "name": name,

@@ -44,7 +44,10 @@ SMALL = 5_000_000
 SAMPLING_SECONDS = 20.0
 """How long a sample of the cells of a larger bundle is explored again."""
 
-PASSING = ("seconds", "peak_memory_bytes", "engine", "version", "trace", "topics", "changes", "forecast", "kafka.version")
+ABOUT = ("topics", "brokers", "kafka.version")
+"""For whom a result speaks."""
+
+PASSING = ("seconds", "peak_memory_bytes", "engine", "version", "trace", "changes", "forecast", *ABOUT)
 """What may differ between two runs of one question, or is checked by itself."""
 
 Document = Mapping[str, Any]
@@ -163,7 +166,7 @@ def _traces(folder: Path, cells: Sequence[Document], chosen: Sequence[Chosen]) -
             path = (folder / name).resolve()
             if not path.is_relative_to(folder.resolve()):
                 raise InputError(f"trace {name!r} is outside the bundle")
-            system, broken, trace = read_itf(path)
+            system, broken, trace, _ = read_itf(path)
             about = (system.model.name, system.configurations[0], broken.name, len(trace.steps), trace.faults(system))
             if about != (asked.model.name, asked.configuration, each["name"], each["steps"], each["faults"]):
                 raise InputError(f"{name} is not the counterexample that result.json describes for {cell['id']}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
 from neverlost.model.sentences import INITIAL, sentences
 from neverlost.model.system import State, System, bind
-from neverlost.specs.configuration.choose import choose
+from neverlost.specs.configuration.choose import broker_names, choose
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.errors import InputError, misread
@@ -25,8 +26,12 @@ from neverlost.specs.property import Property, properties
 FORMAT = "neverlost.trace/1"
 
 
-def to_itf(system: System, finding: Finding) -> dict[str, Any]:
-    """The ITF document of a counterexample."""
+Brokers = Mapping[str, tuple[str, ...]]
+"""The user's brokers that replicas 0, 1, ... stand for, by partition."""
+
+
+def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> dict[str, Any]:
+    """The ITF document of a counterexample.  Its states have the model's numbers of replicas, its sentences their names."""
     trace = finding.trace
     if trace is None:
         raise ValueError("only a violated property has a trace")
@@ -43,7 +48,8 @@ def to_itf(system: System, finding: Finding) -> dict[str, Any]:
                 "config": {name: shown(value) for name, value in configuration.items()},
                 "disabled": sorted(list(each) for each in system.disabled),
                 "property": finding.property.name,
-                "says": sentences(system, trace.states, trace.steps),
+                "says": sentences(system, trace.states, trace.steps, broker_names(brokers or {})),
+                **({"brokers": {name: list(each) for name, each in brokers.items()}} if brokers else {}),
             },
         },
         "params": [],
@@ -64,8 +70,8 @@ def checksum(document: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
-def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
-    """A saved counterexample, re-executed on the ints interpreter.
+def read_itf(path: Path | str) -> tuple[System, Property, Trace, Brokers]:
+    """A saved counterexample, re-executed on the ints interpreter, with the user's brokers.
 
     Configuration that the model has gained since the trace was written has its default, as everywhere.
 
@@ -90,7 +96,16 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace]:
         raise InputError(f"{str(path)!r} ends in a state that does not break {broken.name}")
     if about.get("checksum") != checksum(document):
         raise InputError(f"{str(path)!r} was changed since it was written: its checksum does not match")
-    return system, broken, Trace(tuple(states), steps)
+    return system, broken, Trace(tuple(states), steps), _brokers(system, about.get("brokers", {}), str(path))
+
+
+def _brokers(system: System, listed: Any, where: str) -> Brokers:
+    """The user's brokers; a reassignment may bring a replica that has none yet."""
+    most = system.sizes["replica"]
+    is_map = isinstance(listed, dict) and all(isinstance(each, list) and len(each) <= most for each in listed.values())
+    if not is_map or not all(isinstance(each, str) and each.isdigit() for ids in listed.values() for each in ids):
+        raise InputError(f"brokers of {where!r} are not lists of broker ids, at most {most}, by partition")
+    return {name: tuple(each) for name, each in listed.items()}
 
 
 def _system(about: dict[str, Any], where: str) -> System:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from neverlost.model.system import System
 from neverlost.reports.counterexample import mermaid, svg
 from neverlost.reports.counterexample.itf import read_itf, to_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
+from neverlost.specs.configuration.choose import broker_names
 from neverlost.specs.property import Property
 
 SUFFIX = ".itf.json"
@@ -20,22 +21,42 @@ SUFFIX = ".itf.json"
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A behaviour of a system and the property that its last state breaks."""
+    """A behaviour of a system and the property that its last state breaks.
+
+    `brokers` are the user's own that the replicas stand for, by partition.
+    """
 
     system: System
     broken: Property
     trace: Trace
     configuration: int = 0
+    brokers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path | str) -> Counterexample:
+        """A saved one, re-executed.
+
+        Errors: as `read_itf`.
+        """
+        system, broken, trace, brokers = read_itf(path)
+        return cls(system, broken, trace, brokers=brokers)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the replicas are called, if not by their numbers."""
+        return broker_names(self.brokers)
 
     @cached_property
     def timeline(self) -> Timeline | None:
         """Its frames; None for a model that has no portrait."""
-        return None if self.system.model.portrait is None else timeline(self.system, self.broken, self.trace)
+        if self.system.model.portrait is None:
+            return None
+        return timeline(self.system, self.broken, self.trace, given=self.names)
 
     @cached_property
     def itf(self) -> dict[str, Any]:
         """Its ITF document."""
-        return to_itf(self.system, Finding(self.broken, self.configuration, Verdict.VIOLATED, self.trace))
+        return to_itf(self.system, Finding(self.broken, self.configuration, Verdict.VIOLATED, self.trace), self.brokers)
 
     def pictures(self) -> dict[str, str]:
         """SVG and Mermaid by file extension."""
@@ -50,5 +71,5 @@ class Saved:
 
     def __getitem__(self, name: str) -> Counterexample:
         if name not in self._known:
-            self._known[name] = Counterexample(*read_itf(self._folder / name))
+            self._known[name] = Counterexample.read(self._folder / name)
         return self._known[name]

@@ -55,7 +55,7 @@ def asked(trace: str, settings: Sequence[str]) -> Question:
 
     Errors: `InputError` for a trace that is none, a step that cannot be brought about, a key that cannot be changed.
     """
-    system, broken, found = read_itf(trace)
+    system, broken, found, _ = read_itf(trace)
     found = as_sessions_expire(system, found)
     planned = plan(system, broken, found)
     given = read_settings(settings)

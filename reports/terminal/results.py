@@ -20,7 +20,7 @@ from neverlost.model.sentences import records_named
 from neverlost.model.system import System
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 from neverlost.reports.documents.merged_rows import many, spent
-from neverlost.specs.configuration.choose import Chosen
+from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
 
@@ -41,6 +41,8 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
     named, release = outcome.system.model.name, chosen.release if chosen else None
     if chosen is not None and chosen.subjects:
         out.print(Text("topics: " + ", ".join(chosen.subjects), style="bold"))
+    if chosen is not None and any(finding.trace for finding in outcome.findings):
+        _show_brokers(out, chosen)
     out.print(Text(f"{f'Kafka {release} ({named})' if release else named}: {summary(configuration, release)}", style="dim"))
     for finding in outcome.findings:
         if finding.configuration != number:
@@ -59,6 +61,19 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         out.print(
             Text("nothing may fail here (every faults.* is 0); say what may, such as --set faults.lossy_crash=1", "yellow")
         )
+
+
+def _show_brokers(out: Console, chosen: Chosen) -> None:
+    """For which brokers those of the counterexamples stand."""
+    placed = list(chosen.brokers.items())
+    if not placed or (len(placed) == 1 and broker_names(chosen.brokers)):
+        return
+    if broker_names(chosen.brokers):
+        out.print(Text(f"brokers are those of {placed[0][0]}, one of {len(placed)} partitions", "dim"))
+        return
+    more = f"; and so on, for {len(placed)} partitions" if len(placed) > 3 else ""
+    shown = "; ".join(f"{','.join(brokers)} of {name}" for name, brokers in placed[:3])
+    out.print(Text(f"brokers 1, 2, ... stand for {shown}{more}", "dim"))
 
 
 def show_trap(out: Console, system: System, trace: Trace) -> None:

@@ -42,14 +42,16 @@ class Chosen:
     notices: tuple[Notice, ...] = ()
 
     @property
-    def broker_names(self) -> tuple[str, ...]:
-        """What the replicas are called: real names where one topic is meant, those of its first partition; else none."""
-        return next(iter(self.brokers.values()), ()) if len(self.subjects) == 1 else ()
-
-    @property
     def system(self) -> System:
         """The model with this configuration."""
         return bind(self.model, self.configuration)
+
+
+def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """What replicas are called that stand for brokers of these partitions: for one topic by the brokers of its first
+    partition; for several, which have different ones, by their numbers."""
+    topics = {name.rpartition("-")[0] for name in brokers}
+    return next(iter(brokers.values())) if len(topics) == 1 else ()
 
 
 def read_toml(path: PathLike[str] | str) -> Given:

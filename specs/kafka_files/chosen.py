@@ -29,7 +29,8 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
     found: list[Chosen] = []
     for each in read_cluster(**named, kafka_version=given.get("kafka.version", (None,))[0], given=given.keys()):
         chosen = choose(given, subjects=each.topics, offered=each.settings)
-        found.append(replace(chosen, notices=each.notices + _not_read(each.settings, given, chosen)))
+        brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
+        found.append(replace(chosen, notices=each.notices + _not_read(each.settings, given, chosen), brokers=brokers))
     notices = [notice for each in found for notice in each.notices]
     return found, list(map(str, of_kind(notices, Kind.WARNING, Kind.ASSUMED)))
 

@@ -90,8 +90,8 @@ def test_a_trace_from_before_a_configuration_key_replays(tmp_path: Path) -> None
         for state in states:
             del state["election_policy"]
 
-    system, broken, trace = read(without_key)
-    assert (system, broken, trace) == read_itf(tmp_path / "acked-never-lost.itf.json")
+    system, broken, trace, brokers = read(without_key)
+    assert (system, broken, trace, brokers) == read_itf(tmp_path / "acked-never-lost.itf.json")
     assert system.configurations[0]["election.policy"] == "any"
     for change, message in (
         (lambda config, states: config.update({"min.insync.replicas": 2}), r"min_isr = 1 is outside 2\.\.2"),
