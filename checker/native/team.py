@@ -135,8 +135,8 @@ class Native:
 
     def _expand(self, worker: int) -> None:
         expand = self.programs.functions["expand"]
-        after, origins, fired = (each[worker] for each in (self._after, self._origins, self._fired))
-        places = [each.ctypes.data for each in (after, origins, fired)]
+        after = self._after[worker]
+        places = [after.ctypes.data, self._origins[worker].ctypes.data, self._fired[worker].ctypes.data]
         while self._filled[worker].max() < self._room and not self._stopped.is_set():
             chunk = self._waiting.take()
             if chunk is None:
