@@ -15,6 +15,7 @@ OutDirectory = Annotated[str | None, typer.Option("--out", metavar="DIR", help="
 JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
 KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
+KafkaFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what describes the cluster (repeatable)")]
 KafkaVersion = Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")]
 
 SEARCH: dict[str, tuple[Any, Any]] = {

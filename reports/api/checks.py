@@ -38,9 +38,10 @@ def check(
     settings: Settings = None,
     *,
     config: Path | None = None,
-    describe: Path | None = None,
-    configs: Path | None = None,
+    describe: Path | Sequence[Path] | None = None,
+    configs: Path | Sequence[Path] | None = None,
     server_properties: Path | None = None,
+    controller_properties: Path | None = None,
     producer_properties: Path | None = None,
     consumer_properties: Path | None = None,
     kafka_version: str | None = None,
@@ -53,9 +54,9 @@ def check(
     """Explore a configuration, or each distinct one of Kafka's own files, and decide its properties.
 
     `settings` are configuration keys with values, such as `{"acks": "1", "faults.crash": 1}`; they win over `config`, a TOML
-    file, and over what Kafka's tools print: `describe` (kafka-topics.sh --describe), `configs` (kafka-configs.sh --describe)
-    and the properties files.  With `out` an evidence bundle is written into that directory; `certificate` adds the reachable
-    states to it.  `progress` is called while the search runs.  See `neverlost.keywords` for how to search.
+    file, and over what Kafka's tools print: `describe` and `configs` (one file or several, in any format that describes a
+    cluster) and the properties files.  With `out` an evidence bundle is written into that directory; `certificate` adds the
+    reachable states to it.  `progress` is called while the search runs.  See `neverlost.keywords` for how to search.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
@@ -67,6 +68,7 @@ def check(
         describe=describe,
         configs=configs,
         server_properties=server_properties,
+        controller_properties=controller_properties,
         producer_properties=producer_properties,
         consumer_properties=consumer_properties,
     )
@@ -110,7 +112,7 @@ def explore(
 
 
 def configurations(
-    settings: Settings, config: Path | None, kafka_version: str | None = None, **files: Path | None
+    settings: Settings, config: Path | None, kafka_version: str | None = None, **files: Path | Sequence[Path] | None
 ) -> list[Chosen]:
     """What is asked about; what Kafka's files leave open becomes a warning.
 
@@ -188,6 +190,8 @@ def _cell(chosen: Chosen, outcome: Outcome, cost: Mapping[str, Any], prefix: str
     document |= {"kafka.version": chosen.release} if chosen.release else {}
     document |= {"topics": list(chosen.subjects)} if chosen.subjects else {}
     document |= {"brokers": {name: list(each) for name, each in chosen.brokers.items()}} if chosen.brokers else {}
+    document["settings"] = {key: each.document() for key, each in chosen.settings.items()}
+    document["notices"] = [each.document() for each in chosen.notices]
     return Result.of(
         document,
         properties=verdicts(document["properties"], known),

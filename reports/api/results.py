@@ -156,6 +156,10 @@ class Result(Answer):
     model_digest: str | None = None
     forecast: Document | None = None
     topics: tuple[str, ...] = ()
+    settings: Mapping[str, Document] = field(default_factory=dict, repr=False)
+    """Every key of `config` and `bounds` with its value, where it stands and how it came to be."""
+    notices: Sequence[Document] = field(default=(), repr=False)
+    """What was noticed about the input: warnings, assumptions, what is not modelled, what was ignored."""
     kafka_version: str | None = None
     cells: tuple[Result, ...] = ()
     outcome: Outcome | None = field(default=None, repr=False)

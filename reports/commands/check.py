@@ -23,9 +23,10 @@ def check(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    describe: options.KafkaFile = None,
-    configs: options.KafkaFile = None,
+    describe: options.KafkaFiles = None,
+    configs: options.KafkaFiles = None,
     server_properties: options.KafkaFile = None,
+    controller_properties: options.KafkaFile = None,
     producer_properties: options.KafkaFile = None,
     consumer_properties: options.KafkaFile = None,
     kafka_version: options.KafkaVersion = None,
@@ -41,9 +42,10 @@ def check(
 
     output = Output(json, out, quiet)
     files = {
-        "describe": describe,
-        "configs": configs,
+        "describe": describe or None,
+        "configs": configs or None,
         "server_properties": server_properties,
+        "controller_properties": controller_properties,
         "producer_properties": producer_properties,
         "consumer_properties": consumer_properties,
     }

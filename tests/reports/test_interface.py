@@ -19,7 +19,7 @@ from tests.support.program import ROOT, document
 from tests.support.program import neverlost as program
 
 LOSING = {"model": "kraft", "replication.factor": 2, "bounds.records": 1, "acks": "1", "faults.lossy_crash": 1}
-PASSING = ("seconds", "peak_memory_bytes", "trace")
+PASSING = ("seconds", "peak_memory_bytes", "trace", "where")
 
 
 @pytest.fixture(scope="module")
