@@ -121,7 +121,7 @@ class World:
         if end > saved.log_end:
             log.truncateTo(saved.log_end)
         for _ in range(saved.log_end - end):
-            call(log, "appendAsLeader", self.broker.records(), LEADER_EPOCH)
+            self.broker.append_to_log(LEADER_EPOCH)
         for each, value in zip(self.broker.fields, saved.fields, strict=True):
             each.set(partition, value)
         self._high_watermark.set(log, saved.high_watermark)

@@ -16,7 +16,7 @@ from typing import Any
 
 from neverlost.checker.kafka.conform.cases import reached
 from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
-from neverlost.checker.kafka.conform.classes.jvm import call, field_of, java_class, kafka_class, option, optional
+from neverlost.checker.kafka.conform.classes.jvm import call, field_of, java_class, kafka_class, option
 from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.leader_cases import (
     LEADER,
@@ -49,6 +49,10 @@ KNOWN = {
     "several": "Kafka drops all slow followers with one request, the model one at a time",
 }
 """Differences that are known, and only add to the model's behaviours or are in its list of what is left to do."""
+
+
+FENCED_GAP = "fetches of fenced followers: Partition asks KRaftMetadataCache by its class, for which there is no stand-in"
+"""Up to 4.0 the metadata cache's interface does not say who is fenced."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class Leader:
         broker.requests.clear()
         if self.is_other_epoch:
             self._lead(frozenset({LEADER}))
-            call(broker.log, "truncateFullyAndStartAt", 0, optional())
+            broker.empty_log()
             self.is_other_epoch = False
         self._install_log(state.log_end)
         for each, value in zip(broker.fields, self._committed(state.isr), strict=True):
@@ -124,7 +128,7 @@ class Leader:
         if there > end:
             log.truncateTo(end)
         for _ in range(end - there):
-            call(log, "appendAsLeader", self.broker.records(), LEADER_EPOCH)
+            self.broker.append_to_log(LEADER_EPOCH)
 
     def _offset(self, offset: int) -> Any:
         if offset not in self.ends:
@@ -260,6 +264,9 @@ class Comparison:
         if not answers:
             return
         leader = self.leader(state.min_isr)
+        if event.is_fenced and not leader.broker.asks_who_is_fenced:
+            self.tally.gaps = [FENCED_GAP]
+            return
         leader.install(state, event.slow)
         leader.fire(state, event)
         self.tally.cases += 1
@@ -339,6 +346,8 @@ def answers(setting: Setting) -> Answers:
     try:
         for state in reached_states(reached(setting.system), least):
             for event in events(state, size["record"]):
+                if event.is_fenced:
+                    continue  # not every version's stand-ins know who is fenced
                 told = f"{event} when {state}"
                 found[entry_point(event), setting.rules, told] = (comparison.answer(state, event),)
     finally:

@@ -19,6 +19,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     PACKAGE,
     call,
     constructor,
+    declared_methods,
     field_of,
     first_of,
     int_array,
@@ -204,6 +205,8 @@ class Broker:
         self.topic_partition = kafka_class("common.TopicPartition")("t", host.partitions)
         self.topic_id = kafka_class("common.Uuid")(5, 1)
         types = constructor(PARTITION)[1]
+        cache = next(each for each in types if each.endswith("MetadataCache"))
+        self.asks_who_is_fenced = any(str(each.getName()) == "isBrokerFenced" for each in java_class(cache).class_.getMethods())
         self.partition = self._partition(types)
         java_class(PARTITION).removeMetrics(self.topic_partition)
         self.fields = [field_of(PARTITION, each) for each in FIELDS]
@@ -368,6 +371,21 @@ class Broker:
     def log(self) -> Any:
         """The log of the partition."""
         return self.partition.log().get()
+
+    def append_to_log(self, leader_epoch: int) -> None:
+        """One more record in the log, and nothing else; while the log is in Scala its method has defaults to fill in."""
+        log, method = self.log, "appendAsLeader"
+        counts = {int(each.getParameterCount()) for each in declared_methods(log, method)}
+        last = 2 if 2 in counts else min(counts)
+        defaults = [call(log, f"{method}$default${number}") for number in range(3, last + 1)]
+        call(log, method, self.records(), leader_epoch, *defaults)
+
+    def empty_log(self) -> None:
+        """Drop every record and every leader epoch; the log begins at 0 again."""
+        log = self.log
+        method = next(each for each in declared_methods(log, "truncateFullyAndStartAt") if each.getParameterCount() == 2)
+        in_java = str(method.getParameterTypes()[1].getName()) == "java.util.Optional"
+        call(log, "truncateFullyAndStartAt", 0, optional() if in_java else option())
 
     def replica(self, follower: int) -> Any:
         """What the leader holds of a follower."""
