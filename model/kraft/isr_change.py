@@ -15,7 +15,7 @@ from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader, unfenced
 from neverlost.model.kraft.faults import ISR_SHRINK
 from neverlost.model.kraft.high_watermark import raise_high_watermark
-from neverlost.model.kraft.leader import adopt_isr, is_answered, is_up_to_date_leader, logs_agree
+from neverlost.model.kraft.leader import adopt_isr, drop_pending, is_answered, is_up_to_date_leader, logs_agree
 from neverlost.model.kraft.log import log_end
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
 from neverlost.model.limits import may_strike, strike
@@ -145,8 +145,4 @@ def leader_drop_pending_isr(k: Primitives, s: View, leader: int) -> Clauses:
     yield "pending ISR is not kept", k.not_(s.pending_isr_kept)
     yield "request is stale", k.all_of(s.leader == leader, s.leader_knows == BEHIND)
     yield "request in flight", s.pending[leader] != NOBODY
-    for each in everyone(s):
-        dropped = k.all_of(s.pending[leader] == each, k.not_(s.leader_isr[leader][each]))
-        s.fetch_offset[leader][each] = k.ite(dropped, 0, s.fetch_offset[leader][each])
-    s.pending[leader] = NOBODY
-    raise_high_watermark(k, s, leader)
+    drop_pending(k, s, leader)

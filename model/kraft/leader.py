@@ -50,6 +50,16 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
             s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NOBODY, s.follows[each])
 
 
+def drop_pending(k: Primitives, s: View, leader: int) -> None:
+    """Effect: the leader gives up the change that it has asked for, and waits no more for a replica that it wanted to add."""
+    for each in everyone(s):
+        dropped = k.all_of(s.pending[leader] == each, k.not_(s.leader_isr[leader][each]))
+        s.fetch_offset[leader][each] = k.ite(dropped, 0, s.fetch_offset[leader][each])
+    s.pending[leader] = NOBODY
+    raise_high_watermark(k, s, leader)
+    settle_epoch_start(k, s, leader)
+
+
 def adopt_isr(k: Primitives, s: View, leader: int) -> None:
     """Effect: the leader takes the ISR from the controller; a change that it asked for is settled by that."""
     s.pending[leader] = NOBODY

@@ -33,10 +33,11 @@ class Mechanism:
     source: str
     says: str
     is_structural: bool = False
+    until: Version | None = None
 
     def is_in(self, version: Version) -> bool:
         """Whether a version has the rule."""
-        return self.since is not None and self.since <= version
+        return self.since is not None and self.since <= version and (self.until is None or version < self.until)
 
     @property
     def key(self) -> str:
@@ -55,6 +56,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (0, 8),
         "Partition.scala zkVersion; ReplicationControlManager.validateAlterPartitionData",
         "an ISR change is refused when the partition has changed since the leader asked for it",
+    ),
+    Mechanism(
+        "equal-epoch-record-skipped",
+        (0, 8),
+        "Partition.makeLeader, which refuses a smaller partition epoch and takes an equal one (KAFKA-13790); before KRaft a "
+        "LeaderAndIsrRequest of the same leader epoch was ignored (ReplicaManager.becomeLeaderOrFollower)",
+        "a leader that has applied the answer to its request skips the metadata record of the same change",
+        until=(2, 8),
     ),
     Mechanism(
         "epoch-truncation",
@@ -184,6 +193,30 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "a broker that registers after an unclean shutdown leaves the ELR (only with ELR)",
     ),
     Mechanism(
+        "last-known-leader-when-leaderless",
+        (4, 2),
+        "PartitionChangeBuilder.maybeUpdateLastKnownLeader (PR 20629)",
+        "the last known leader is noted when the partition loses its leader; before, when the ISR empties (only with ELR)",
+    ),
+    Mechanism(
+        "directory-assignment-keeps-elr",
+        (4, 3),
+        "ReplicationControlManager.handleAssignReplicasToDirs (PR 20716)",
+        "assigning a replica to a log directory does not clear the ELR (only with ELR)",
+    ),
+    Mechanism(
+        "missing-directory-is-unclean",
+        None,
+        "not in Kafka: LogManager.readBrokerEpochFromCleanShutdownFiles looks only at the directories still in log.dirs",
+        "a broker that returns without a log directory that it had counts as stopped uncleanly (only with ELR)",
+    ),
+    Mechanism(
+        "configuration-before-isr",
+        None,
+        "not in Kafka: BrokerMetadataPublisher applies topics before it runs the configuration publisher",
+        "a broker applies a topic's configuration before the partition changes that come with it",
+    ),
+    Mechanism(
         "elr-within-replicas",
         None,
         "Vanlightly's kip-966 specification; not in PartitionChangeBuilder.maybePopulateTargetElr",
@@ -210,7 +243,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 """Every mechanism, in the order of the versions."""
 
-NEWEST: Version = (4, 1)
+NEWEST: Version = (4, 4)
 """The version that is meant, by the models `kraft` and `kraft-elr` too, where nothing else is said."""
 
 FLAGS: tuple[Mechanism, ...] = tuple(each for each in MECHANISMS if not each.is_structural)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.follower import truncate_before_fetching
-from neverlost.model.kraft.leader import adopt_isr, forget_leadership, leads
+from neverlost.model.kraft.leader import adopt_isr, drop_pending, forget_leadership, leads
 from neverlost.model.kraft.log import log_end
 from neverlost.model.kraft.state import BEHIND, ELECTED, everyone
 from neverlost.model.system import View
@@ -36,19 +36,54 @@ def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
         s.is_stale[broker] = False
     if s.sizes.epochs:
         s.led_epoch[broker] = s.leader_epoch
-    learn_config(s, broker)
+    learn_config_first(k, s, broker)
     adopt_isr(k, s, broker)
 
 
-@action(broker="replica", says="leader {broker} learns the committed ISR")
+@action(broker="replica", says="leader {broker} replays the newest partition record")
 def leader_learn_isr(k: Primitives, s: View, broker: int) -> Clauses:
-    """By metadata, which comes in order, or by the answer to its own request, which may overtake a new configuration."""
+    """By the metadata log, which comes in order; but of one batch, topics are applied before their configuration."""
     yield "elected", s.leader == broker
     yield "leads with an old partition epoch", s.leader_knows == BEHIND
-    if s.sizes.config_change:
-        in_order = k.any_of(s.isr_answer_waits_for_config, k.not_(is_answer(k, s, broker)))
-        s.min_isr_known[broker] = k.ite(in_order, s.min_isr_raised, s.min_isr_known[broker])
+    learn_config_first(k, s, broker)
+    s.record_to_come = False
     adopt_isr(k, s, broker)
+
+
+@action(broker="asking", says="leader {broker} receives the answer to its AlterPartition request")
+def leader_apply_answer(k: Primitives, s: View, broker: int) -> Clauses:
+    """By the answer to its own request, which may overtake the metadata log: the record of the change is still to come.
+
+    Source: Partition.submitAlterPartition, handleAlterPartitionUpdate.
+    """
+    yield "elected", s.leader == broker
+    yield "leads with an old partition epoch", s.leader_knows == BEHIND
+    yield "the committed ISR is the one that it asked for", is_answer(k, s, broker)
+    new_config: Value = False
+    if s.sizes.config_change:
+        is_new = s.min_isr_known[broker] != s.min_isr_raised
+        yield "configuration is applied", k.not_(k.all_of(s.isr_answer_waits_for_config, is_new))
+        new_config = k.all_of(s.configuration_before_isr, is_new)
+    yield "bound: another knowledge than the record's", k.any_of(new_config, k.not_(s.equal_epoch_record_skipped))
+    s.record_to_come = k.not_(s.equal_epoch_record_skipped)
+    adopt_isr(k, s, broker)
+
+
+@action(broker="asking", says="leader {broker} replays the record of an ISR change whose answer it has applied")
+def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
+    """The record has the partition epoch that the leader has already, and puts the ISR of that epoch in force again.
+
+    So the change that the leader has asked for since is forgotten, and the high watermark no longer waits for it, although
+    the controller may have committed it.  To skip a record with an equal epoch would prevent it.
+
+    Source: Partition.makeLeader (only a smaller partition epoch is refused), updateAssignmentAndIsr.
+    """
+    yield "elected", s.leader == broker
+    yield "the record is still to come", s.record_to_come
+    yield "bound: a change is pending", s.pending[broker] != NOBODY
+    s.record_to_come = False
+    s.request_outdated = False
+    drop_pending(k, s, broker)
 
 
 def is_answer(k: Primitives, s: View, leader: int) -> Value:
@@ -58,18 +93,19 @@ def is_answer(k: Primitives, s: View, leader: int) -> Value:
     return k.all_of(s.pending[leader] != NOBODY, *changed, *moved)
 
 
-def learn_config(s: View, broker: int) -> None:
-    """Effect: the broker has replayed the metadata and with it the topic's configuration."""
+def learn_config_first(k: Primitives, s: View, broker: int) -> None:
+    """Effect: where configuration comes first, the broker has applied the topic's before it changes the partition."""
     if s.sizes.config_change:
-        s.min_isr_known[broker] = s.min_isr_raised
+        known = s.min_isr_known[broker]
+        s.min_isr_known[broker] = k.ite(s.configuration_before_isr, s.min_isr_raised, known)
 
 
 @action(broker="configured", says="broker {broker} learns the new min.insync.replicas")
 def broker_learn_config(k: Primitives, s: View, broker: int) -> Clauses:
-    """Until then the leader commits and acknowledges by the old minimum."""
-    yield "believes it is leader", leads(s, broker)
+    """Until then a leader commits and acknowledges by the old minimum."""
+    yield "broker is running", s.is_running[broker]
     yield "bound: something new", s.min_isr_known[broker] != s.min_isr_raised
-    learn_config(s, broker)
+    s.min_isr_known[broker] = s.min_isr_raised
 
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
@@ -89,8 +125,6 @@ def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
         yield "leader answers", leads(s, leader)
         yield "bound: not yet following", s.is_stale[broker]
         s.is_stale[broker] = False
-    if s.sizes.config_change:
-        s.min_isr_known[broker] = 0
     forget_leadership(k, s, broker, leads(s, broker))
     s.follows[broker] = leader
     truncate_before_fetching(k, s, broker, leader)

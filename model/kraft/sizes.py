@@ -96,6 +96,11 @@ class KraftSizes(Sizes):
         return self.replica if self.reassignment else 0
 
     @property
+    def asking(self) -> int:
+        """Leaders that ask the controller to change the ISR and are answered."""
+        return self.replica if self.asks_controller else 0
+
+    @property
     def configured(self) -> int:
         """Brokers that learn a changed configuration."""
         return self.replica if self.config_change else 0

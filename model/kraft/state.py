@@ -170,6 +170,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("fetch_offset", 0, slots, "replica", "replica"),
         number("leader_epoch_start_offset", 0, slots),
         flag("request_outdated"),
+        flag("record_to_come"),
         *_config_fields(size, configuration["faults.min_isr_change"]),
         *(_epoch_fields(elections(configuration)) if size.epochs else []),
         # clients and ghosts

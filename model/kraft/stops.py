@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from neverlost.model.kernel import NOBODY, Clauses, Primitives, action
 from neverlost.model.kraft.controller.fencing import fence, goes_on, unfence
-from neverlost.model.kraft.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS
+from neverlost.model.kraft.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
 from neverlost.model.kraft.leader import forget_leadership
 from neverlost.model.kraft.log import EMPTY, truncate_to
 from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone
@@ -27,6 +27,7 @@ def stop(k: Primitives, s: View, broker: int) -> None:
     s.leader_knows = k.ite(led, ELECTED, s.leader_knows)
     s.leader_epoch_start_offset = k.ite(led, 0, s.leader_epoch_start_offset)
     s.request_outdated = k.all_of(k.not_(led), s.request_outdated)
+    s.record_to_come = k.all_of(k.not_(led), s.record_to_come)
     if not s.sizes.fenced_fetch:
         s.is_stale[broker] = False
 
@@ -142,6 +143,20 @@ def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
     start(k, s, broker)
 
 
+def shut_down(k: Primitives, s: View, broker: int, outcome: int, fault: Fault) -> Clauses:
+    """Controlled shutdown: the controller takes the broker out of ISR and leadership, then its process ends.
+
+    A fenced broker is granted its shutdown at once: there is nothing to move.
+    """
+    yield from may_strike(k, s, fault, broker)
+    yield "broker is running", s.is_running[broker]
+    yield from fence(k, s, broker, outcome)
+    strike(s, fault, broker)
+    if s.sizes.elr:
+        s.stopped_cleanly[broker] = True
+    stop(k, s, broker)
+
+
 @action(
     broker="controlled_shutdown",
     outcome="outcome",
@@ -150,12 +165,22 @@ def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
     fault="clean_stop",
 )
 def broker_stop_cleanly(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """Controlled shutdown: the broker leaves ISR and leadership, writes its clean-shutdown file and stops."""
-    yield from may_strike(k, s, CLEAN_STOP, broker)
-    yield "broker is running", s.is_running[broker]
-    yield "not fenced", k.not_(s.is_fenced[broker])
-    yield from fence(k, s, broker, outcome)
-    strike(s, CLEAN_STOP, broker)
-    if s.sizes.elr:
-        s.stopped_cleanly[broker] = True
-    stop(k, s, broker)
+    """The broker writes its clean-shutdown file, so with ELR it stays eligible: its log is whole."""
+    yield from shut_down(k, s, broker, outcome, CLEAN_STOP)
+
+
+@action(
+    broker="clean_stop",
+    outcome="outcome",
+    where=goes_on,
+    says="controlled shutdown of broker {broker}, whose log directory is then taken out of log.dirs",
+    fault="disk_loss",
+)
+def broker_lose_directory_cleanly(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """The clean-shutdown file of another directory is enough to stay in the ELR, with an empty log.
+
+    Source: LogManager.readBrokerEpochFromCleanShutdownFiles, Partition.createLogInAssignedDirectoryId.
+    """
+    yield "clean-shutdown files are looked for where the broker has directories now", k.not_(s.missing_directory_is_unclean)
+    yield from shut_down(k, s, broker, outcome, DISK_LOSS)
+    truncate_to(k, s, broker, 0)

@@ -58,7 +58,14 @@ UNLIMITED = tuple(each.name for each in REFILLED)
 ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH = range(3)
 """Which leader epoch an observed high watermark belongs to."""
 
-SPLIT = ("broker_restart", "broker_restart_clean", "broker_stop_cleanly", "broker_bounce", "rack_lose_power")
+SPLIT = (
+    "broker_restart",
+    "broker_restart_clean",
+    "broker_stop_cleanly",
+    "broker_bounce",
+    "rack_lose_power",
+    "broker_lose_directory_cleanly",
+)
 """Steps that a run shows in parts."""
 
 REPLACED = ("leader_append", "leader_append_retry", "producer_send_lost_in_transit", "leader_ask_to_shrink_isr")
@@ -361,6 +368,7 @@ METADATA = frozenset(
         "controller_move_leader",
         "controller_reassign",
         "controller_cancel_reassignment",
+        "controller_assign_directory",
         "broker_register",
         "broker_register_clean",
         "controller_touch",

@@ -9,7 +9,11 @@ from neverlost.model.kernel import Model
 from neverlost.model.kraft import mechanisms
 from neverlost.model.kraft.consumer import CONSUMER_ACTIONS
 from neverlost.model.kraft.controller.fencing import controller_fence_dead, controller_fence_live, controller_unfence
-from neverlost.model.kraft.controller.operator import controller_move_leader, controller_raise_min_isr
+from neverlost.model.kraft.controller.operator import (
+    controller_assign_directory,
+    controller_move_leader,
+    controller_raise_min_isr,
+)
 from neverlost.model.kraft.controller.reassignment import (
     broker_delete_replica,
     controller_cancel_reassignment,
@@ -25,7 +29,14 @@ from neverlost.model.kraft.isr_change import (
     leader_drop_pending_isr,
 )
 from neverlost.model.kraft.leader import leader_append, leader_append_retry, leader_note_fetch, producer_send_lost_in_transit
-from neverlost.model.kraft.metadata import broker_apply_leadership, broker_follow, broker_learn_config, leader_learn_isr
+from neverlost.model.kraft.metadata import (
+    broker_apply_leadership,
+    broker_follow,
+    broker_learn_config,
+    leader_apply_answer,
+    leader_learn_isr,
+    leader_replay_own_change,
+)
 from neverlost.model.kraft.scene import portrait
 from neverlost.model.kraft.sizes import sizes
 from neverlost.model.kraft.state import FROZEN, contradiction, fields, initial, is_symmetric
@@ -33,6 +44,7 @@ from neverlost.model.kraft.stops import (
     broker_bounce,
     broker_crash,
     broker_crash_lossy,
+    broker_lose_directory_cleanly,
     broker_lose_disk,
     broker_restart,
     broker_restart_clean,
@@ -55,6 +67,7 @@ MODEL = Model(
         "flush.messages",
         "consumer.commit",
         "broker.rack",
+        "defects",
         *[each.key for each in FAULTS],
         AT_ONCE,
         "start.outside_isr",
@@ -78,6 +91,8 @@ MODEL = Model(
         controller_refuse_isr,
         leader_drop_pending_isr,
         leader_learn_isr,
+        leader_apply_answer,
+        leader_replay_own_change,
         broker_apply_leadership,
         broker_follow,
         controller_fence_dead,
@@ -85,6 +100,7 @@ MODEL = Model(
         controller_unfence,
         controller_move_leader,
         controller_raise_min_isr,
+        controller_assign_directory,
         broker_learn_config,
         controller_reassign,
         controller_cancel_reassignment,
@@ -94,6 +110,7 @@ MODEL = Model(
         broker_lose_disk,
         rack_lose_power,
         broker_stop_cleanly,
+        broker_lose_directory_cleanly,
         broker_restart,
         broker_restart_clean,
         broker_bounce,

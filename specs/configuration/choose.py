@@ -13,6 +13,7 @@ from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, pa
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
+from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
 from neverlost.specs.setting import Notice, Origin, Setting
@@ -171,7 +172,9 @@ def _of_version(
     of_version = defaults(
         parse_version(version, "--kafka-version" if where == "--kafka-version" else f"kafka.version in {where}")
     )
-    rules = {key: Setting(str(value), f"Kafka {version}", Origin.DEFAULT) for key, value in mechanisms_of(version).items()}
+    mended = FIXES if str(given.get("defects", ("", ""))[0]).strip() == "fixed" else ()
+    of_rules = {key: value for key, value in mechanisms_of(version).items() if key not in mended}
+    rules = {key: Setting(str(value), f"Kafka {version}", Origin.DEFAULT) for key, value in of_rules.items()}
     usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
     model = models()[model_of(version, _raw(offered) | given)]
     found = _completed(model, given, rules | usual | dict(offered), subjects)

@@ -13,6 +13,7 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.mechanisms import PREFIX
 from neverlost.model.limits import AT_ONCE, MOST, NO_LIMIT, AnyNumber, parsed
+from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
 
 MECHANISM = PREFIX
@@ -132,6 +133,7 @@ KEYS: dict[str, Key] = {
             "after-processing",
             "before-processing",
         ),
+        _choice("defects", "cluster", "shipped", "whether the known defects of the version are in", "shipped", "fixed"),
         Key("broker.rack", "cluster", "names", (), "one rack per replica, such as a,a,b"),
         *[Key(each.key, "faults", "limit", 0, f"how many times {each.says}", 0, MOST) for each in FAULTS],
         _number(AT_ONCE, "faults", NO_LIMIT, NO_LIMIT, MOST, "how many brokers may be impaired at once (0: no limit)"),
@@ -171,6 +173,8 @@ def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configu
     values: dict[str, Any] = {}
     for name, (raw, where) in given.items():
         values[name] = key_of(name, where, model.keys).parse(raw, where)
+    if values.get("defects") == "fixed":
+        values |= _fixes(values, given)
     for name in model.keys:
         if name not in values:
             default = key_of(name, "defaults").default
@@ -180,6 +184,17 @@ def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configu
     if wrong is not None:
         raise InputError(wrong)
     return complete
+
+
+def _fixes(values: Mapping[str, Any], given: Mapping[str, tuple[Any, str]]) -> dict[str, bool]:
+    """Every fix of a known defect, switched on.
+
+    Errors: `InputError` where one is switched off by name.
+    """
+    for name in FIXES:
+        if values.get(name) is False:
+            raise InputError(f"{name}=off in {given[name][1]} contradicts defects=fixed: leave one of them out")
+    return dict.fromkeys(FIXES, True)
 
 
 def values_log_size(model: Model, values: Mapping[str, Any]) -> int:

@@ -15,6 +15,7 @@ from neverlost.model.kernel import NOBODY, Configuration, Value, count, implies
 from neverlost.model.kraft.high_watermark import is_waited_for
 from neverlost.model.kraft.leader import leads
 from neverlost.model.kraft.log import EMPTY, log_end, offsets
+from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, minimum_isr, others
 from neverlost.specs.lemma import Lemma, Theory
 
@@ -25,8 +26,14 @@ ZOMBIES = ("fence", "leader_move", "reassign", "rack_loss", "min_isr_change")
 """The faults that the argument does not cover."""
 
 
+NEEDED = ("equal-epoch-record-skipped", "directory-assignment-keeps-elr", "missing-directory-is-unclean")
+"""The mechanisms without which the ISR and the ELR do not remember who has the committed records."""
+
+
 def covers(configuration: Configuration) -> bool:
-    """Fewer stops than min.insync.replicas, and no fault that makes a living leader old."""
+    """Fewer stops than min.insync.replicas, no fault that makes a living leader old, and none of three known defects."""
+    if not all(is_on(configuration, each) for each in NEEDED):
+        return False
     minimum = min(configuration["min.insync.replicas"], configuration["replication.factor"])
     stops = sum(configuration[f"faults.{each}"] for each in STOPS)
     return bool(stops < minimum and not any(configuration[f"faults.{each}"] for each in ZOMBIES))

@@ -39,7 +39,7 @@ def test_each_kind_of_need_on_a_small_model() -> None:
 
 
 def test_a_mechanism_is_switched_off_too() -> None:
-    given = ("kafka.version=3.9", "replication.factor=3", "min.insync.replicas=2", "bounds.records=1")
+    given = ("kafka.version=3.9", "replication.factor=3", "min.insync.replicas=2", "bounds.records=1", "defects=fixed")
     found = needs(*given, "faults.isr_shrink=1", "faults.crash=1", only=("mechanism.maximal-isr", "mechanism.strict"))
     assert found == {"mechanism.maximal-isr": Need.NEEDED, "mechanism.strict-high-watermark": Need.UNNEEDED}
 

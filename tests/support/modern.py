@@ -12,6 +12,7 @@ from neverlost.model.catalogue import models
 from neverlost.model.kraft import mechanisms
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
+from neverlost.specs.defects import FIXES
 from neverlost.specs.property import properties
 
 SHORT = {
@@ -34,14 +35,16 @@ def named(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The model's name and configuration; `model` may be a Kafka version, `on`/`off` name mechanisms."""
     keys: dict[str, Any] = {}
     if mechanisms.parsed(model):
-        keys, model = dict(mechanisms.mechanisms_of(model)), mechanisms.model_of(model, {})
+        mended = FIXES if given.get("defects") == "fixed" else ()
+        of_version = mechanisms.mechanisms_of(model)
+        keys, model = {key: of_version[key] for key in of_version if key not in mended}, mechanisms.model_of(model, {})
     for name, value in (DEFAULTS | given).items():
         if value is None:
             continue
         if name in ("on", "off"):
             keys |= {f"mechanism.{each}": name == "on" for each in value.split(",")}
         else:
-            keys[name if "." in name else SHORT.get(name, f"faults.{name}")] = value
+            keys[name if "." in name or name == "defects" else SHORT.get(name, f"faults.{name}")] = value
     return model, keys
 
 

@@ -49,6 +49,8 @@ BY_ITSELF = (
     "controller_alter_isr",
     "controller_refuse_isr",
     "leader_learn_isr",
+    "leader_apply_answer",
+    "leader_replay_own_change",
     "broker_apply_leadership",
     "broker_follow",
     "broker_delete_replica",
@@ -57,7 +59,15 @@ BY_ITSELF = (
 )
 """What the cluster does."""
 
-LEARNING = ("leader_learn_isr", "broker_apply_leadership", "broker_follow", "broker_delete_replica", "broker_learn_config")
+LEARNING = (
+    "leader_apply_answer",
+    "leader_replay_own_change",
+    "leader_learn_isr",
+    "broker_apply_leadership",
+    "broker_follow",
+    "broker_delete_replica",
+    "broker_learn_config",
+)
 """A broker reads the metadata log; where clients or followers did something in between, only now."""
 
 REPLICATION = ("leader_append", "leader_note_fetch", "follower_take_response", "follower_truncate")

@@ -1,6 +1,7 @@
-"""What an operator asks the controller for, reassignments apart: another leader, another min.insync.replicas.
+"""What else changes a partition: another leader, another min.insync.replicas, a replica's log directory.
 
-Source: ReplicationControlManager.java (electLeaders, maybeBalancePartitionLeaders), ConfigurationControlManager.java.
+Source: ReplicationControlManager.java (electLeaders, maybeBalancePartitionLeaders, handleAssignReplicasToDirs),
+ConfigurationControlManager.java.
 """
 
 from __future__ import annotations
@@ -45,7 +46,24 @@ def controller_raise_min_isr(k: Primitives, s: View, change: int) -> Clauses:
     strike(s, MIN_ISR_CHANGE)
     s.min_isr_raised = s.min_isr_raised + 1
     if s.sizes.elr:
-        outdate_leader(k, s, k.any_of(*s.elr))
         s.last_known_leader = NOBODY
-        for each in everyone(s):
-            s.elr[each] = False
+        clear_elr(k, s)
+
+
+def clear_elr(k: Primitives, s: View) -> None:
+    """Effect: nobody is in the ELR any more."""
+    outdate_leader(k, s, k.any_of(*s.elr))
+    for each in everyone(s):
+        s.elr[each] = False
+
+
+@action(change="elr", says="controller assigns a replica to a log directory")
+def controller_assign_directory(k: Primitives, s: View, change: int) -> Clauses:
+    """A broker reports the directory of a replica; the record is built as if there were no ELR, and so clears it.
+
+    Source: `handleAssignReplicasToDirs`, which until 4.3 did not pass on that the ELR is enabled.
+    """
+    yield "the record is built without ELR", k.not_(s.directory_assignment_keeps_elr)
+    yield "a broker reports", k.any_of(*s.is_running)
+    yield "bound: the ELR is not empty", k.any_of(*s.elr)
+    clear_elr(k, s)

@@ -184,9 +184,14 @@ def needs_bump_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Va
 
 
 def update_last_known_leader(k: Primitives, s: View, isr: Flags, leader: Value) -> None:
-    """`maybeUpdateLastKnownLeader`: remembered when the ISR empties, forgotten when somebody leads again."""
+    """`maybeUpdateLastKnownLeader`: remembered when the ISR empties, forgotten when another leader is elected.
+
+    Since 4.2 it is remembered when the partition loses its leader, which may be before the ISR is empty (PR 20629).
+    """
     emptied = k.all_of(k.any_of(*s.isr), k.not_(k.any_of(*isr)))
-    s.last_known_leader = k.ite(emptied, s.leader, k.ite(leader == NOBODY, s.last_known_leader, NOBODY))
+    lost_leader = k.all_of(s.leader != NOBODY, leader == NOBODY)
+    remembers = k.ite(s.last_known_leader_when_leaderless, lost_leader, emptied)
+    s.last_known_leader = k.ite(remembers, s.leader, k.ite(leader == NOBODY, s.last_known_leader, NOBODY))
 
 
 def move_partition_epoch(k: Primitives, s: View, isr: Flags, elr: Flags) -> None:
@@ -211,6 +216,7 @@ def move_leader_epoch(k: Primitives, s: View, when: Value) -> None:
     s.leader_knows = k.ite(when, ELECTED, s.leader_knows)
     s.leader_epoch_start_offset = k.ite(when, 0, s.leader_epoch_start_offset)
     s.request_outdated = k.all_of(k.not_(when), s.request_outdated)
+    s.record_to_come = k.all_of(k.not_(when), s.record_to_come)
     if not s.sizes.fenced_fetch:
         for each in everyone(s):
             s.is_stale[each] = k.any_of(when, s.is_stale[each])

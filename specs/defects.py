@@ -1,0 +1,168 @@
+"""The known defects of Kafka as shipped that the modern models know: data, one entry each.
+
+A defect is a mechanism that a version lacks although its design promises what the mechanism keeps.  `defects=fixed`
+switches all of these mechanisms on and leaves the version's features as they are: Kafka as designed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neverlost.model.kraft.mechanisms import FIRST, MECHANISMS, NEWEST, Mechanism, Version, version_text
+
+NOT_REPORTED = "not reported"
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One defect: where it is reported, the mechanism that mends it, the first version that has it, and what goes wrong."""
+
+    name: str
+    report: str
+    mends: str
+    first: Version
+    says: str
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that mends it."""
+        return next(each for each in MECHANISMS if each.name == self.mends)
+
+    def is_in(self, version: Version) -> bool:
+        """Whether a version has it."""
+        return self.first <= version and not self.mechanism.is_in(version)
+
+    @property
+    def versions(self) -> str:
+        """From which version on, and until which."""
+        fixed = self.mechanism.since
+        if fixed is None or fixed <= self.first:
+            return f"{version_text(self.first)} to {version_text(NEWEST)}"
+        return f"{version_text(self.first)} until {version_text(fixed)}"
+
+
+DEFECTS = (
+    Defect(
+        "restart-within-session",
+        "KAFKA-7235",
+        "bounce-detection",
+        FIRST,
+        "a broker that restarts within its session stays in the ISR with what is left of its log",
+    ),
+    Defect(
+        "early-isr-member",
+        "KAFKA-7128",
+        "leader-epoch-start",
+        (1, 1),
+        "a follower behind the committed records joins the ISR of a leader that has just been elected",
+    ),
+    Defect(
+        "returning-leader",
+        NOT_REPORTED,
+        "reelection-forgets-offsets",
+        FIRST,
+        "a leader that is elected again counts what its followers had fetched in its earlier epoch and have truncated since",
+    ),
+    Defect(
+        "diverging-fetch-counts",
+        "KAFKA-13141",
+        "diverging-fetch-ignored",
+        (2, 7),
+        "a fetch whose log diverges raises the high watermark past records that the follower is about to truncate",
+    ),
+    Defect(
+        "answer-overtakes-configuration",
+        NOT_REPORTED,
+        "isr-answer-waits-for-config",
+        (2, 7),
+        "the answer to an ISR change arrives before the new min.insync.replicas, and records are committed by the old one",
+    ),
+    Defect(
+        "late-record-forgets-request",
+        NOT_REPORTED,
+        "equal-epoch-record-skipped",
+        (2, 8),
+        "the record of an ISR change that is already applied makes the leader forget the change that it has asked for since",
+    ),
+    Defect(
+        "configuration-after-topics",
+        NOT_REPORTED,
+        "configuration-before-isr",
+        (2, 8),
+        "a broker applies a new ISR before the new min.insync.replicas, and commits records by the old one",
+    ),
+    Defect(
+        "fenced-replica-joins",
+        "KAFKA-13916",
+        "fenced-replicas-kept-out",
+        FIRST,
+        "a fenced replica, or one that is shutting down, joins the ISR",
+    ),
+    Defect(
+        "stale-broker-epoch",
+        "KAFKA-14139",
+        "broker-epoch-in-isr",
+        (2, 7),
+        "a replica joins the ISR after a restart in which it lost the records for which it was proposed",
+    ),
+    Defect(
+        "high-watermark-before-truncation",
+        "KAFKA-14704",
+        "truncation-before-high-watermark",
+        (2, 7),
+        "a follower shows records as committed that it truncates next",
+    ),
+    Defect(
+        "thin-reassignment",
+        "KAFKA-15665",
+        "reassignment-waits-for-targets",
+        FIRST,
+        "a reassignment completes with fewer than min.insync.replicas replicas in sync",
+    ),
+    Defect(
+        "reassignment-below-minimum",
+        "PR 14604 (closed); linkedin/kafka 422 and 442",
+        "reassignment-keeps-min-isr",
+        FIRST,
+        "a reassignment is completed or cancelled although the ISR that is left is below min.insync.replicas",
+    ),
+    Defect(
+        "reassignment-waits-for-all",
+        "KAFKA-19975",
+        "reassignment-completes-when-added",
+        (3, 8),
+        "a reassignment away from a broker that is down does not complete",
+    ),
+    Defect(
+        "early-last-known-leader",
+        "PR 20629",
+        "last-known-leader-when-leaderless",
+        (4, 0),
+        "the last known leader is not the last that led when the ISR empties first",
+    ),
+    Defect(
+        "directory-assignment-clears-elr",
+        "PR 20716",
+        "directory-assignment-keeps-elr",
+        (4, 0),
+        "assigning a replica to a log directory clears the ELR, so that a replica without the records may be elected",
+    ),
+    Defect(
+        "missing-directory-stays-eligible",
+        NOT_REPORTED,
+        "missing-directory-is-unclean",
+        (4, 0),
+        "a broker that stopped cleanly and returns without its log directory stays in the ELR with an empty log",
+    ),
+    Defect(
+        "removed-replica-in-elr",
+        NOT_REPORTED,
+        "elr-within-replicas",
+        (4, 0),
+        "a replica that a reassignment has removed stays in the ELR",
+    ),
+)
+"""Every known defect, by the version that first has it."""
+
+FIXES: tuple[str, ...] = tuple(each.mechanism.key for each in DEFECTS)
+"""The keys that `defects=fixed` switches on."""
