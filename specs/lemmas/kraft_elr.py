@@ -12,17 +12,19 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.kernel import NOBODY, Configuration, Value, count, implies
+from neverlost.model.kraft.faults import BROKER, FAULTS
 from neverlost.model.kraft.high_watermark import is_waited_for
 from neverlost.model.kraft.leader import leads
 from neverlost.model.kraft.log import EMPTY, log_end, offsets
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, minimum_isr, others
+from neverlost.model.limits import is_counted
 from neverlost.specs.lemma import Lemma, Theory
 
-STOPS = ("crash", "lossy_crash", "disk_loss")
+STOPS = tuple(each for each in FAULTS if each.stops and each.impairs == BROKER)
 """The faults that stop one broker each."""
 
-ZOMBIES = ("fence", "leader_move", "reassign", "rack_loss", "min_isr_change")
+ZOMBIES = ("fence", "out", "leader_move", "reassign", "rack_loss", "min_isr_change")
 """The faults that the argument does not cover."""
 
 
@@ -32,16 +34,16 @@ NEEDED = ("equal-epoch-record-skipped", "directory-assignment-keeps-elr", "missi
 
 def covers(configuration: Configuration) -> bool:
     """Fewer stops than min.insync.replicas, no fault that makes a living leader old, and none of three known defects."""
-    if not all(is_on(configuration, each) for each in NEEDED):
+    if not all(is_on(configuration, each) for each in NEEDED) or not all(is_counted(configuration, each) for each in FAULTS):
         return False
     minimum = min(configuration["min.insync.replicas"], configuration["replication.factor"])
-    stops = sum(configuration[f"faults.{each}"] for each in STOPS)
+    stops = sum(configuration[each.key] for each in STOPS)
     return bool(stops < minimum and not any(configuration[f"faults.{each}"] for each in ZOMBIES))
 
 
 def stops(s: Any) -> Value:
     """How many brokers have stopped so far, those that came back included."""
-    return sum(getattr(s, f"{each}_budget") - getattr(s, f"{each}_left") for each in STOPS)
+    return sum(getattr(s, each.limit) - getattr(s, each.left) for each in STOPS)
 
 
 def is_active(k: Any, s: Any, replica: int) -> Value:

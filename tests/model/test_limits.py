@@ -18,7 +18,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
 from tests.support.modern import system
 
-FIXED = {"on": "reelection-forgets-offsets"}
+FIXED: dict[str, Any] = {"defects": "fixed"}
 ACKED = properties()["acked-never-lost"]
 
 
