@@ -58,47 +58,70 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
 
 
 def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None = None) -> dict[str, Any]:
-    """What both reports show."""
-    cells = document.get("cells") or [document]
-    matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
-    cells = [{"model": document.get("model"), **each} for each in cells]
-    systems = Systems(cells)
-    drawn, traces = Timelines(), traces or Saved(folder)
-    shown = []
-    for cell in cells:
-        entries = [_entry(traces, cell, each, document, drawn, systems) for each in cell["properties"]]
-        shown.append(
-            {
-                "id": cell.get("id"),
-                "cell": cell.get("cell", {}),
-                "verdict": cell.get("verdict"),
-                "scope": scope(cell),
-                "name": ", ".join(cell.get("topics", ())) or cell["model"],
-                "properties": entries,
-            }
-        )
+    """What both reports show: who asked what, the verdicts, what follows from all of them, and the counterexamples."""
+    cells = [{"model": document.get("model"), **each} for each in document.get("cells") or [document]]
+    systems, drawn, traces = Systems(cells), Timelines(), traces or Saved(folder)
+    shown = [
+        _cell(each, [_entry(traces, each, entry, document, drawn, systems) for entry in each["properties"]]) for each in cells
+    ]
     lines = _ledger(folder, cells, shown)
-    verdicts = [each["verdict"] for each in shown]
-    names = list(dict.fromkeys(each["name"] for cell in cells for each in cell["properties"]))
+    return {
+        **_heading(document, cells),
+        **_totals(document, cells, shown),
+        **_conclusions(document),
+        "cells": shown,
+        "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
+        "frames": drawn.frames,
+        "timelines": drawn.timelines,
+        "comparisons": drawn.comparisons,
+    }
+
+
+def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What was asked, and by which version."""
+    matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
     return {
         "title": matrix["name"],
         "says": matrix["says"],
         "varying": matrix["varying"],
         "id": document.get("id") or "",
         "version": document.get("version") or cells[0].get("version") or "",
+    }
+
+
+def _totals(
+    document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """How many verdicts of each kind, on which properties, from how much searching."""
+    verdicts = [each["verdict"] for each in shown]
+    names = list(dict.fromkeys(each["name"] for cell in cells for each in cell["properties"]))
+    return {
         "counts": {name: verdicts.count(name) for name in ("holds", "violated", "inconclusive")},
         "properties": [{"name": name, "says": properties()[name].says} for name in names],
-        "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
-        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerated(document)],
         "searches": document.get("searches", []),
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
         "forecast": _forecast(document),
-        "cells": shown,
-        "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
-        "frames": drawn.frames,
-        "timelines": drawn.timelines,
-        "comparisons": drawn.comparisons,
+    }
+
+
+def _conclusions(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What follows from the verdicts of a whole matrix."""
+    return {
+        "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
+        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerated(document)],
+    }
+
+
+def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """A configuration with its verdicts."""
+    return {
+        "id": cell.get("id"),
+        "cell": cell.get("cell", {}),
+        "verdict": cell.get("verdict"),
+        "scope": scope(cell),
+        "name": ", ".join(cell.get("topics", ())) or cell["model"],
+        "properties": entries,
     }
 
 
