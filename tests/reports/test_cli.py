@@ -214,7 +214,7 @@ def test_a_document_goes_through_a_pipe_that_stays_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "release", "fitting"),
     [
-        ({}, "4.1", ["4.0", "4.1"]),
+        ({}, "4.4", ["4.3", "4.4"]),
         ({"kafka.version": "3.9.1"}, "3.9", ["3.9"]),
         ({"kafka.version": "3.9", "mechanism.maximal-isr": "off"}, None, []),
         ({"kafka.version": "4.0", "eligible.leader.replicas": "true"}, "4.0", ["4.0", "4.1"]),
@@ -228,7 +228,7 @@ def test_a_release_is_named_where_no_key_departs_from_it(
 
     chosen = choose({name: (value, "test") for name, value in given.items()})
     assert chosen.release == release
-    texts = ("3.9", "4.0", "4.1", "3.9.1", "3.9<b>", "", "nine")
+    texts = ("3.9", "4.0", "4.1", "4.3", "4.4", "3.9.1", "3.9<b>", "", "nine")
     assert [each for each in texts if is_release(each, chosen.model, chosen.configuration)] == fitting
 
 
