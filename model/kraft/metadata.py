@@ -79,6 +79,7 @@ def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
     Source: Partition.makeLeader (only a smaller partition epoch is refused), updateAssignmentAndIsr.
     """
     yield "elected", s.leader == broker
+    yield "a record with an equal epoch is applied", k.not_(s.equal_epoch_record_skipped)
     yield "the record is still to come", s.record_to_come
     yield "bound: a change is pending", s.pending[broker] != NOBODY
     s.record_to_come = False
