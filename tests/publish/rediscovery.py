@@ -18,6 +18,7 @@ from typing import Any
 from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Variant, judged, profiles
 from neverlost.checker.campaign.questions import Question
 from neverlost.checker.machine.whole_files import write_text
+from neverlost.model.kraft.defects import FIXES
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.survived import budget, fault_words
 from neverlost.specs.case import read_document
@@ -60,7 +61,8 @@ def read_plan(path: Path = PLAN) -> Plan:
     Errors: `InputError` for anything that is not a plan.
     """
     document = read_document(path, "rediscovery plan")
-    models, base, asked = document.texts("models"), document.flat("base"), document.texts("properties")
+    models, asked = document.texts("models"), document.texts("properties")
+    base = document.flat("base") | dict.fromkeys(FIXES, "on")
     parts = [Reader(each, f"grid {number} of {document.where}") for number, each in enumerate(document.tables("grid"), 1)]
     cells = [cell for part in parts for cell in _cells(part, models, base)]
     fixes = [_fix(Reader(each, f"fix {number} of {document.where}")) for number, each in enumerate(document.tables("fix"), 1)]
