@@ -32,9 +32,6 @@ MANIFEST = "manifest.json"
 RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif")
 """What `render` writes."""
 
-CONSOLE = ("neverlost", "__main__", "cli")
-"""What the program is called where the command line runs."""
-
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
 
 
@@ -70,7 +67,8 @@ def environment() -> dict[str, Any]:
 def command_line() -> str:
     """The command that was given, to run again; a program that imports neverlost is named instead."""
     program = Path(sys.argv[0])
-    name = ["neverlost"] if program.stem in CONSOLE else ["python", program.name]
+    is_ours = program.name == "neverlost" or program.parent == Path(str(neverlost.__file__)).parent
+    name = ["neverlost"] if is_ours else ["python", program.name]
     return shlex.join([*name, *sys.argv[1:]]) + "\n"
 
 
