@@ -80,7 +80,8 @@ def class_definition(found: type) -> ast.ClassDef | None:
 
 def _first_line(node: Any) -> int:
     """The line on which a definition begins, its decorators included."""
-    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    lines: list[int] = [node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]
+    return min(lines)
 
 
 def _begin(node: Any) -> tuple[int, int]:

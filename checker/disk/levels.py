@@ -343,7 +343,7 @@ def _checksum(body: Mapping[str, Any]) -> str:
 
 def _parsed(content: Bytes, place: str) -> dict[str, Any]:
     try:
-        found = json.loads(bytes(content))
+        found: dict[str, Any] = json.loads(bytes(content))
     except ValueError:
         raise InputError(f"damaged {place}: it is not JSON; {_REMEDY}") from None
     given = found.get("format") if isinstance(found, dict) else None

@@ -24,6 +24,7 @@ from neverlost.specs.errors import InputError, misread
 from neverlost.specs.property import Property, properties
 
 FORMAT = "neverlost.trace/1"
+REMEDY = "make it again with neverlost check --out DIR"
 
 
 Brokers = Mapping[str, tuple[str, ...]]
@@ -84,6 +85,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace, Brokers]:
         system = _system(about, str(path))
         broken = properties()[about["property"]]
         entries = document["states"]
+        _require_this_layout(document["vars"], system, str(path))
         configured = _configured(system)
         states = [_state(system, configured | entry, number, str(path)) for number, entry in enumerate(entries)]
         labels = [entry["action"] for entry in entries[1:]]
@@ -115,6 +117,16 @@ def _system(about: dict[str, Any], where: str) -> System:
     chosen = choose(given, str(about["model"]))
     disabled = [(str(action), str(clause)) for action, clause in about["disabled"]]
     return bind(models()[chosen.model.name], chosen.configuration, disabled=disabled)
+
+
+def _require_this_layout(names: list[str], system: System, where: str) -> None:
+    """Errors: `InputError` for a trace whose states are made of other fields: an older or newer version wrote it."""
+    known = {each.name for each in system.fields}
+    kept = {each.name for each in system.fields if not each.frozen}
+    gone, new = sorted(set(names) - known - {"action"}), sorted(kept - set(names))
+    if gone or new:
+        lacks = f"lacks {', '.join(new)}" if new else f"has {', '.join(gone)}, which is no field of {system.model.name}"
+        raise InputError(f"{where!r} was written by another version of neverlost (it {lacks}); {REMEDY}")
 
 
 def _configured(system: System) -> dict[str, Any]:
@@ -156,9 +168,7 @@ def _replayed(system: System, states: list[State], labels: list[Any], where: str
     numbers = {step.label: number for number, step in enumerate(system.steps)}
     for index, label in enumerate(labels, start=1):
         if label not in numbers:
-            raise InputError(
-                f"state {index} of {where!r} has unknown action {label!r}; if it is of another version, make it again"
-            )
+            raise InputError(f"state {index} of {where!r} has unknown action {label!r}; if another version wrote it, {REMEDY}")
     steps = [numbers[label] for label in labels]
     again = followed(system, states[0], steps)
     for index, (found, expected) in enumerate(zip(states, again.states, strict=False)):

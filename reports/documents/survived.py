@@ -101,8 +101,8 @@ def _sentence(held: list[Budget], broken: Mapping[Property, list[Budget]], undec
         parts.append("survives any " + ", or any ".join(worth_telling) + most)
     elif held and not failures and not undecided:
         parts.append("holds without faults, the only case that was tried")
-    for fewest, phrases in failures.items():
-        parts.append(f"{' and '.join(phrases)} {_at(fewest)}")
+    for limits, phrases in failures.items():
+        parts.append(f"{' and '.join(phrases)} {_at(limits)}")
     if undecided:
         parts.append(f"undecided {_at(undecided)}")
     return "; ".join(parts)

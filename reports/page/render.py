@@ -52,7 +52,7 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
     write_text(place / "report.html", environment.get_template("report.html").render(data=data, packed=packed, **extra))
     listed = {"pairs": tables.pairs(data), "alone": tables.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
     write_text(place / "report.md", environment.get_template("report.md").render(data=data, **listed))
-    for name, drawn in (("growth", growth), ("graph", graph and graph.drawn)):
+    for name, drawn in (("growth", growth), ("graph", None if graph is None else graph.drawn)):
         if drawn is not None:
             write_text(place / f"{name}.svg", alone(drawn))
 

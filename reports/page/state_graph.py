@@ -203,7 +203,7 @@ def _places(graph: StateGraph) -> dict[int, tuple[float, float]]:
     for sweep in range(8):
         for level in levels if sweep % 2 == 0 else reversed(levels):
             mean = {n: sum(place[other] for other in around[n]) / len(around[n]) if around[n] else place[n] for n in level}
-            spread(sorted(level, key=lambda number, mean=mean: (mean[number], number)))
+            spread([number for _, number in sorted((mean[number], number) for number in level)])
     depths = {number: depth for depth, level in enumerate(levels) for number in level}
     return {number: (MARGIN + place[number] * GAP, TOP + depths[number] * ROW) for number in place}
 

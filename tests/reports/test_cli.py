@@ -103,6 +103,20 @@ def test_a_trace_from_before_a_configuration_key_replays(tmp_path: Path) -> None
             read(change)
 
 
+def test_a_trace_of_another_layout_is_one_clear_line(tmp_path: Path) -> None:
+    neverlost("check", *TRUNCATING, "--out", str(tmp_path))
+    written = (tmp_path / "strong-isr.itf.json").read_text()
+    for old, new, said in (
+        ("log_end_offset", "log_end", "was written by another version of neverlost (it lacks log_end_offset"),
+        ("leader_write(", "leader_append(", "has unknown action 'leader_append(replica=0)'"),
+    ):
+        assert old in written
+        (tmp_path / "old.itf.json").write_text(written.replace(old, new))
+        done = neverlost("replay", str(tmp_path / "old.itf.json"))
+        assert done.returncode == 64 and done.stderr.count("\n") == 1
+        assert said in done.stderr and "make it again with neverlost check --out DIR" in done.stderr
+
+
 def _changed(value: Any) -> Any:
     if isinstance(value, list):
         return [_changed(value[0]), *value[1:]]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
 from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
@@ -154,7 +155,7 @@ class Judge:
 
     def refusals(self, case: Case) -> list[tuple[str, str, str]]:
         """What should be refused of a case's request: the request, the error that the model has for it, Kafka's."""
-        tried = [
+        tried: list[tuple[str, str, dict[str, Any]]] = [
             ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
             ("a newer leader epoch", "NOT_CONTROLLER", {"leader_epoch": 1}),
             ("an older partition epoch", "INVALID_UPDATE_VERSION", {"partition_epoch": -1}),

@@ -142,7 +142,7 @@ def _payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
         raise InputError(f"{place}: malformed payload: {problem}; give the tool's lines unchanged") from None
     if not isinstance(document, dict):
         raise InputError(f"{place}: bad payload {text[:60]!r}; run kafka-dump-log.sh with --cluster-metadata-decoder")
-    kind = KINDS.get(document.get("type")) if isinstance(document.get("type"), str) else None
+    kind = KINDS.get(str(document.get("type")))
     data = document.get("data")
     if kind is None:
         return None

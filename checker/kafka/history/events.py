@@ -67,13 +67,17 @@ def _events(history: History) -> list[list[Seen]]:
     before: Seen | None = None
     for each in history.of("partition", "broker"):
         last = groups[-1][-1] if groups else None
-        is_one_batch = last is not None and last.source == each.source and last.get("batch") is not None
-        if is_one_batch and last.get("batch") == each.get("batch") and len(groups[-1]) == 1 and _is_caused(last, each, before):
+        if last is not None and len(groups[-1]) == 1 and _is_one_batch(last, each) and _is_caused(last, each, before):
             groups[-1].append(each)
         else:
             groups.append([each])
         before = next((one for group in reversed(groups[:-1]) for one in group if one.saw == "partition"), None)
     return groups
+
+
+def _is_one_batch(first: Seen, second: Seen) -> bool:
+    """Whether the controller wrote two observations together."""
+    return first.source == second.source and first.get("batch") is not None and first.get("batch") == second.get("batch")
 
 
 def _is_caused(first: Seen, second: Seen, before: Seen | None) -> bool:

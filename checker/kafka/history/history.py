@@ -25,7 +25,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.specs.configuration.input import read_text
@@ -77,7 +77,7 @@ class History:
 Check = Callable[[Any], bool]
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and -1 <= value < 2**63
 
 
@@ -85,7 +85,7 @@ def _is_brokers(value: Any) -> bool:
     return isinstance(value, list) and len(value) <= 64 and all(_is_number(each) and each >= 0 for each in value)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and 0 < len(value) <= 1000
 
 

@@ -68,7 +68,7 @@ class Setting:
     @cached_property
     def begins_with_the_topic(self) -> bool:
         """Whether the first partition is the one that was created."""
-        return self.start.partition["partition_epoch"] == 0 and self.start.partition["leader_epoch"] == 0
+        return bool(self.start.partition["partition_epoch"] == 0 and self.start.partition["leader_epoch"] == 0)
 
     def index(self, broker: int) -> int | None:
         """The model's number of a broker; None for one that never had a replica."""
