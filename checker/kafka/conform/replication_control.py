@@ -232,10 +232,10 @@ def compare(setting: Setting) -> Tally:
         told = f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})"
         kafka = judge.answers(case)
         if kafka != case.answers:
-            shown = [shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers)]
+            judged, modelled = (shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers))
             is_epoch_only = kafka == {moved(case.before, case.before, 1, 0)}
             known = DIRECTORY if case.event == "controller_assign_directory" and is_epoch_only else None
-            differs(told, METHODS[case.event], *shown, known)
+            differs(told, METHODS[case.event], judged, modelled, known)
         if case.event == "controller_alter_isr":
             for name, expected, error in judge.refusals(case):
                 tally.by_event[f"{case.event}, refused"] += 1
