@@ -77,10 +77,10 @@ REASSIGN = {"rf": 2, "reassign": 1, "leader_move": 1}
         ("reassign-grow-shrink", "holds", "3.9", REASSIGN),
         ("reassign-completes-thin", "violated", "3.7", {"rf": 2, "reassign": 1, "lossy_crash": 1}),
         ("elr-cancelled-reassignment", "violated", "4.1", CANCELLED),
-        ("elr-cancelled-reassignment", "holds", "4.1", CANCELLED | {"on": "elr-within-replicas"}),
+        ("elr-cancelled-reassignment", "holds", "4.1", CANCELLED | {"on": "elr-within-replicas,equal-epoch-record-skipped"}),
         ("elr-minisr-raise-race", "violated", "4.1", RAISED),
-        ("elr-minisr-raise-race", "holds", "4.1", RAISED | {"on": "isr-answer-waits-for-config"}),
-        ("elr-minisr-raise-race", "holds", "4.0", RAISED),
+        ("elr-minisr-raise-race", "holds", "4.3", RAISED | MENDED),
+        ("elr-minisr-raise-race", "holds", "4.0", RAISED | {"on": "equal-epoch-record-skipped"}),
     ],
 )
 def test_changes_by_an_operator(scenario: str, expected: str, model: str, given: dict[str, Any]) -> None:
