@@ -269,7 +269,7 @@ class _Change:
         return ", the last copy" if (set(gone) & self.after.promised) - left else ""
 
     def requests(self) -> list[str]:
-        """AlterPartition requests that are sent, and the ISR that a leader takes over."""
+        """AlterPartition requests that are sent, and the ISR that a leader adopts."""
         found = []
         for old, new in self._lanes():
             if new.pending and new.pending != old.pending:

@@ -9,7 +9,7 @@ from neverlost.model.system import View
 
 
 def is_writable(k: Primitives, s: View) -> Value:
-    """Whether the current leader has taken over and knows of enough in-sync replicas for the producer's acks."""
+    """Whether the current leader has applied its leadership and knows of enough in-sync replicas for the producer's acks."""
     return k.any_of(
         *[
             k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.is_running[leader], accepts_writes(k, s, leader))

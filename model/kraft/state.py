@@ -1,9 +1,9 @@
 """The modern models' state: what the controller knows, what each broker knows and holds, and ghosts.
 
 Epochs are kept as relations, not as numbers.  `leader_knows` says how far the elected leader has followed the
-controller: `ELECTED` (not yet taken over), `BEHIND` (leads, but the partition epoch has moved on) or `UP_TO_DATE`.  A
-broker that believes it is leader (`follows[b] == b`) and is not the elected one that has taken over is a zombie of
-an older leader epoch.  With fenced fetches `follows[b] == l` says that `b` is in the same leader epoch as `l`, and
+controller: `ELECTED` (leadership not applied yet), `BEHIND` (leads, but the partition epoch has moved on) or `UP_TO_DATE`.  A
+broker that believes it is leader (`follows[b] == b`) and is not the elected one that has applied its leadership is a stale
+leader, of an older leader epoch.  With fenced fetches `follows[b] == l` says that `b` is in the same leader epoch as `l`, and
 `NOBODY` that it has no leader that would answer it.
 
 Fields and axes exist only where the configuration needs them (`sizes.py`): a part of the protocol that cannot happen takes
@@ -210,7 +210,7 @@ def _consumer_fields(size: KraftSizes) -> list[Field]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """A leader that has taken over, behind it all replicas in sync, or all but some.
+    """A leader that has applied its leadership, behind it all replicas in sync, or all but some.
 
     Where replicas are not alike, whoever they are.
     """

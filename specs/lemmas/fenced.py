@@ -231,7 +231,7 @@ THEORY = Theory(
         ),
         Lemma(
             "newest-leader-owns-isr",
-            "the current leader's ISR is the quorum's; before it takes over, its request's ISR is",
+            "the current leader's ISR is the quorum's; before it applies its leadership, its request's ISR is",
             "within an epoch only that leader changes the quorum's ISR, and writes its own with it",
             newest_leader_owns_isr,
         ),

@@ -47,7 +47,7 @@ def stops(s: Any) -> Value:
 
 
 def is_active(k: Any, s: Any, replica: int) -> Value:
-    """The elected leader, after it has taken over."""
+    """The elected leader, after it has applied its leadership."""
     return k.all_of(s.leader == replica, s.leader_knows != ELECTED)
 
 
@@ -226,7 +226,7 @@ THEORY = Theory(
         ),
         Lemma(
             "one-leader",
-            "the elected leader is in the ISR; once it has taken over it runs and leads, and nobody follows anyone else",
+            "the elected leader is in the ISR; once it applied its leadership it runs and leads, and none follows another",
             "without a living leader that is fenced or moved away, leadership changes only while its holder is down",
             one_leader,
         ),

@@ -240,7 +240,7 @@ class Cluster:
         return self._admin
 
     def create_topic(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str] | None = None) -> Partition:
-        """A topic of one partition with this assignment; returns when its leader has taken over."""
+        """A topic of one partition with this assignment; returns when its leader has applied its leadership."""
         self.admin.create_topic(topic, list(replicas), dict(configs or {}))
         self.wait(lambda: self.metadata.partition(topic) is not None, f"topic {topic}", 30)
         found = self.partition(topic)

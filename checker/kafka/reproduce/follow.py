@@ -282,11 +282,11 @@ class Run:
         return found + [f"broker {each} is fenced" for each in alive if not self.cluster.is_unfenced(each)]
 
     def _knowledge(self, leader: int, target: Target) -> list[str]:
-        """The leader must have taken over, and know the newest partition epoch, where the model's does."""
+        """The leader must have applied its leadership, and know the newest partition epoch, where the model's does."""
         now = self.cluster.partition(self.topic)
         leader_epoch, partition_epoch = known_epochs(self.cluster, leader, self.topic)
         if target.has_taken_over and leader_epoch != now.leader_epoch:
-            return [f"leader {leader} has not taken over in leader epoch {now.leader_epoch}"]
+            return [f"leader {leader} has not applied its leadership in leader epoch {now.leader_epoch}"]
         if target.is_up_to_date and partition_epoch < now.partition_epoch:
             return [f"leader {leader} knows partition epoch {partition_epoch} of {now.partition_epoch}"]
         return []

@@ -212,7 +212,7 @@ def outdate_leader(k: Primitives, s: View, when: Value) -> None:
 
 
 def move_leader_epoch(k: Primitives, s: View, when: Value) -> None:
-    """Effect: a new leader epoch, in which nobody has taken over yet."""
+    """Effect: a new leader epoch, in which no broker has applied its leadership yet."""
     s.leader_knows = k.ite(when, ELECTED, s.leader_knows)
     s.leader_epoch_start_offset = k.ite(when, 0, s.leader_epoch_start_offset)
     s.request_outdated = k.all_of(k.not_(when), s.request_outdated)
