@@ -61,7 +61,7 @@ def test_a_proof_that_does_not_close_lists_what_is_open(tmp_path: Path) -> None:
     done = prove("--set", "model=kip-279", "--method", "induction", *CLASSIC, "--json", str(tmp_path / "r.json"))
     assert done.returncode == 20, done.stderr
     assert "a counterexample to induction" in done.stdout and "a lemma is missing" in done.stdout
-    assert "  0  a state that keeps all lemmas\n" in done.stdout and "breaks the-property, which says: " in done.stdout
+    assert "  0 a state that keeps all lemmas" in done.stdout and "breaks the-property, which says: " in done.stdout
     document = json.loads((tmp_path / "r.json").read_text())
     assert document["verdict"] == "inconclusive" and "counterexamples to induction" in document["reason"]
     assert document["proofs"][0]["open"] and document["proofs"][0]["counterexamples"]
