@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Unpack
+from typing import Annotated, Any, Unpack
 
 import typer
 
@@ -41,7 +41,7 @@ def check(
     from neverlost.reports.terminal import results as terminal
 
     output = Output(json, out, quiet)
-    files = {
+    files: dict[str, Any] = {
         "describe": describe or None,
         "configs": configs or None,
         "server_properties": server_properties,
