@@ -148,5 +148,6 @@ def test_the_command_answers_with_a_document_and_refuses_unknown_names() -> None
     assert {each["case"]: each["verdict"] for each in one["limits"]} == {
         "minisr1-isr-shrunk/lossy-restart": "violated",
         "unclean-election-loss/acked": "violated",
+        "late-record-forgets-request/one-crash": "violated",
     }
     assert neverlost("claims", "course-lectures").returncode == 64
