@@ -1,8 +1,8 @@
 """What a configuration survives, whatever the number of faults: a verdict for so many brokers that lose data at once while so
 many others are out.
 
-Each spot of the table is a complete search of its own: any number of faults, of which so many brokers suffer at once.
-A counterexample of a spot is run again, on ints, in every spot that allows more; what it does not settle is searched.
+Each spot of the table is a question of its own: any number of faults, of which so many brokers suffer at once.  Spots whose
+states have the same fields share a search, which tells them apart by their limits, so a counterexample is a shortest one.
 """
 
 from __future__ import annotations
@@ -77,6 +77,6 @@ def tolerance(
     """
     every = spots(configuration["replication.factor"])
     cells = [(model, dict(configuration) | dict(more or {}) | each.limits) for each in every]
-    sweep = Sweeper(cells, properties, options, AXES, engine, reporter, decided).run()
+    sweep = Sweeper(cells, properties, options, (), engine, reporter, decided).run()
     found = dict(zip(every, sweep.decisions, strict=True))
     return Tolerance(model, configuration, sweep, found, {spot: number for number, spot in enumerate(every)})

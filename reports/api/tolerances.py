@@ -22,10 +22,13 @@ from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
-from neverlost.specs.configuration.choose import Chosen, read_settings
+from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.errors import InputError
 
 Path = str | PathLike[str]
+
+VARIANTS = ("fixed", "shipped")
+"""The values of `defects`: Kafka as designed, and as shipped."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,12 @@ def tolerance(
 
     `settings`, `config`, `describe_file` (what kafka-topics.sh --describe prints) and `kafka_version` are those of `check`,
     without limits of faults: the table varies them.  `also` allows other faults everywhere, such as `{"faults.kill": "any"}`.
+    Unless `defects` says which, there are two tables for each: Kafka as designed, and as shipped with its known defects.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = Request(**search)
-    every = configurations(settings, config, kafka_version, describe=describe_file)
+    every = _asked(settings, config, kafka_version, describe_file)
     if out is not None:
         writable_directory(out)
     found = [_table(each, properties, _also(each, also), request, progress) for each in every]
@@ -70,6 +74,16 @@ def tolerance(
     if out is not None:
         write_text(f"{out}/result.json", as_json(document))
     return ToleranceResult.of(document, tables=tuple(found), chosen=tuple(every))
+
+
+def _asked(settings: Settings, config: Path | None, kafka_version: str | None, described: Path | None) -> list[Chosen]:
+    """Each configuration as designed and as shipped, or as `defects` says."""
+    given = read_given(config, settings)
+    if "defects" in given:
+        return configurations(settings, config, kafka_version, describe=described)
+    plain = [f"{key}={value}" for key, (value, _) in read_settings(settings).items()]
+    wanted = [configurations([*plain, f"defects={each}"], config, kafka_version, describe=described) for each in VARIANTS]
+    return [each for pair in zip(*wanted, strict=True) for each in pair]
 
 
 def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
@@ -102,7 +116,9 @@ def _table(
 
 def _document(every: Sequence[Chosen], found: Sequence[Tolerance]) -> dict[str, Any]:
     defects = [str(each.configuration.get("defects", "shipped")) for each in every]
-    rows = {subject(each): describe.rows(one, named) for each, one, named in zip(every, found, defects, strict=True)}
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for each, one, named in zip(every, found, defects, strict=True):
+        rows.setdefault(subject(each), []).extend(describe.rows(one, named))
     verdicts = [each.verdict for one in found for decisions in one.decisions.values() for each in decisions]
     complete = all(one.is_complete for one in found)
     return {
@@ -114,7 +130,11 @@ def _document(every: Sequence[Chosen], found: Sequence[Tolerance]) -> dict[str, 
             subject(each): describe_outcome.question(each.model, each.configuration) | {"kafka.version": each.release}
             for each in every
         },
-        "says": {subject(each): describe.sentences(one) for each, one in zip(every, found, strict=True)},
+        "notices": {subject(each): [notice.document() for notice in each.notices] for each in every},
+        "says": {
+            f"{subject(each)} {describe.variant(each.configuration)}": describe.sentences(one)
+            for each, one in zip(every, found, strict=True)
+        },
     }
 
 

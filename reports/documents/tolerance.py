@@ -12,6 +12,7 @@ from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.documents.result import question_id
 from neverlost.specs.configuration.keys import shown
+from neverlost.specs.defects import DEFECTS
 from neverlost.specs.property import AVAILABILITY, SAFETY
 
 OK, STOPS, LOST, UNDECIDED = "ok", "writes stop", "LOST", "not decided"
@@ -67,12 +68,15 @@ def sentences(found: Tolerance) -> list[str]:
     safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
     whole = [losing for losing in range(replicas + 1) if all(Spot(losing, out) in safe for out in range(replicas + 1 - losing))]
     most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
-    lines = [_safe_sentence(most)] if most >= 0 else ["There is no number of brokers out with which nothing is lost."]
+    lines = [_safe_sentence(most)] if most >= 0 else ["Brokers that are slow, fenced or shut down are enough to lose a record."]
     for losing in range(max(most, 0) + 1, replicas + 1):
         outs = [spot.out for spot in safe if spot.losing == losing]
         if outs and outs == list(range(len(outs))):
             most_out = max(outs)
-            lines.append(f"Nor while {_losing(losing)} and {_others(most_out)}" + (", or fewer." if most_out > 1 else "."))
+            lines.append(
+                f"Nothing acknowledged is lost while {_losing(losing)} and {_others(most_out)}"
+                + (", or fewer." if most_out > 1 else ".")
+            )
     first = [
         spot
         for spot in sorted(says)
@@ -155,7 +159,23 @@ def heading(configuration: Mapping[str, Any], release: str | None, subjects: Seq
     parts += ["unclean election"] if configuration.get("unclean.leader.election.enable") else []
     parts += ["ELR"] if configuration.get("eligible.leader.replicas") else []
     parts += [f"Kafka {release}"] if release else []
-    return f"{named}: {', '.join(parts)}"
+    return f"{named}: {', '.join(parts)}, {variant(configuration)}"
+
+
+def variant(configuration: Mapping[str, Any]) -> str:
+    """Whether the known defects of the version are in."""
+    return "as designed" if configuration.get("defects") == "fixed" else "as shipped"
+
+
+def is_same(one: Tolerance, other: Tolerance) -> bool:
+    """Whether two tables say the same of every spot."""
+    return all(answer(one, spot) == answer(other, spot) for spot in one.decisions)
+
+
+def known_defects(configuration: Mapping[str, Any]) -> list[str]:
+    """The known defects that a configuration has, with where they are reported."""
+    present = [each for each in DEFECTS if configuration.get(each.mechanism.key) is False]
+    return [f"{each.name} ({each.report})" for each in present]
 
 
 def assumptions(configuration: Mapping[str, Any]) -> list[str]:

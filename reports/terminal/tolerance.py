@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from neverlost.checker.campaign.tolerance import Spot
+from neverlost.checker.campaign.tolerance import Spot, Tolerance
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.documents import tolerance as describe
+from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.terminal.results import show_timeline
 from neverlost.specs.errors import InputError
 
@@ -35,12 +36,22 @@ def spot_of(text: str | None) -> Spot | None:
 
 def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
     """A table for each configuration, worst news in red."""
+    before: Tolerance | None = None
     for chosen, found in zip(result.chosen, result.tables, strict=True):
+        designed, before = before, found
+        if describe.variant(chosen.configuration) == "as shipped" and designed is not None:
+            defects = describe.known_defects(chosen.configuration)
+            if describe.is_same(designed, found):
+                out.print(Text(f"As shipped: the same, with {many(len(defects), 'known defect')}.\n"))
+                continue
+            out.print(Text(f"As shipped it has known defects that make a difference, among {', '.join(defects)}:", "yellow"))
         out.print(Text(describe.heading(chosen.configuration, chosen.release, chosen.subjects), "bold"))
         for line in describe.table(found):
             out.print(_coloured(line))
         for sentence in describe.sentences(found):
             out.print(Text(sentence))
+        for notice in chosen.notices:
+            out.print(Text(f"{notice.kind}: {notice.says}", "yellow"))
         for assumption in describe.assumptions(chosen.configuration):
             out.print(Text(assumption, "dim"))
         if spot is not None:

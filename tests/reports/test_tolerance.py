@@ -92,11 +92,20 @@ def test_a_table_at_a_terminal_and_as_json() -> None:
     assert document["schema"] == "neverlost.tolerance/1" and set(document["tolerance"]) == {"configuration"}
 
 
+def test_as_designed_and_as_shipped() -> None:
+    """The leader that returns (not reported) loses a record of two replicas without any data loss; as designed nothing does."""
+    designed, shipped = neverlost.tolerance({key: value for key, value in PAIR.items() if key != "defects"}, workers=1).tables
+    assert describe.answer(designed, Spot(0, 1))[0] == "ok" and describe.answer(shipped, Spot(0, 1))[0] == "LOST"
+    assert "returning-leader (not reported)" in describe.known_defects(shipped.configuration)
+    assert describe.known_defects(designed.configuration) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "at_1_2"), [("3.9", "LOST"), ("4.3", "writes stop")])
 def test_eligible_leader_replicas_make_the_difference(version: str, at_1_2: str) -> None:
     """Three replicas, a minimum of two: one broker loses data while two others are out."""
     given = PAIR | {"kafka.version": version, "replication.factor": 3, "min.insync.replicas": 2}
+    given |= {"eligible.leader.replicas": "true"} if version == "4.3" else {}
     (table,) = neverlost.tolerance(given).tables
     assert describe.answer(table, Spot(1, 2))[0] == at_1_2
     assert describe.answer(table, Spot(2, 1))[0] == "LOST"
