@@ -39,6 +39,7 @@ def check(
     from neverlost.reports import exit_status
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, out, quiet)
     files: dict[str, Any] = {
@@ -54,7 +55,7 @@ def check(
         from neverlost.reports.commands.forecasting import foretell
 
         return foretell(configurations(settings, config, kafka_version, **files), output, **search)
-    with terminal.LiveProgress() as progress:
+    with LiveProgress() as progress:
         result = neverlost.check(
             settings,
             config=config,
@@ -78,6 +79,7 @@ def show(result: neverlost.Result) -> None:
     """The verdicts, the shortest counterexample of each configuration, and what was covered."""
     from neverlost.reports.terminal import forecast
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.counterexample import show_timeline
 
     console = terminal.console()
     for each in result.configurations:
@@ -85,6 +87,6 @@ def show(result: neverlost.Result) -> None:
             continue
         terminal.show_outcome(console, each.outcome, chosen=each.chosen)
         if each.trace is not None and each.trace.counterexample.timeline is not None:
-            terminal.show_timeline(console, each.trace.counterexample.timeline)
+            show_timeline(console, each.trace.counterexample.timeline)
         terminal.show_counts(console, each.outcome)
         forecast.show_afterwards(console, each.document)

@@ -39,14 +39,14 @@ def claims(
     from neverlost.reports.output import Output
     from neverlost.reports.page.claims import claims_page
     from neverlost.reports.request import Request
-    from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.claim import cases_by_name, chosen_claims
 
     output, request = Output(json, out, quiet), Request(**search)
     asked = chosen_claims(ids or [])
     known = cases_by_name()
     wanted = {name: known[name] for each in asked for name in each.cases}
-    with terminal.PartsProgress(total=len(wanted)) as told:
+    with PartsProgress(total=len(wanted)) as told:
         judged = cases.judge(wanted, request.workers, seconds=request.time_limit, tell=told)
     if out is not None:
         cases.save_traces(list(judged.values()), out)

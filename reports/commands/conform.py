@@ -47,6 +47,7 @@ def conform(
     from neverlost.reports.output import Output
     from neverlost.reports.request import Request
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.errors import InputError, unknown
 
     output, request = Output(json, out), Request(**search)
@@ -68,7 +69,7 @@ def conform(
         return _free(kafka, page.bounds(settings or [], fix or []), depth, request, output)
     given = " ".join(settings) if settings else None
     todo = comparing.jobs(kafka, part or list(comparing.PARTS), short, given)
-    with terminal.PartsProgress() as told:
+    with PartsProgress() as told:
         told.expect(len(todo))
 
         def progress(name: str, so_far: comparing.Report) -> None:
@@ -89,8 +90,9 @@ def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Outp
     from neverlost.checker.kafka.conform import run as comparing
     from neverlost.reports.documents import conform as page
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import PartsProgress
 
-    with terminal.PartsProgress() as told:
+    with PartsProgress() as told:
         found = comparing.between(old, new, short, request.workers or os.cpu_count() or 1, request.time_limit, told)
     document = page.between_document(found)
     output.deliver(document)
@@ -104,8 +106,9 @@ def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, out
     from neverlost.checker.kafka.conform.free_search import search
     from neverlost.reports.documents import conform as page
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import PartsProgress
 
-    with terminal.PartsProgress() as told:
+    with PartsProgress() as told:
         workers = request.workers or os.cpu_count() or 1
         found = search(kafka, bounds, workers, depth, request.time_limit, lambda so_far: told(page.free_rate(so_far)))
     document = page.free_document(found)

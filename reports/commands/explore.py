@@ -40,6 +40,7 @@ def explore(
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import forecast
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
     from neverlost.specs.configuration.choose import choose, read_settings
     from neverlost.specs.errors import InputError
@@ -56,7 +57,7 @@ def explore(
         from neverlost.reports.commands.forecasting import foretell
 
         return foretell([chosen], output, **search)
-    with terminal.LiveProgress() as progress:
+    with LiveProgress() as progress:
         result = neverlost.explore(model, settings, out=out, export=export, progress=progress, **search)
     output.deliver(result.document, is_saved=True)
     if output.is_read and result.outcome is not None:

@@ -41,10 +41,10 @@ def necessity(
     from neverlost.reports.documents import necessity as page
     from neverlost.reports.output import Output
     from neverlost.reports.request import Request
-    from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import PartsProgress
 
     output, request = Output(json, out), Request(**search)
-    with terminal.PartsProgress() as told:
+    with PartsProgress() as told:
         found = page.examine(config, settings or [], properties, only or [], request, each_limit, told)
     output.deliver(page.document(found), is_saved=True)
     if out is not None:

@@ -127,11 +127,12 @@ def _judged(history: History, given: Given, output: Output, mechanisms: bool, lo
     from neverlost.reports import exit_status
     from neverlost.reports.terminal import observation as show
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import Steps
 
     if output.out is not None:
         write_history(Path(output.out) / "history.jsonl", history)
     setting = setting_of(history, given)
-    with terminal.Steps() as telling:
+    with Steps() as telling:
         found = judge(setting, lambda done, all_: telling("offsets that look alike", done, all_))
         telling("what could have been lost")
         moments = intervals(found) if losses and found.verdict != "inconclusive" else []

@@ -25,6 +25,7 @@ def replay(
     from neverlost.reports.documents.merged_rows import many
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.counterexample import show_timeline
     from neverlost.specs.property import RECOVERY
 
     output = Output(json, quiet=quiet)
@@ -33,7 +34,7 @@ def replay(
     if output.is_read:
         found, console = result.counterexample, terminal.console()
         if found.timeline is not None:
-            terminal.show_timeline(console, found.timeline)
+            show_timeline(console, found.timeline)
         if found.broken.kind == RECOVERY:
             terminal.show_trap(console, found.system, found.trace)
         confirmed = f"{many(len(found.trace.steps), 'step')} of {result.model}, each confirmed"

@@ -35,14 +35,14 @@ def scenarios(
     from neverlost.reports.documents import cases
     from neverlost.reports.output import Output
     from neverlost.reports.request import Request
-    from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.scenario import chosen_scenarios
 
     output, request = Output(json, out, quiet), Request(**search)
     means = Means(request.engine, request.master, request.options().spark_conf)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
-    with terminal.PartsProgress(total=len(wanted)) as told:
+    with PartsProgress(total=len(wanted)) as told:
         judged = cases.judge(wanted, request.workers, seconds=request.time_limit, tell=told, means=means)
     found = list(judged.values())
     if out is not None:

@@ -37,11 +37,12 @@ def sweep(
     from neverlost.reports.ci import gate
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, out, quiet)
     if search.get("forecast"):
         return _foretell(matrix, settings, properties, output, search)
-    with terminal.LiveProgress() as progress:
+    with LiveProgress() as progress:
         result = neverlost.sweep(
             matrix, settings, properties=properties, baseline=baseline, out=out, progress=progress, **search
         )

@@ -50,6 +50,7 @@ def tolerance(
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal import tolerance as shown
+    from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, out, quiet)
     if at_least is not None:
@@ -64,7 +65,7 @@ def tolerance(
             **search,
         )
     spot = shown.spot_of(show)
-    with terminal.LiveProgress() as progress:
+    with LiveProgress() as progress:
         result = tolerances.tolerance(
             settings,
             config=config,

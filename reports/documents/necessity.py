@@ -15,7 +15,7 @@ from neverlost.model.system import System, bind
 from neverlost.reports.documents.merged_rows import many, spent
 from neverlost.reports.exit_status import of_expectations
 from neverlost.reports.request import Request
-from neverlost.reports.terminal.results import PartsProgress
+from neverlost.reports.terminal.progress import PartsProgress
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.asked_properties import chosen_properties
 from neverlost.specs.configuration.keys import KEYS, MECHANISM, shown

@@ -12,6 +12,7 @@ from neverlost.checker.prove.bounded_search import Bounded
 from neverlost.checker.prove.induction import KINDS, ObligationAnswer, Proof
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.terminal import results as terminal
+from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.specs.configuration.keys import shown
 
 
@@ -51,7 +52,7 @@ def _show_shortest(outcome: Outcome) -> None:
     shortest = min(found, key=lambda each: len(each.trace.steps) if each.trace else 0)
     if shortest.trace is None:
         raise EngineError("a counterexample without a trace")
-    terminal.show_timeline(terminal.console(), timeline(outcome.system, shortest.property, shortest.trace))
+    show_timeline(terminal.console(), timeline(outcome.system, shortest.property, shortest.trace))
 
 
 def show_proofs(proofs: Sequence[Proof]) -> None:
@@ -94,7 +95,7 @@ def _show_open(proof: Proof) -> None:
         out.print(Text(f"a counterexample to induction ({REACHED[looked.is_reachable]}):", style="bold"))
         found = _before_and_after(proof, looked.answer)
         if found is not None:
-            terminal.show_timeline(out, found)
+            show_timeline(out, found)
 
 
 def _by_reason(proof: Proof) -> dict[str, list[ObligationAnswer]]:

@@ -12,7 +12,7 @@ from neverlost.checker.campaign.tolerance import Spot, Tolerance
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.documents.merged_rows import many
-from neverlost.reports.terminal.results import show_timeline
+from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from neverlost.model.kernel import BOUND
 from neverlost.reports.commands.necessity import SECONDS_EACH
 from neverlost.reports.documents.necessity import _planned, examine, is_explained
 from neverlost.reports.request import Request
-from neverlost.reports.terminal.results import PartsProgress
+from neverlost.reports.terminal.progress import PartsProgress
 from neverlost.specs.errors import InputError
 from neverlost.specs.necessity import plan_of, read_plan
 from neverlost.specs.property import properties

@@ -1,0 +1,81 @@
+"""A counterexample as text: who did what, and every broker that changed."""
+
+from __future__ import annotations
+
+from rich.console import Console, JustifyMethod
+from rich.table import Table
+from rich.text import Text
+
+from neverlost.model.scene import Lane
+from neverlost.model.sentences import records_named
+from neverlost.reports.counterexample.timeline import Frame, Timeline
+
+COLUMNS = 100
+"""How wide a counterexample is at most."""
+
+
+def show_timeline(out: Console, shown: Timeline) -> None:
+    """A counterexample in at most 100 columns: the first and the last frame whole, between them a line per broker that
+    changed.  What changed is bold, a lost record red where it is lost."""
+    widths = _widths(shown)
+    for frame in shown.frames:
+        head = _table([3], "right")
+        head.add_row(str(frame.number), frame.says, style="bold yellow" if frame.is_fault else "bold")
+        out.print(head)
+        is_whole = frame in (shown.frames[0], shown.last)
+        lines = [_lane(shown, lane, frame) for lane in frame.scene.lanes if is_whole or frame.changed[lane.broker]]
+        lines += [_controller(shown, frame)] if is_whole or frame.controller_changed else []
+        if lines:
+            out.print(_lines(lines, widths))
+    out.print(Text(shown.verdict_line, "bold red"))
+
+
+def _widths(shown: Timeline) -> list[int]:
+    """How wide each column must be for every frame; the last one is wrapped in the room that is left."""
+    lines = [[_controller(shown, each), *(_lane(shown, lane, each) for lane in each.scene.lanes)] for each in shown.frames]
+    return [max(len(cells[column]) for frame in lines for cells in frame) for column in range(6)]
+
+
+def _lines(lines: list[list[Text]], widths: list[int]) -> Table:
+    """Lines with their columns where they are in every frame."""
+    table = _table([3, *filter(None, widths)])
+    for cells in lines:
+        table.add_row("", *(cell for cell, width in zip(cells, [*widths, COLUMNS], strict=True) if width))
+    return table
+
+
+def _table(widths: list[int], justify: JustifyMethod = "left") -> Table:
+    """Columns with a blank between them; the last one is wrapped in the room that is left."""
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
+    for width in widths:
+        table.add_column(width=width, no_wrap=True, justify=justify)
+    table.add_column(width=COLUMNS - sum(widths) - len(widths), overflow="fold")
+    return table
+
+
+def _lane(shown: Timeline, lane: Lane, frame: Frame) -> list[Text]:
+    """A broker: name, role, epoch, log, log end offset, high watermark, what it believes."""
+    changed, lost = frame.changed[lane.broker], shown.lost_at(lane, frame)
+
+    def cell(text: str, part: str) -> Text:
+        return Text(text, "bold cyan" if part in changed else "")
+
+    records = " ".join(f"m{record}" + ("" if epoch is None else f"(e{epoch})") for record, epoch in lane.log)
+    log = cell(f"[{records}]", "log")
+    log.append(f" lost: {records_named(lost)}" if lost else "", "bold red reverse")
+    return [
+        Text(f"broker {shown.name(lane)}"),
+        cell(shown.role(lane), "role"),
+        cell("" if lane.epoch is None else f"e{lane.epoch}", "epoch"),
+        log,
+        cell(f"LEO={lane.log_end_offset}", "log"),
+        cell("" if lane.high_watermark is None else f"HW={lane.high_watermark}", "HW"),
+        cell("; ".join(shown.beliefs(lane, frame)), "beliefs"),
+    ]
+
+
+def _controller(shown: Timeline, frame: Frame) -> list[Text]:
+    """The controller, in the columns of the brokers."""
+    style = "bold cyan" if frame.controller_changed else ""
+    epoch, metadata = "" if frame.scene.epoch is None else f"e{frame.scene.epoch}", "; ".join(shown.metadata(frame))
+    return [Text("controller"), *(Text(each, style) for each in (shown.leader(frame), epoch, "", "", "", metadata))]

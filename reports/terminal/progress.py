@@ -1,0 +1,80 @@
+"""Progress on stderr: bars and lines while something long runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+
+from neverlost.checker.search.options import Progress as SearchProgress
+
+
+class _Bar:
+    """A bar on a terminal's stderr while something runs."""
+
+    def __init__(self, *columns: ProgressColumn, total: int | None = None) -> None:
+        err = Console(stderr=True, highlight=False)
+        self._bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+        self._task = self._bar.add_task("starting", total=total)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if not self._bar.disable:  # older versions of rich end with an empty line even so
+            self._bar.stop()
+
+
+class PartsProgress(_Bar):
+    """Progress through parts, by name."""
+
+    def expect(self, total: int) -> None:
+        """How many parts there are."""
+        self._bar.update(self._task, total=total)
+
+    def __call__(self, name: str) -> None:
+        """One part is done."""
+        self._bar.update(self._task, advance=1, description=name)
+
+
+class Steps(_Bar):
+    """Progress by what is being done, and how much of it is."""
+
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+        self._bar.update(self._task, description=what, completed=done, total=total)
+
+
+class LiveProgress(_Bar):
+    """Progress while a search runs: level, counts with rates, frontier, memory, an estimate."""
+
+    def __init__(self) -> None:
+        super().__init__(TextColumn("{task.description}"), BarColumn(bar_width=20))
+        self._widest = 0
+        self._told = 0.0
+
+    def __call__(self, progress: SearchProgress) -> None:
+        """Show what is known now, at most ten times a second."""
+        if progress.note:
+            self._bar.console.print(progress.note)
+        now = time.monotonic()
+        if self._bar.disable or now - self._told < 0.1:
+            return
+        self._told = now
+        self._widest = max(self._widest, progress.frontier)
+        seconds = max(progress.seconds, 1e-9)
+        text = (
+            f"level {progress.level}  {progress.distinct:,} distinct ({progress.distinct / seconds:,.0f}/s)  "
+            f"{progress.generated:,} generated ({progress.generated / seconds:,.0f}/s)  frontier {progress.frontier:,}  "
+            f"{progress.memory_bytes / 1e9:.2f} GB  {self._estimate(progress)}"
+        )
+        self._bar.update(self._task, description=text)
+
+    def _estimate(self, progress: SearchProgress) -> str:
+        """Once the frontier shrinks, its mirror image is the rest; before that nothing honest can be said."""
+        if progress.frontier < 0.7 * self._widest and progress.level > 5:
+            left = progress.frontier * 2 / max(progress.distinct / max(progress.seconds, 1e-9), 1)
+            return f"about {left:.0f} s left"
+        return "growing"
