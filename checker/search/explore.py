@@ -54,7 +54,13 @@ def explored_graph(
 
     with tempfile.TemporaryDirectory(prefix="neverlost-graph-") as place:
         asked = options or Options(workers=1)
-        outcome = explore(system, (), Options(asked.limits, asked.workers, asked.symmetry, state_dir=place), reporter, engine)
+        outcome = explore(
+            system,
+            (),
+            Options(limits=asked.limits, workers=asked.workers, symmetry=asked.symmetry, state_dir=place),
+            reporter,
+            engine,
+        )
         if outcome.reason:
             raise EngineError(f"no state graph of an unfinished search: {outcome.reason}")
         return of_store(system, Store.attach(place))

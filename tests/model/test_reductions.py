@@ -187,11 +187,17 @@ def test_orbits_sum_to_the_states_from_every_first_leader(model: str, given: dic
 def test_following_before_registering_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
     """What the protocol's model leaves out of a start (decision 014) is in what histories are held against."""
     plain = system(model, **given)
+    settle = plain.model.normalise
+    assert settle is not None
+
+    def settled(k: Any, s: Any) -> None:
+        settle(k, s)
+        widened.forget_registered(k, s)
+
     early = replace(
         plain.model,
         fields=lambda configuration: (*plain.model.fields(configuration), widened.IS_BACK),
-        normalise=widened.forget_registered,
+        normalise=settled,
         actions=(*plain.model.actions, widened.process_start, widened.broker_follow_unregistered),
     )
-    assert plain.model.normalise is None
     assert verdicts(replace(plain, model=early), SAFETY) == verdicts(plain, SAFETY)

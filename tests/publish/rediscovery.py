@@ -18,12 +18,12 @@ from typing import Any
 from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Variant, judged, profiles
 from neverlost.checker.campaign.questions import Question
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.model.kraft.defects import FIXES
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.survived import budget, fault_words
 from neverlost.specs.case import read_document
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.input import Reader
+from neverlost.specs.defects import FIXES
 from neverlost.specs.property import Property, properties
 
 PLAN = Path(__file__).with_suffix(".toml")

@@ -322,7 +322,16 @@ def test_a_cluster_described_by_its_own_tools(tmp_path: Path) -> None:
     producer.write_text("acks=all\n")
     done = neverlost(
         *("check", "--describe", str(describe), "--producer-properties", str(producer), "--kafka-version", "3.9"),
-        *("--set", "defects=fixed", "--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=1", "--set", "bounds.records=1"),
+        *(
+            "--set",
+            "defects=fixed",
+            "--set",
+            "faults.lossy_crash=1",
+            "--set",
+            "faults.isr_shrink=1",
+            "--set",
+            "bounds.records=1",
+        ),
         *("--property", "acked-never-lost", "--out", str(tmp_path / "out"), "--json", str(tmp_path / "r.json")),
     )
     assert done.returncode == 12, done.stderr

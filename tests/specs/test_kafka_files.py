@@ -767,7 +767,17 @@ def test_check_gives_a_verdict_for_each_distinct_configuration():
 
 
 def test_a_partition_that_is_worn_needs_one_slow_follower_less():
-    faults = ("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=1", "--set", "bounds.records=1")
+    """As designed: with the known defects of 3.9 one slow follower and one stop lose a record from a full ISR, too."""
+    faults = (
+        "--set",
+        "faults.lossy_crash=1",
+        "--set",
+        "faults.isr_shrink=1",
+        "--set",
+        "bounds.records=1",
+        "--set",
+        "defects=fixed",
+    )
     found = check(
         "--describe",
         DATA / "describe-3.9.txt",
