@@ -24,6 +24,7 @@ from neverlost.checker.kafka.observe.losses import intervals, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL, switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.catalogue import models
+from neverlost.model.kraft.mechanisms import NEWEST, version_text
 from neverlost.model.observed.starting_brokers import OBSERVED
 from neverlost.model.system import bind
 from neverlost.specs.configuration.keys import configuration
@@ -234,7 +235,7 @@ def test_every_behaviour_of_the_model_is_explained(name: str, seed: int) -> None
     given |= {"faults.isr_shrink": 2, "faults.leader_move": 1, "faults.disk_loss": 1}
     chosen = configuration(models()[name], {key: (value, "test") for key, value in given.items()})
     walk = Walk(bind(models()[name], chosen), seed, 60)
-    keys = {"kafka.version": "4.1", "eligible.leader.replicas": name == "kraft-elr", "election.policy": "any"}
+    keys = {"kafka.version": version_text(NEWEST), "eligible.leader.replicas": name == "kraft-elr", "election.policy": "any"}
     found = judged(walk.lines, **keys)
     assert found.verdict == "explained", found.refusal
     assert sum(each["saw"] == "partition" for each in walk.lines) > 1
