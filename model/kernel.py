@@ -19,7 +19,7 @@ from neverlost.model.scene import Scene
 Value = Any
 """A state value of whatever kind the interpreter reads: int, column, term or strict value."""
 
-NOBODY = -1
+NO_REPLICA = -1
 """The value of a replica-valued field that names no replica."""
 
 
@@ -41,7 +41,7 @@ class Field:
     """A declared state variable: a scalar, or an array over named axes.
 
     Units: `low` and `high` are inclusive bounds of each element.  `kind` is `number`, `flag` (a
-    boolean) or `replica` (a replica's index, or `NOBODY`).  A `frozen` field is configuration: it is
+    boolean) or `replica` (a replica's index, or `NO_REPLICA`).  A `frozen` field is configuration: it is
     read like the others and never assigned.
     """
 
@@ -65,7 +65,7 @@ def number(name: str, low: int, high: int, *axes: str, frozen: bool = False) -> 
 
 def replica_id(name: str, replicas: int, *axes: str) -> Field:
     """A field that names a replica or nobody."""
-    return Field(name, NOBODY, replicas - 1, axes, "replica")
+    return Field(name, NO_REPLICA, replicas - 1, axes, "replica")
 
 
 class Sizes(Mapping[str, int]):
@@ -175,7 +175,7 @@ class Model:
     """A protocol: its state, its initial states, its actions.
 
     `initial` gives the assignments of the fields that are not frozen, as `{name: value}` with nested
-    lists for arrays; fields that are left out start at zero, False or `NOBODY`.  `frozen` maps each
+    lists for arrays; fields that are left out start at zero, False or `NO_REPLICA`.  `frozen` maps each
     frozen field to its value under a configuration.  `portrait` draws a state from its nested values.
     `contradiction` says what is wrong with keys that are right one by one, or None.
     """

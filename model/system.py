@@ -13,7 +13,18 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from neverlost.model.kernel import NOBODY, Action, Clauses, Configuration, Field, Model, ModelError, Primitives, Sizes, Value
+from neverlost.model.kernel import (
+    NO_REPLICA,
+    Action,
+    Clauses,
+    Configuration,
+    Field,
+    Model,
+    ModelError,
+    Primitives,
+    Sizes,
+    Value,
+)
 
 State = tuple[int, ...]
 Words = tuple[int, ...]
@@ -235,7 +246,7 @@ class System:
             if declared.frozen:
                 given: Any = self.model.frozen[declared.name](configuration)
             else:
-                given = values.get(declared.name, NOBODY if declared.kind == "replica" else max(declared.low, 0))
+                given = values.get(declared.name, NO_REPLICA if declared.kind == "replica" else max(declared.low, 0))
             for index in product(*map(range, shape)):
                 state.append(int(_element(given, index)))
         return self.checked(tuple(state))

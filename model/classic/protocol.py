@@ -15,7 +15,7 @@ from typing import Any
 
 from neverlost.model.classic.log import append, copy_next, log_fields, truncate
 from neverlost.model.kernel import (
-    NOBODY,
+    NO_REPLICA,
     Clauses,
     Configuration,
     Field,
@@ -180,7 +180,7 @@ def controller_shrink_isr(k: Primitives, s: View, replica: int) -> Clauses:
     yield "bound: epoch left", epoch_left(s)
     stays = k.all_of(leads, is_last)
     isr = [stays if each == replica else s.quorum_isr[each] for each in replicas(s)]
-    send_leader_and_isr(k, s, k.ite(leads, NOBODY, s.quorum_leader), isr)
+    send_leader_and_isr(k, s, k.ite(leads, NO_REPLICA, s.quorum_leader), isr)
 
 
 @action(replica="replica", says="controller holds an election")

@@ -10,7 +10,7 @@ ReplicationControlManager.validateAlterPartitionData.
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action, different
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader, unfenced
 from neverlost.model.kraft.faults import ISR_SHRINK
@@ -53,7 +53,7 @@ def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int)
     """
     yield "follower is in the leader's epoch", is_answered(k, s, follower, leader)
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
-    yield "no request in flight", s.pending[leader] == NOBODY
+    yield "no request in flight", s.pending[leader] == NO_REPLICA
     yield "outside the ISR", k.not_(s.leader_isr[leader][follower])
     if s.sizes.reassignment:
         yield "a replica", s.is_replica[follower]
@@ -81,7 +81,7 @@ def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int)
     """
     yield from may_strike(k, s, ISR_SHRINK, follower)
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
-    yield "no request in flight", s.pending[leader] == NOBODY
+    yield "no request in flight", s.pending[leader] == NO_REPLICA
     yield "in the ISR", s.leader_isr[leader][follower]
     yield "follower is running", s.is_running[follower]
     yield from ask(k, s, leader, follower)
@@ -129,7 +129,7 @@ def controller_refuse_isr(k: Primitives, s: View, leader: int, replica: int) -> 
     yield "current partition epoch", s.leader_knows == UP_TO_DATE
     yield "an expansion", k.not_(s.isr[replica])
     yield "not eligible", k.any_of(is_kept_out(k, s, replica), s.request_outdated)
-    s.pending[leader] = NOBODY
+    s.pending[leader] = NO_REPLICA
     s.fetch_offset[leader][replica] = 0
     s.request_outdated = False
     raise_high_watermark(k, s, leader)
@@ -144,5 +144,5 @@ def leader_drop_pending_isr(k: Primitives, s: View, leader: int) -> Clauses:
     """
     yield "pending ISR is not kept", k.not_(s.pending_isr_kept)
     yield "request is stale", k.all_of(s.leader == leader, s.leader_knows == BEHIND)
-    yield "request in flight", s.pending[leader] != NOBODY
+    yield "request in flight", s.pending[leader] != NO_REPLICA
     drop_pending(k, s, leader)

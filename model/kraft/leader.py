@@ -5,7 +5,7 @@ Source: Partition.scala (appendRecordsToLeader, updateFollowerFetchState, makeLe
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action, different, larger
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, larger
 from neverlost.model.kraft.faults import PRODUCER_RETRY
 from neverlost.model.kraft.high_watermark import acknowledge, is_waited_for, raise_high_watermark, settle_epoch_start
 from neverlost.model.kraft.log import append, has_room, is_prefix, log_end, offsets
@@ -39,7 +39,7 @@ def is_up_to_date_leader(k: Primitives, s: View, broker: int) -> Value:
 
 def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
     """Effect: drop what a leader keeps in memory, and leave its followers without a leader that would answer."""
-    s.pending[broker] = k.ite(when, NOBODY, s.pending[broker])
+    s.pending[broker] = k.ite(when, NO_REPLICA, s.pending[broker])
     for each in everyone(s):
         s.leader_isr[broker][each] = k.all_of(k.not_(when), s.leader_isr[broker][each])
         s.fetch_offset[broker][each] = k.ite(when, 0, s.fetch_offset[broker][each])
@@ -47,7 +47,7 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
         s.led_epoch[broker] = k.ite(when, 0, s.led_epoch[broker])
     if s.sizes.fenced_fetch:
         for each in others(s, broker):
-            s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NOBODY, s.follows[each])
+            s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NO_REPLICA, s.follows[each])
 
 
 def drop_pending(k: Primitives, s: View, leader: int) -> None:
@@ -55,14 +55,14 @@ def drop_pending(k: Primitives, s: View, leader: int) -> None:
     for each in everyone(s):
         dropped = k.all_of(s.pending[leader] == each, k.not_(s.leader_isr[leader][each]))
         s.fetch_offset[leader][each] = k.ite(dropped, 0, s.fetch_offset[leader][each])
-    s.pending[leader] = NOBODY
+    s.pending[leader] = NO_REPLICA
     raise_high_watermark(k, s, leader)
     settle_epoch_start(k, s, leader)
 
 
 def adopt_isr(k: Primitives, s: View, leader: int) -> None:
     """Effect: the leader takes the ISR from the controller; a change that it asked for is settled by that."""
-    s.pending[leader] = NOBODY
+    s.pending[leader] = NO_REPLICA
     s.request_outdated = False
     for each in everyone(s):
         s.leader_isr[leader][each] = s.isr[each]

@@ -5,7 +5,7 @@ Source: BrokerMetadataPublisher, ReplicaManager.applyDelta, Partition.makeLeader
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action, different
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.follower import truncate_before_fetching
 from neverlost.model.kraft.leader import adopt_isr, drop_pending, forget_leadership, leads
 from neverlost.model.kraft.log import log_end
@@ -81,7 +81,7 @@ def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
     yield "elected", s.leader == broker
     yield "a record with an equal epoch is applied", k.not_(s.equal_epoch_record_skipped)
     yield "the record is still to come", s.record_to_come
-    yield "bound: a change is pending", s.pending[broker] != NOBODY
+    yield "bound: a change is pending", s.pending[broker] != NO_REPLICA
     s.record_to_come = False
     s.request_outdated = False
     drop_pending(k, s, broker)
@@ -91,7 +91,7 @@ def is_answer(k: Primitives, s: View, leader: int) -> Value:
     """Whether the committed ISR is the one that the leader has asked for."""
     changed = [k.any_of(s.leader_isr[leader][each] == s.isr[each], s.pending[leader] == each) for each in everyone(s)]
     moved = [k.any_of(s.leader_isr[leader][each] != s.isr[each], s.pending[leader] != each) for each in everyone(s)]
-    return k.all_of(s.pending[leader] != NOBODY, *changed, *moved)
+    return k.all_of(s.pending[leader] != NO_REPLICA, *changed, *moved)
 
 
 def learn_config_first(k: Primitives, s: View, broker: int) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from neverlost.model.kernel import NOBODY, Configuration, Primitives, Sizes, Value
+from neverlost.model.kernel import NO_REPLICA, Configuration, Primitives, Sizes, Value
 from neverlost.model.kraft.faults import CLEAN_STOP, CRASH, FAULTS
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.limits import Limits, can_happen, limits_of, payer
 from neverlost.model.system import View
 
-KEPT = NOBODY - 1
-"""The outcome of a change that keeps the leader; others are `NOBODY`, when none can be elected, and the elected replica."""
+KEPT = NO_REPLICA - 1
+"""The outcome of a change that keeps the leader; others are `NO_REPLICA`, when none can be elected, and the elected replica."""
 
 TO_HIGH_WATERMARK, BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)
 """Kinds of truncation: before KIP-101, with it, with KIP-279, and since 2.7."""
@@ -130,10 +130,10 @@ class KraftSizes(Sizes):
         return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
-        """An outcome is `KEPT`, `NOBODY` or a replica; an ISR change that completes no reassignment keeps the leader."""
+        """An outcome is `KEPT`, `NO_REPLICA` or a replica; an ISR change that completes no reassignment keeps the leader."""
         last = {
             "outcome": self.replica,
-            "isr_change_outcome": self.replica if self.reassignment else NOBODY,
+            "isr_change_outcome": self.replica if self.reassignment else NO_REPLICA,
             "reassignment_outcome": self.replica if self.reassignment else KEPT,
         }
         return range(KEPT, last[axis]) if axis in last else super().along(axis)
@@ -168,7 +168,7 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         offset=records + retries,
         record=records,
         truncation=truncation(configuration),
-        racks=racks(configuration) + (NOBODY,) * growing if configuration["faults.rack_loss"] else (),
+        racks=racks(configuration) + (NO_REPLICA,) * growing if configuration["faults.rack_loss"] else (),
         elr=configuration["eligible.leader.replicas"],
         reassignment=growing,
         config_change=configuration["faults.min_isr_change"] > 0,

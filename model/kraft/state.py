@@ -4,7 +4,7 @@ Epochs are kept as relations, not as numbers.  `leader_knows` says how far the e
 controller: `ELECTED` (leadership not applied yet), `BEHIND` (leads, but the partition epoch has moved on) or `UP_TO_DATE`.  A
 broker that believes it is leader (`follows[b] == b`) and is not the elected one that has applied its leadership is a stale
 leader, of an older leader epoch.  With fenced fetches `follows[b] == l` says that `b` is in the same leader epoch as `l`, and
-`NOBODY` that it has no leader that would answer it.
+`NO_REPLICA` that it has no leader that would answer it.
 
 Fields and axes exist only where the configuration needs them (`sizes.py`): a part of the protocol that cannot happen takes
 no bits.

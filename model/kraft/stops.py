@@ -5,7 +5,7 @@ Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.reg
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, action
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
 from neverlost.model.kraft.controller.fencing import fence, goes_on, unfence
 from neverlost.model.kraft.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
 from neverlost.model.kraft.leader import forget_leadership
@@ -21,7 +21,7 @@ def stop(k: Primitives, s: View, broker: int) -> None:
     if s.sizes.config_change:
         s.min_isr_known[broker] = 0
     forget_leadership(k, s, broker)
-    s.follows[broker] = NOBODY
+    s.follows[broker] = NO_REPLICA
     s.high_watermark[broker] = 0
     led = s.leader == broker
     s.leader_knows = k.ite(led, ELECTED, s.leader_knows)

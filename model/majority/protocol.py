@@ -10,7 +10,7 @@ Source: Raft (Ongaro and Ousterhout 2014), KIP-595.
 from __future__ import annotations
 
 from neverlost.model import limits
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action, at, count, different, larger, smaller
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, at, count, different, larger, smaller
 from neverlost.model.kraft.faults import LEADER_MOVE
 from neverlost.model.kraft.high_watermark import acknowledge, note_committed
 from neverlost.model.kraft.leader import leads
@@ -62,7 +62,7 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
     """Effect: drop what a leader keeps in memory, and leave its followers without a leader that would answer."""
     for each in others(s, broker):
         s.fetch_offset[broker][each] = k.ite(when, 0, s.fetch_offset[broker][each])
-        s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NOBODY, s.follows[each])
+        s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NO_REPLICA, s.follows[each])
 
 
 @action(leader="replica", says="{leader} receives the producer's next record")
@@ -221,7 +221,7 @@ def stop(k: Primitives, s: View, broker: int) -> None:
     """Effect: the process ends; log, term and vote stay."""
     s.is_running[broker] = False
     forget_leadership(k, s, broker)
-    s.follows[broker] = NOBODY
+    s.follows[broker] = NO_REPLICA
     s.high_watermark[broker] = 0
     s.leader_knows = k.ite(s.leader == broker, ELECTED, s.leader_knows)
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from neverlost.model.kernel import (
-    NOBODY,
+    NO_REPLICA,
     Action,
     Clauses,
     Configuration,
@@ -135,7 +135,7 @@ def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int)
     """
     going = [each for each in everyone(s) if dropped >> each & 1]
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
-    yield "no request in flight", s.pending[leader] == NOBODY
+    yield "no request in flight", s.pending[leader] == NO_REPLICA
     yield "in the ISR", k.all_of(*[s.leader_isr[leader][each] for each in going])
     isr = [False if each in going else s.leader_isr[leader][each] for each in everyone(s)]
     active = unfenced(k, s) if s.sizes.reassignment else [each == leader for each in everyone(s)]
@@ -197,7 +197,7 @@ def controller_touch(k: Primitives, s: View, change: int) -> Clauses:
 @action(change="one", says="the controller moves the leader epoch and keeps the leader")
 def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
     """As it does when a replica is removed, and before 3.6 whenever the ISR shrinks (KAFKA-15021)."""
-    yield "partition has a leader", s.leader != NOBODY
+    yield "partition has a leader", s.leader != NO_REPLICA
     move_leader_epoch(k, s, True)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neverlost.model.kernel import NOBODY, Clauses, Configuration, Field, Primitives, action, different, flag
+from neverlost.model.kernel import NO_REPLICA, Clauses, Configuration, Field, Primitives, action, different, flag
 from neverlost.model.kraft.follower import truncate_before_fetching
 from neverlost.model.kraft.log import truncate_to
 from neverlost.model.kraft.state import ELECTED, everyone
@@ -32,7 +32,7 @@ from neverlost.model.system import System, View, bind
 def broker_remember_high_watermark(k: Primitives, s: View, broker: int) -> Clauses:
     """Its checkpoint may be that old, or as new as the commits that anybody saw."""
     yield "broker is running", s.is_running[broker]
-    yield "knows no leader", s.follows[broker] == NOBODY
+    yield "knows no leader", s.follows[broker] == NO_REPLICA
     yield "bound: nothing known yet", s.high_watermark[broker] == 0
     here = s.log_record[broker][0]
     seen = [k.all_of(here == record + 1, s.is_visible[record]) for record in range(somebody(s))]

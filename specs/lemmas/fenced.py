@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.classic.log import same_entry
-from neverlost.model.kernel import NOBODY, Value, at, for_every, for_some, implies
+from neverlost.model.kernel import NO_REPLICA, Value, at, for_every, for_some, implies
 from neverlost.specs.lemma import Lemma, Theory
 
 
@@ -57,11 +57,11 @@ def one_leader_per_epoch(k: Any, s: Any) -> list[Value]:
     return [
         implies(
             k,
-            s.leader[r] != NOBODY,
+            s.leader[r] != NO_REPLICA,
             k.all_of(s.leader_epoch[r] >= 0, at(k, s.request_leader, s.leader_epoch[r]) == s.leader[r]),
         )
         for r in everyone(s)
-    ] + [implies(k, s.leader_epoch[r] >= 0, s.leader[r] != NOBODY) for r in everyone(s)]
+    ] + [implies(k, s.leader_epoch[r] >= 0, s.leader[r] != NO_REPLICA) for r in everyone(s)]
 
 
 def leader_is_first(k: Any, s: Any) -> list[Value]:

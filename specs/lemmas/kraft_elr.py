@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from neverlost.model.kernel import NOBODY, Configuration, Value, count, implies
+from neverlost.model.kernel import NO_REPLICA, Configuration, Value, count, implies
 from neverlost.model.kraft.faults import BROKER, FAULTS
 from neverlost.model.kraft.high_watermark import is_waited_for
 from neverlost.model.kraft.leader import leads
@@ -87,7 +87,7 @@ def one_leader(k: Any, s: Any) -> list[Value]:
     for r in everyone(s):
         found.append(implies(k, s.leader == r, s.isr[r]))
         found.append(implies(k, is_active(k, s, r), k.all_of(s.is_running[r], leads(s, r))))
-        found.append(implies(k, s.follows[r] != NOBODY, s.is_running[r]))
+        found.append(implies(k, s.follows[r] != NO_REPLICA, s.is_running[r]))
         for leader in everyone(s):
             found.append(implies(k, s.follows[r] == leader, is_active(k, s, leader)))
     return found
@@ -98,7 +98,7 @@ def only_leaders_remember(k: Any, s: Any) -> list[Value]:
         implies(
             k,
             k.not_(leads(s, r)),
-            k.all_of(s.pending[r] == NOBODY, *[s.fetch_offset[r][m] == 0 for m in everyone(s)]),
+            k.all_of(s.pending[r] == NO_REPLICA, *[s.fetch_offset[r][m] == 0 for m in everyone(s)]),
         )
         for r in everyone(s)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from neverlost.model.kernel import NOBODY, Value, implies
+from neverlost.model.kernel import NO_REPLICA, Value, implies
 from neverlost.model.kraft.state import everyone
 from neverlost.specs.property import AVAILABILITY, Property
 
@@ -12,7 +12,7 @@ from neverlost.specs.property import AVAILABILITY, Property
 def led_when_all_run(k: Any, s: Any) -> Value:
     """Electing is part of the step that unfences the last broker, so no state in between is counted."""
     back = k.all_of(*[k.all_of(s.is_running[each], k.not_(s.is_fenced[each])) for each in everyone(s)])
-    return implies(k, back, s.leader != NOBODY)
+    return implies(k, back, s.leader != NO_REPLICA)
 
 
 PROPERTY = Property(

@@ -11,7 +11,7 @@ from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
-from neverlost.model.kernel import NOBODY
+from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.limits import AnyNumber, encoded, parsed
 from neverlost.model.system import State, System
 from neverlost.specs.errors import InputError
@@ -149,7 +149,11 @@ def impaired(bound: System, state: State) -> set[int]:
     leader = values["leader"]
     out = {each for each, runs in enumerate(values["is_running"]) if not runs or values["is_fenced"][each]}
     out |= {each for each, inside in enumerate(values["isr"]) if not inside}
-    if leader != NOBODY and values["pending"][leader] != NOBODY and values["leader_isr"][leader][values["pending"][leader]]:
+    if (
+        leader != NO_REPLICA
+        and values["pending"][leader] != NO_REPLICA
+        and values["leader_isr"][leader][values["pending"][leader]]
+    ):
         out.add(values["pending"][leader])
     return out
 

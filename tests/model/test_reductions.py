@@ -10,7 +10,7 @@ import pytest
 
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
-from neverlost.model.kernel import NOBODY, Action, Clauses, Field, Model, action, flag, replica_id
+from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
 from neverlost.model.kraft.follower import truncate_before_fetching
 from neverlost.model.kraft.high_watermark import raise_high_watermark
 from neverlost.model.kraft.leader import forget_leadership, leads
@@ -51,15 +51,17 @@ def remembering(known: Action) -> Action:
     def body(k: Any, s: Any, **arguments: int) -> Clauses:
         before, isr, knows = s.leader, list(s.isr), s.leader_knows
         yield from known.body(k, s, **arguments)
-        moved = k.all_of(s.leader != before, before != NOBODY)
+        moved = k.all_of(s.leader != before, before != NO_REPLICA)
         s.past_leader = k.ite(moved, before, s.past_leader)
         s.past_taken = k.ite(moved, knows != ELECTED, s.past_taken)
-        newest = arguments.get("broker", NOBODY) if known.name in ("broker_apply_leadership", "broker_follow") else NOBODY
+        newest = (
+            arguments.get("broker", NO_REPLICA) if known.name in ("broker_apply_leadership", "broker_follow") else NO_REPLICA
+        )
         for each in everyone(s):
             s.past_isr[each] = k.ite(moved, isr[each], s.past_isr[each])
             unaware = k.all_of(each != newest, k.any_of(s.follows[each] != before, knows == ELECTED))
             s.may_learn_past[each] = k.all_of(
-                s.is_running[each], each != newest, k.ite(moved, unaware, s.may_learn_past[each]), s.past_leader != NOBODY
+                s.is_running[each], each != newest, k.ite(moved, unaware, s.may_learn_past[each]), s.past_leader != NO_REPLICA
             )
 
     return replace(known, body=body)
@@ -91,7 +93,7 @@ def broker_follow_late(k: Any, s: Any, broker: int, leader: int) -> Clauses:
     yield "led", s.past_leader == leader
     yield "has not heard of it", s.may_learn_past[broker]
     forget_leadership(k, s, broker, leads(s, broker))
-    s.follows[broker] = k.ite(k.all_of(s.past_taken, leads(s, leader), s.leader != leader), leader, NOBODY)
+    s.follows[broker] = k.ite(k.all_of(s.past_taken, leads(s, leader), s.leader != leader), leader, NO_REPLICA)
     s.may_learn_past[broker] = False
     truncate_before_fetching(k, s, broker, leader)
 

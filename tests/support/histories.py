@@ -9,7 +9,7 @@ from typing import Any
 
 from neverlost.checker.kafka.history.history import COMPLETE, History, history_of, seen_of
 from neverlost.model.interpreters import ints
-from neverlost.model.kernel import NOBODY
+from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.system import State, System
 
 Line = dict[str, Any]
@@ -154,8 +154,8 @@ class Walk:
         elr = {}
         if "elr" in found:
             last = found["last_known_leader"]
-            elr = {"elr": ids(found["elr"]), "last_known_elr": [last + 1] if last != NOBODY else []}
-        leader = found["leader"] + 1 if found["leader"] != NOBODY else -1
+            elr = {"elr": ids(found["elr"]), "last_known_elr": [last + 1] if last != NO_REPLICA else []}
+        leader = found["leader"] + 1 if found["leader"] != NO_REPLICA else -1
         return partition(at, self.leader_epoch, self.epoch, leader, ids(found["isr"]), **elr)
 
     def _clients(self, at: float, before: dict[str, Any], after: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from neverlost.checker.kafka.cluster.process import ClusterError, until
 from neverlost.specs.errors import InputError
 
 QUIET = {"log_level": 0, "log.connection.close": False}
-NOBODY = -1
+NO_LEADER = -1
 TELLING = 30
 """Seconds in which a broker that leads has told a client so."""
 
@@ -101,14 +101,14 @@ def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
 
     Each question needs a new producer, since one that knows the other brokers may ask them.
     """
-    told = NOBODY
+    told = NO_LEADER
 
     def asked() -> list[Any]:
         nonlocal told
         producer = library().Producer(settings)
         with contextlib.suppress(library().KafkaException):
             partitions = producer.list_topics(topic, timeout=5).topics[topic].partitions
-            told = partitions[0].leader if partitions else NOBODY
+            told = partitions[0].leader if partitions else NO_LEADER
         return [producer] * (told == leader)  # in a list, since a producer with nothing to send is false
 
     named = f"broker {leader} to tell its clients that it leads"

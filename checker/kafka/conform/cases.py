@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from neverlost.checker.search.expansion import BATCH
 from neverlost.checker.search.partition import Partition
 from neverlost.model.interpreters.columns import Packed, Successors, pack_rows
-from neverlost.model.kernel import NOBODY
+from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 from neverlost.model.system import System
 
@@ -71,7 +71,7 @@ class Knowledge:
             value = getattr(self, each.name)
             if isinstance(value, frozenset) and (value or each.name == "isr"):
                 shown.append(f"{each.name}=[{','.join(str(broker + 1) for broker in sorted(value))}]")
-        if self.last_known_leader != NOBODY:
+        if self.last_known_leader != NO_REPLICA:
             shown.append(f"lastKnownLeader={self.last_known_leader + 1}")
         if self.min_isr_raised:
             shown.append(f"min.insync.replicas raised by {self.min_isr_raised}")
@@ -178,7 +178,7 @@ def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
         leader=values["leader", 0],
         isr=members("isr", False),
         elr=members("elr", False),
-        last_known_leader=values.get(("last_known_leader", 0), NOBODY),
+        last_known_leader=values.get(("last_known_leader", 0), NO_REPLICA),
         fenced=members("is_fenced", False),
         replicas=members("is_replica", True),
         adding=members("is_adding", False),

@@ -28,7 +28,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
 )
 from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.settings import Setting
-from neverlost.model.kernel import NOBODY, Configuration
+from neverlost.model.kernel import NO_REPLICA, Configuration
 
 BUILDER = "controller.PartitionChangeBuilder"
 LEADER_EPOCH, PARTITION_EPOCH = 7, 9
@@ -68,7 +68,7 @@ def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: st
 
 def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[Change]:
     """generateLeaderAndIsrUpdates with a broker to add: only where there is no leader."""
-    if before.leader == NOBODY:
+    if before.leader == NO_REPLICA:
         yield Change(active(before, brokers) | {broker}, before.isr, election=election)
 
 
@@ -181,7 +181,7 @@ class Judge:
         for stage in range(STAGES.get(case.event, 1)):
             for change in changes(case, now, stage, configuration, brokers):
                 now = self.answer(now, change, order, least, elr)
-            broker = dict(case.arguments).get("broker", NOBODY)
+            broker = dict(case.arguments).get("broker", NO_REPLICA)
             if case.event.startswith("controller_fence") or case.event == "broker_stop_cleanly":
                 now = replace(now, fenced=now.fenced | {broker})
             elif case.event in ("controller_unfence", *STAGES) and stage == STAGES.get(case.event, 1) - 1:
@@ -217,7 +217,7 @@ class Judge:
     def _registration(self, before: Knowledge, order: tuple[int, ...]) -> Any:
         made = self.registration()
         replicas = [each for each in order if each in before.replicas]
-        last = [before.last_known_leader] if before.last_known_leader != NOBODY else []
+        last = [before.last_known_leader] if before.last_known_leader != NO_REPLICA else []
         for name, value in (
             ("Replicas", int_array(replicas)),
             ("Directories", [self.directories[each] for each in replicas]),
@@ -248,7 +248,7 @@ def read(before: Knowledge, after: Any) -> Knowledge:
         leader=int(after.leader),
         isr=frozenset(map(int, after.isr)),
         elr=frozenset(map(int, after.elr)),
-        last_known_leader=last[0] if last else NOBODY,
+        last_known_leader=last[0] if last else NO_REPLICA,
         fenced=before.fenced,
         replicas=frozenset(map(int, after.replicas)),
         adding=frozenset(map(int, after.addingReplicas)),

@@ -30,7 +30,7 @@ from neverlost.checker.kafka.conform.leader_cases import (
     reached_states,
 )
 from neverlost.checker.kafka.conform.settings import Setting
-from neverlost.model.kernel import NOBODY
+from neverlost.model.kernel import NO_REPLICA
 
 LEADER_EPOCH, PARTITION_EPOCH = 5, 10
 UNKNOWN_END = -1
@@ -117,7 +117,7 @@ class Leader:
         for each, value in followers.items():
             self.replica_state.get(broker.replica(each + 1)).set(value)
         self.high_watermark.set(broker.log, self._offset(state.high_watermark))
-        if state.pending != NOBODY:
+        if state.pending != NO_REPLICA:
             proposed = self._pending(state)
             broker.fields[0].set(broker.partition, proposed)
             call(broker.partition, "submitAlterPartition", proposed)
@@ -226,7 +226,7 @@ class Leader:
             log_end=seen.log_end,
             high_watermark=seen.high_watermark,
             isr=isr,
-            pending=min(asked, default=NOBODY),
+            pending=min(asked, default=NO_REPLICA),
             fetched=fetched,
             epoch_start=0 if start.isEmpty() else int(start.get()),
         )

@@ -16,7 +16,7 @@ import numpy as np
 
 from neverlost.checker.kafka.conform.cases import Projection, Reached
 from neverlost.model.interpreters.ints import take
-from neverlost.model.kernel import NOBODY
+from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 from neverlost.model.system import State, Step, System
 
@@ -47,7 +47,7 @@ class LeaderState:
     @property
     def maximal_isr(self) -> frozenset[int]:
         """The ISR and the change that is asked for."""
-        return self.isr | ({self.pending} - {NOBODY})
+        return self.isr | ({self.pending} - {NO_REPLICA})
 
     @property
     def normal(self) -> LeaderState:
@@ -61,7 +61,7 @@ class LeaderState:
 
     def __str__(self) -> str:
         """In Kafka's words, brokers counted from 1."""
-        pending = f" pending {self.pending + 1}" if self.pending != NOBODY else ""
+        pending = f" pending {self.pending + 1}" if self.pending != NO_REPLICA else ""
         isr = ",".join(str(each + 1) for each in sorted(self.isr))
         fetched = " ".join(f"{each + 1}:{offset}" for each, offset in enumerate(self.fetched) if each != LEADER)
         start = f" leaderEpochStartOffset={self.epoch_start}" if self.epoch_start else ""
@@ -79,7 +79,7 @@ class LeaderEvent:
     """
 
     name: str
-    follower: int = NOBODY
+    follower: int = NO_REPLICA
     offset: int = 0
     is_fenced: bool = False
     isr: frozenset[int] = frozenset()
@@ -89,7 +89,7 @@ class LeaderEvent:
     def __str__(self) -> str:
         """The event with brokers counted from 1."""
         parts = []
-        if self.follower != NOBODY:
+        if self.follower != NO_REPLICA:
             parts.append(f"of {self.follower + 1} at {self.offset}{', fenced' if self.is_fenced else ''}")
         if self.isr:
             parts.append(f"ISR=[{','.join(str(each + 1) for each in sorted(self.isr))}]")
@@ -152,7 +152,7 @@ def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
         yield LeaderEvent("shrink", slow=frozenset({each}))
     if len(members) > 1:
         yield LeaderEvent("shrink", slow=frozenset(members))
-    if state.pending != NOBODY:
+    if state.pending != NO_REPLICA:
         yield LeaderEvent("answer")
         yield from (LeaderEvent("refusal", error=each) for each in ("INELIGIBLE_REPLICA", *STALE_ERRORS, *RETRIED_ERRORS))
         for isr in subsets(brokers):
@@ -209,9 +209,9 @@ def random_states(count: int, seed: int, brokers: int, records: int, min_isr: in
     for _ in range(count):
         log_end = draw.randint(0, records)
         isr = frozenset({LEADER, *(each for each in range(1, brokers) if draw.random() < 0.6)})
-        pending = draw.choice([NOBODY, *range(1, brokers)])
+        pending = draw.choice([NO_REPLICA, *range(1, brokers)])
         fetched = tuple(draw.randint(0, log_end) for _ in range(brokers))
-        waited = (isr | {pending}) - {NOBODY, LEADER}
+        waited = (isr | {pending}) - {NO_REPLICA, LEADER}
         high_watermark = min([log_end, *(fetched[each] for each in waited)])
         if len(isr) < min_isr:
             high_watermark = draw.randint(0, high_watermark)
@@ -255,7 +255,7 @@ class Model:
             "follows": [LEADER] * len(brokers),
             "high_watermark": [state.high_watermark, *nothing[1:]],
             "leader_isr": [[each in state.isr for each in brokers], *[nothing] * (len(brokers) - 1)],
-            "pending": [state.pending, *[NOBODY] * (len(brokers) - 1)],
+            "pending": [state.pending, *[NO_REPLICA] * (len(brokers) - 1)],
             "fetch_offset": [list(state.fetched), *[nothing] * (len(brokers) - 1)],
             "leader_epoch_start": state.epoch_start,
             "leader_epoch_start_offset": state.epoch_start,

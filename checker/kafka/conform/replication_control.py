@@ -20,7 +20,7 @@ from neverlost.checker.kafka.conform.change_builder import LEADER_EPOCH, PARTITI
 from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
 from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.settings import Setting
-from neverlost.model.kernel import NOBODY, Configuration
+from neverlost.model.kernel import NO_REPLICA, Configuration
 
 EVENTS = (*BUILT, "controller_raise_min_isr", "controller_assign_directory")
 METHODS = {
@@ -85,8 +85,8 @@ class Judge:
         def ordered(brokers: frozenset[int]) -> tuple[int, ...]:
             return tuple(each for each in order if each - 1 in brokers)
 
-        last = () if before.last_known_leader == NOBODY else (before.last_known_leader + 1,)
-        leader = before.leader if before.leader == NOBODY else before.leader + 1
+        last = () if before.last_known_leader == NO_REPLICA else (before.last_known_leader + 1,)
+        leader = before.leader if before.leader == NO_REPLICA else before.leader + 1
         control.install(
             Registration(
                 ordered(before.replicas),
@@ -110,7 +110,7 @@ class Judge:
 
     def _fire(self, case: Case, order: tuple[int, ...]) -> None:
         control, event = self.controller, case.event
-        broker = dict(case.arguments).get("broker", NOBODY) + 1
+        broker = dict(case.arguments).get("broker", NO_REPLICA) + 1
         if event.startswith("controller_fence"):
             control.expire(broker)
         elif event == "broker_stop_cleanly":
@@ -182,10 +182,10 @@ class Judge:
             return frozenset(each - 1 for each in brokers)
 
         found = Knowledge(
-            leader=after.leader if after.leader == NOBODY else after.leader - 1,
+            leader=after.leader if after.leader == NO_REPLICA else after.leader - 1,
             isr=members(after.isr),
             elr=members(after.elr),
-            last_known_leader=after.last_known_elr[0] - 1 if after.last_known_elr else NOBODY,
+            last_known_leader=after.last_known_elr[0] - 1 if after.last_known_elr else NO_REPLICA,
             fenced=members(sorted(self.controller.fenced())),
             replicas=members(after.replicas),
             adding=members(after.adding),
@@ -203,7 +203,7 @@ def unanswered(found: Sequence[Case], configuration: Configuration) -> list[Case
     can_come: dict[str, Callable[[Knowledge], bool]] = {
         "controller_assign_directory": lambda before: bool(before.elr),
         "controller_cancel_reassignment": lambda before: bool(before.adding | before.removing),
-        "controller_move_leader": lambda before: moves and before.leader != NOBODY,
+        "controller_move_leader": lambda before: moves and before.leader != NO_REPLICA,
     }
     known = sorted({each.before for each in found}, key=repr)
     return [

@@ -12,7 +12,7 @@ from neverlost.checker.kafka.observe.explained import Explanation, Observation, 
 from neverlost.checker.kafka.observe.offset_groups import Matching, OffsetGroup, numbers
 from neverlost.checker.kafka.observe.starting_model import Setting
 from neverlost.model.interpreters.columns import Batch
-from neverlost.model.kernel import NOBODY
+from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.observed.one_offset import METADATA
 
 MOST_SHOWN = 6
@@ -137,7 +137,7 @@ def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanat
         }
         leader, distance = values["leader"][0], 0
         wanted = setting.index(change.after.partition["leader"])
-        distance += 2 * (leader != (NOBODY if wanted is None else wanted))
+        distance += 2 * (leader != (NO_REPLICA if wanted is None else wanted))
         words = [f"leader {setting.replicas[leader] if leader >= 0 else 'none'}"]
         for name, (flag, word) in LISTS.items():
             if flag in values:

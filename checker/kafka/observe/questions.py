@@ -11,7 +11,7 @@ from neverlost.checker.kafka.history.events import Change, Known
 from neverlost.checker.kafka.history.history import Seen
 from neverlost.checker.kafka.observe.explained import Observation, Relation
 from neverlost.checker.kafka.observe.starting_model import Setting, is_changed
-from neverlost.model.kernel import NOBODY
+from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.observed.one_offset import ANY_EPOCH, METADATA, NEWEST_EPOCH, OLDER_EPOCH
 
 SLACK = 5.0
@@ -212,14 +212,14 @@ class Questions:
 def shows(k: Any, now: Any, setting: Setting, known: Known) -> Any:
     """Whether a state has the metadata that was seen."""
     leader = setting.index(known.partition["leader"])
-    wanted = [now.leader == (NOBODY if leader is None else leader)]
+    wanted = [now.leader == (NO_REPLICA if leader is None else leader)]
     vectors = {"isr": known.lists("isr")}
     if now.sizes["elr"]:
         vectors["elr"] = known.lists("elr")
         last = known.lists("last_known_elr")
         wanted.append(
             now.last_known_leader
-            == ((setting.index(last[0]) if last else None) if last and setting.index(last[0]) is not None else NOBODY)
+            == ((setting.index(last[0]) if last else None) if last and setting.index(last[0]) is not None else NO_REPLICA)
         )
     elif known.lists("elr") or known.lists("last_known_elr"):
         return False

@@ -11,7 +11,7 @@ from typing import Any
 from neverlost.checker.kafka.history.events import Change, Known, changes_of, replicas_of
 from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.observe.explained import Observer, States
-from neverlost.model.kernel import NOBODY, Configuration
+from neverlost.model.kernel import NO_REPLICA, Configuration
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 from neverlost.model.observed.one_offset import METADATA, SEEN, UNLIMITED
@@ -122,10 +122,10 @@ class Setting:
             return [broker in (partition.get(name) or ()) for broker in self.replicas]
 
         leader, last = partition["leader"], self.start.lists("last_known_elr")
-        found: dict[str, Any] = {"leader": NOBODY if leader < 0 else self.replicas.index(leader), "isr": flags("isr")}
+        found: dict[str, Any] = {"leader": NO_REPLICA if leader < 0 else self.replicas.index(leader), "isr": flags("isr")}
         if self.configuration["eligible.leader.replicas"]:
             found["elr"] = flags("elr")
-            found["last_known_leader"] = self.replicas.index(last[0]) if last and last[0] in self.replicas else NOBODY
+            found["last_known_leader"] = self.replicas.index(last[0]) if last and last[0] in self.replicas else NO_REPLICA
         if self.configuration["faults.reassign"]:
             found |= {
                 f"is_{name}": flags(key)
@@ -139,21 +139,21 @@ class Setting:
     def _hidden(self, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """What a partition may hide in the middle of a run: who follows whom, and who still believes it is leader."""
         everyone, leader = range(len(self.replicas)), base["leader"]
-        for followed in product((NOBODY, *everyone), repeat=len(self.replicas)):
+        for followed in product((NO_REPLICA, *everyone), repeat=len(self.replicas)):
             leading = [each for each in everyone if followed[each] == each]
-            if any(each != NOBODY and each not in leading for each in followed):
+            if any(each != NO_REPLICA and each not in leading for each in followed):
                 continue
-            if any(followed[each] != NOBODY and not base["is_running"][each] for each in everyone):
+            if any(followed[each] != NO_REPLICA and not base["is_running"][each] for each in everyone):
                 continue
             known = (BEHIND, UP_TO_DATE, ELECTED) if leader in leading else (ELECTED,)
             for knows, isrs in product(known, product(*[_supersets(each, everyone) for each in leading])):
                 rows = [[False] * len(everyone) for _ in everyone]
                 for each, isr in zip(leading, isrs, strict=True):
                     rows[each] = list(base["isr"]) if each == leader and knows == UP_TO_DATE else isr
-                yield base | {"follows": list(followed), "leader_knows": knows, "leader_isr": rows, "pending": NOBODY}
+                yield base | {"follows": list(followed), "leader_knows": knows, "leader_isr": rows, "pending": NO_REPLICA}
 
 
-_NOTHING_KNOWN: dict[str, Any] = {"leader_knows": ELECTED, "follows": NOBODY, "pending": NOBODY}
+_NOTHING_KNOWN: dict[str, Any] = {"leader_knows": ELECTED, "follows": NO_REPLICA, "pending": NO_REPLICA}
 
 
 def _supersets(member: int, everyone: range) -> list[list[bool]]:

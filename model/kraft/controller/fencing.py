@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, action
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, unfenced
 from neverlost.model.kraft.faults import FENCE
@@ -47,7 +47,7 @@ def unfence(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool 
     With ELR a broker that comes back from an unclean shutdown leaves the ELR first (`handleBrokerUncleanShutdown`).
     """
     active = [k.any_of(alive, each == broker) for each, alive in enumerate(unfenced(k, s))]
-    change = Change(list(s.isr), active, assignment_of(s), has_record=s.leader == NOBODY)
+    change = Change(list(s.isr), active, assignment_of(s), has_record=s.leader == NO_REPLICA)
     if s.sizes.elr and is_unclean:
         concerned = k.any_of(change.has_record, s.isr[broker], s.elr[broker])
         change = replace(change, unclean_restart=broker, has_record=concerned)

@@ -6,7 +6,7 @@ ConfigurationControlManager.java.
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, action
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
 from neverlost.model.kraft.controller.partition_change import move_leader_epoch, outdate_leader
 from neverlost.model.kraft.faults import LEADER_MOVE, MIN_ISR_CHANGE
 from neverlost.model.kraft.state import POLICIES, everyone
@@ -22,7 +22,7 @@ def controller_move_leader(k: Primitives, s: View, elected: int) -> Clauses:
     with acks=1 are lost by a planned move.
     """
     yield from may_strike(k, s, LEADER_MOVE)
-    yield "partition has a leader", s.leader != NOBODY
+    yield "partition has a leader", s.leader != NO_REPLICA
     yield "another broker", s.leader != elected
     yield "in the ISR", s.isr[elected]
     yield "not fenced", k.not_(s.is_fenced[elected])
@@ -46,7 +46,7 @@ def controller_raise_min_isr(k: Primitives, s: View, change: int) -> Clauses:
     strike(s, MIN_ISR_CHANGE)
     s.min_isr_raised = s.min_isr_raised + 1
     if s.sizes.elr:
-        s.last_known_leader = NOBODY
+        s.last_known_leader = NO_REPLICA
         clear_elr(k, s)
 
 

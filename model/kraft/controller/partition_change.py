@@ -2,7 +2,7 @@
 
 An event asks for a `Change`.  The builder completes a reassignment that the target ISR allows, finds the ELR that goes with
 that ISR, elects a leader if the old one cannot stay, and moves the epochs.  The *outcome* of the election is a parameter of
-every step that may hold one: `KEPT` (the leader stays), `NOBODY` (no replica can be elected) or the elected replica.
+every step that may hold one: `KEPT` (the leader stays), `NO_REPLICA` (no replica can be elected) or the elected replica.
 
 Every record moves the partition epoch, so that the leader's next request with the old one is refused; a new leader moves
 the leader epoch too, which fences the old leader's fetches and requests.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, Value, count
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, count
 from neverlost.model.kraft.controller.leader_election import (
     Electorate,
     Flags,
@@ -88,7 +88,7 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
     of = Electorate(change.isr, elr, change.active, change.assignment.replicas)
     kept = k.any_of(k.not_(change.has_record), keeps_leader(k, s, of))
     if outcome is None:
-        apply(k, s, change, elr, k.ite(kept, s.leader, NOBODY))
+        apply(k, s, change, elr, k.ite(kept, s.leader, NO_REPLICA))
         return
     if outcome == KEPT:
         yield "the leader stays", kept
@@ -96,9 +96,9 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
         return
     yield "the leader does not stay", k.not_(kept)
     candidates = electable(k, s, of)
-    if outcome == NOBODY:
+    if outcome == NO_REPLICA:
         yield "no eligible leader", k.not_(k.any_of(*candidates))
-        apply(k, s, change, elr, NOBODY)
+        apply(k, s, change, elr, NO_REPLICA)
         return
     yield "electable", candidates[outcome]
     yield "election policy", fits_policy(k, s, outcome, candidates)
@@ -180,7 +180,7 @@ def needs_bump_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Va
     request with the old partition epoch is refused.
     """
     shrunk = k.any_of(*[k.all_of(s.isr[each], k.not_(change.isr[each])) for each in everyone(s)])
-    return k.all_of(shrunk, leader != NOBODY, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)
+    return k.all_of(shrunk, leader != NO_REPLICA, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)
 
 
 def update_last_known_leader(k: Primitives, s: View, isr: Flags, leader: Value) -> None:
@@ -189,9 +189,9 @@ def update_last_known_leader(k: Primitives, s: View, isr: Flags, leader: Value) 
     Since 4.2 it is remembered when the partition loses its leader, which may be before the ISR is empty (PR 20629).
     """
     emptied = k.all_of(k.any_of(*s.isr), k.not_(k.any_of(*isr)))
-    lost_leader = k.all_of(s.leader != NOBODY, leader == NOBODY)
+    lost_leader = k.all_of(s.leader != NO_REPLICA, leader == NO_REPLICA)
     remembers = k.ite(s.last_known_leader_when_leaderless, lost_leader, emptied)
-    s.last_known_leader = k.ite(remembers, s.leader, k.ite(leader == NOBODY, s.last_known_leader, NOBODY))
+    s.last_known_leader = k.ite(remembers, s.leader, k.ite(leader == NO_REPLICA, s.last_known_leader, NO_REPLICA))
 
 
 def move_partition_epoch(k: Primitives, s: View, isr: Flags, elr: Flags) -> None:

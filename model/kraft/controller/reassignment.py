@@ -6,7 +6,7 @@ PartitionReassignmentRevert.java.
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NOBODY, Clauses, Primitives, action
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
 from neverlost.model.kraft.controller.leader_election import Flags, nowhere
 from neverlost.model.kraft.controller.partition_change import Assignment, Change, change_partition, choose, unfenced
 from neverlost.model.kraft.faults import REASSIGN
@@ -47,7 +47,7 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
     yield "bound: changes something", k.any_of(*[was != now for was, now in zip(before, after, strict=True)])
     if s.sizes.elr:
         late = k.any_of(*[k.all_of(added[each], s.elr[each]) for each in everyone(s)])
-        yield "an election asks only replicas that are assigned", k.any_of(s.leader != NOBODY, k.not_(late))
+        yield "an election asks only replicas that are assigned", k.any_of(s.leader != NO_REPLICA, k.not_(late))
     change = Change(list(s.isr), unfenced(k, s), Assignment(replicas, adding, removing))
     yield from change_partition(k, s, change, outcome)
     strike(s, REASSIGN)
@@ -71,8 +71,8 @@ def broker_delete_replica(k: Primitives, s: View, broker: int) -> Clauses:
     """StopReplica, or the topic delta that names the broker no more; until then its log is what it was."""
     yield "broker is running", s.is_running[broker]
     yield "not a replica", k.not_(s.is_replica[broker])
-    yield "has a replica", k.any_of(s.log_record[broker][0] != EMPTY, s.follows[broker] != NOBODY)
+    yield "has a replica", k.any_of(s.log_record[broker][0] != EMPTY, s.follows[broker] != NO_REPLICA)
     truncate_to(k, s, broker, 0)
     forget_leadership(k, s, broker, leads(s, broker))
-    s.follows[broker] = NOBODY
+    s.follows[broker] = NO_REPLICA
     s.high_watermark[broker] = 0
