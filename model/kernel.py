@@ -64,7 +64,7 @@ def number(name: str, low: int, high: int, *axes: str, frozen: bool = False) -> 
 
 
 def replica_id(name: str, replicas: int, *axes: str) -> Field:
-    """A field that names a replica or nobody."""
+    """A field that names a replica or none."""
     return Field(name, NO_REPLICA, replicas - 1, axes, "replica")
 
 
@@ -161,7 +161,7 @@ class Unbounded:
     """An axis that a proof may leave without a bound: its elements are all numbers from 0.
 
     `clause` is the guard clause that bounds it, `fields` the numbers that grow with it, and `indices` those of them
-    that tell the elements in use (none for an axis without arrays).
+    that say which elements are in use (none for an axis without arrays).
     """
 
     axis: str

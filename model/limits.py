@@ -3,7 +3,7 @@
 A limit is no part of the protocol: its clauses begin with `bound:`.  A total is a counter in the state.  The others are read
 from the state, so that the space closes and a verdict speaks about every number of faults.  What it is for a broker to be
 *impaired* is the model's (`is_impaired` of its sizes).  With
-`faults.at_once=N` a fault strikes only if at most N brokers are impaired afterwards, by whatever kind; with `any:N` only if at
+`faults.at_once=N` a fault strikes only if at most N brokers are impaired afterwards, by any kind; with `any:N` only if at
 most N are impaired that this kind has struck.  So a broker that is impaired already may be struck again.
 
 A ghost flag for each broker remembers which limited kind has struck it; it is cleared when the broker is unimpaired.  A broker

@@ -1,4 +1,4 @@
-"""What a state looks like to someone who runs Kafka: plain data for the pictures and the sentences, from plain state values.
+"""What a state looks like to those who run Kafka: plain data for the pictures and the sentences, from plain state values.
 
 Brokers are numbers of the model here; `neverlost.model.sentences` puts them into words, under the names that their user has
 for them.
@@ -95,7 +95,7 @@ def members(flags: list[Any]) -> tuple[int, ...]:
 
 
 def named(replica: int) -> int | None:
-    """A replica-valued field as a broker number, or None for nobody."""
+    """A replica-valued field as a broker number, or None for none."""
     return None if replica < 0 else replica
 
 

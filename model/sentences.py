@@ -264,7 +264,7 @@ class _Change:
         return found
 
     def _last_copy(self, gone: Iterable[int]) -> str:
-        """A promised record that nobody has any more."""
+        """Says whether a promised record is on no broker any more."""
         left = frozenset[int]().union(*(lane.records for lane in self.after.lanes))
         return ", the last copy" if (set(gone) & self.after.promised) - left else ""
 
@@ -323,7 +323,7 @@ class _Change:
         """Who has the records, if fewer than min.insync.replicas or not the ISR that the controller has."""
         holders = [lane.broker for lane in self.after.lanes if lane.records >= set(records)]
         if self.after.min_isr is not None and len(holders) < self.after.min_isr:
-            return f", though only {self._listed(holders)} has it" if holders else ", though nobody has it"
+            return f", though only {self._listed(holders)} has it" if holders else ", though no broker has it"
         leader = self.after.lanes[self.actor] if self.actor is not None else None
         if leader is None or leader.isr is None or leader.isr == self.after.isr:
             return ""

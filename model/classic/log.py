@@ -70,7 +70,7 @@ def same_entry(k: Primitives, s: View, one: int, other: int, offset: int) -> Val
 def members_have_committed_log(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
     """Whether the ISR of every presumed leader has its log up to its high watermark.
 
-    `is_member(leader, replica)` says who is in that ISR, by whatever account.
+    `is_member(leader, replica)` says whether the replica is in the ISR that counts.
     """
     everyone = range(s.sizes.replica)
     return k.all_of(

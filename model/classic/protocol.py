@@ -78,7 +78,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """Nobody leads, every replica is in the quorum's ISR, no broker knows anything."""
+    """No leader, every replica in the quorum's ISR, no request sent yet."""
     return [{"quorum_isr": [1] * configuration["replication.factor"], "leader_epoch": -1}]
 
 

@@ -122,7 +122,7 @@ class ColumnsView(View):
 
 
 def clause_counts(system: System) -> tuple[int, ...]:
-    """How many clauses each step yields: control flow never depends on the state, so one run tells."""
+    """How many clauses each step yields: control flow never depends on the state, so one run shows it."""
     state = tuple(slot.low for slot in system.slots)
     return tuple(sum(1 for _ in step.run(Ints, IntsView(system, state))) for step in system.steps)
 

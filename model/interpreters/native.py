@@ -300,7 +300,7 @@ def bounded(code: Code, slot: Slot, value: Value) -> None:
 def step_text(system: System, number: int) -> str | None:
     """The function of one step: `step_N(words, place) -> REFUSED | TAKEN | OUTSIDE`, which stores the successor at `place`.
 
-    None where a guard clause is false in every state, as far as ranges tell.
+    None where a guard clause is false in every state, as far as ranges show.
     """
     step, code = system.steps[number], Code()
     view = NativeView(system, code)

@@ -25,7 +25,7 @@ def note_processed(k: Primitives, s: View, offset: Value) -> None:
 
 @action(consumer="consumer", leader="replica", says="the consumer reads its next record from {leader}")
 def consumer_poll(k: Primitives, s: View, consumer: int, leader: int) -> Clauses:
-    """Only records below the high watermark are shown, so that nobody reads what a new leader may not have."""
+    """Only records below the high watermark are shown, so that no consumer reads what a new leader may not have."""
     yield "believes it is leader", leads(s, leader)
     yield "below the high watermark", s.consumer_position < s.high_watermark[leader]
     yield "nothing in hand", k.not_(s.consumer_holds_record)
@@ -55,7 +55,7 @@ def consumer_commit(k: Primitives, s: View, consumer: int) -> Clauses:
     s.consumer_committed = s.consumer_position
 
 
-@action(consumer="consumer", says="the consumer crashes and another takes over at the committed offset", fault="consumer_crash")
+@action(consumer="consumer", says="the consumer crashes and another continues at the committed offset", fault="consumer_crash")
 def consumer_crash(k: Primitives, s: View, consumer: int) -> Clauses:
     """What was processed and not committed is processed again; what was committed first and not processed is skipped."""
     yield from may_strike(k, s, CONSUMER_CRASH)

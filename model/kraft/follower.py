@@ -51,7 +51,7 @@ def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -
     follower="replica", leader="replica", where=different, says="broker {follower} learns from {leader} that their logs diverge"
 )
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The response says that the logs diverge, or that the offset is out of range; it tells the leader nothing.
+    """The response says that the logs diverge, or that the offset is out of range; the leader learns nothing from it.
 
     Since KIP-101 the follower drops what follows the last entry that both logs share, found by leader epochs; to go by its
     own high watermark lost records that were committed.

@@ -53,7 +53,7 @@ def note_committed(k: Primitives, s: View, leader: int) -> None:
 def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> None:
     """Effect: with acks=all a record is acknowledged when the high watermark passes it and the maximal ISR is big enough.
 
-    With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, whatever the high watermark.
+    With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, below the high watermark or not.
     """
     for offset in offsets(s):
         passed = k.all_of(s.acks == ACKS["all"], s.high_watermark[leader] > offset, is_full)
@@ -71,7 +71,7 @@ def _copies(k: Primitives, s: View, leader: int, offset: int) -> Value:
 
 
 def acknowledge(k: Primitives, s: View, record: Value, when: Value) -> None:
-    """Effect: the producer is told that a record (0: none) is written."""
+    """Effect: a record (0: none) is acknowledged to the producer."""
     for each in range(s.sizes.record):
         s.ghost_acked[each] = k.any_of(s.ghost_acked[each], k.all_of(when, record == each + 1))
 

@@ -1,7 +1,7 @@
 """How the ISR changes: the leader asks, the controller commits or refuses.
 
 A request is the leader's pending change; it names the partition epoch and the replica's broker epoch of the moment it was
-made.  Answers are not modelled as messages: what an answer tells, the metadata tells too (`leader_learn_isr`), and a
+made.  Answers are not modelled as messages: what an answer says, the metadata says too (`leader_learn_isr`), and a
 retry of a request that was applied is refused as stale without effect.
 
 Source: Partition.scala (maybeExpandIsr, maybeShrinkIsr, handleAlterPartitionError),

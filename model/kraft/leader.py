@@ -90,7 +90,7 @@ def accepts_writes(k: Primitives, s: View, leader: int) -> Value:
 
 @action(leader="replica", says="{leader} receives the producer's next record")
 def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
-    """Any broker that believes it is leader appends, a zombie of an older epoch too; only what is committed counts.
+    """Any broker that believes it is leader appends, a stale one of an older epoch too; only what is committed counts.
 
     With acks=all it refuses while it knows of fewer than min.insync.replicas in-sync replicas (NOT_ENOUGH_REPLICAS), so
     that no producer waits for an acknowledgement that one more failure could break.
@@ -138,7 +138,7 @@ def producer_send_lost_in_transit(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
-    """The fetch offset of an ISR member tells the leader what it has; the response is another step.
+    """The fetch offset of an ISR member says what it has; the response is another step.
 
     A fetch whose log diverges must count for nothing, or the leader commits records that the follower is about to
     truncate (KAFKA-13141).

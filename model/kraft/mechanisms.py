@@ -103,7 +103,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "alter-partition",
         (2, 7),
         "KIP-497, AlterPartitionManager",
-        "the leader asks the controller to change the ISR and hears of the answer later; before, it wrote the ISR itself",
+        "the leader asks the controller to change the ISR and learns the answer later; before, it wrote the ISR itself",
         is_structural=True,
     ),
     Mechanism(
@@ -129,7 +129,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "diverging-fetch-ignored",
         (3, 0),
         "KAFKA-13141 (2.7.2, 2.8.1)",
-        "a fetch that is answered with a diverging epoch tells the leader nothing about the follower",
+        "from a fetch that is answered with a diverging epoch the leader learns nothing about the follower",
     ),
     Mechanism(
         "fenced-replicas-kept-out",
@@ -178,7 +178,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "reassignment-completes-when-added",
         (4, 3),
         "KAFKA-19975, PartitionReassignmentReplicas.maybeCompleteReassignment",
-        "one that removes no more replicas than it adds completes with the added ones in the ISR, whoever else is out",
+        "one that removes no more replicas than it adds completes with the added ones in the ISR, whichever others are out",
     ),
     Mechanism(
         "last-known-leader-election",

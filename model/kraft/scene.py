@@ -1,4 +1,4 @@
-"""What a state of the modern models looks like to someone who runs Kafka."""
+"""What a state of the modern models looks like to those who run Kafka."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _pending(values: Mapping[str, Any], leader: int) -> tuple[str, int] | None:
 
 
 def _fetched(values: Mapping[str, Any], leader: int) -> tuple[tuple[int, int], ...]:
-    """Up to its high watermark a leader does not tell its followers' offsets apart."""
+    """Up to its high watermark a leader does not distinguish its followers' offsets."""
     known = enumerate(values["fetch_offset"][leader])
     return tuple((follower, offset) for follower, offset in known if offset > values["high_watermark"][leader])
 

@@ -77,7 +77,7 @@ class KraftSizes(Sizes):
 
     @property
     def clean_stop(self) -> int:
-        """Brokers whose clean stops the controller tells from unclean ones."""
+        """Brokers whose clean stops the controller distinguishes from unclean ones."""
         return self.replica if self.elr else 0
 
     @property

@@ -212,7 +212,7 @@ def _consumer_fields(size: KraftSizes) -> list[Field]:
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
     """A leader that has applied its leadership, behind it all replicas in sync, or all but some.
 
-    Where replicas are not alike, whoever they are.
+    Where replicas are not alike, every choice of leader and of replicas outside the ISR is an initial state.
     """
     order = range(configuration["replication.factor"])
     orders = [tuple(order)] if is_symmetric(configuration) else permutations(order)

@@ -133,7 +133,7 @@ def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> C
 
 @action(broker="bounce", says="broker {broker} restarts within its session, unnoticed by the controller")
 def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
-    """Its session had not expired, so it stays in the ISR, with whatever is left of its log (KAFKA-7235).
+    """Its session had not expired, so it stays in the ISR, with what is left of its log (KAFKA-7235).
 
     Since KIP-380 a registration names a broker epoch, and the controller fences the old incarnation first.
     """

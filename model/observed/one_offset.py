@@ -1,12 +1,13 @@
-"""The modern protocol as a run of a real cluster can be held against it: one offset, any number of faults, named records.
+"""The modern protocol as a real cluster's history can be held against it: one offset, unlimited faults, named records.
 
 A behaviour of the modern model, looked at through one offset of the partition, is a behaviour of this one.  The log has a
 single slot, the tracked offset: a log end offset is 1 where it is beyond that offset and 0 where it is not, and so is every
-other offset.  A record is not the next one but one of the names that were seen there, or `somebody else's`, the last name.
-Budgets are refilled after every step, so faults are not limited.  Starting is split into registering and unfencing, because
-the controller's log shows both; what a follower learns of the high watermark need not come with the tracked record.
+other offset.  A record is not the next one but one of the names that were seen there, or the last name, which stands for every
+unknown record.  Budgets are refilled after every step, so faults are not limited.  Starting is split into registering and
+unfencing, because the controller's log shows both; what a follower learns of the high watermark need not come with the tracked
+record.
 
-What people see is an action too: `producer_hears`, `consumer_reads`, `leader_shows_high_watermark`, `disk_shows`.
+What people see is an action too: `producer_is_notified`, `consumer_reads`, `leader_shows_high_watermark`, `disk_shows`.
 Its guard is what must be true then.
 
 Source: ReplicationControlManager (handleBrokerUncleanShutdown, handleBrokerUnfenced, handleBrokerInControlledShutdown),
@@ -72,17 +73,17 @@ REPLACED = ("leader_append", "leader_append_retry", "producer_send_lost_in_trans
 """Steps that are written again below."""
 
 
-def somebody(s: View) -> int:
-    """The number (from 0) of the name that stands for every record nobody asks about."""
+def unknown_record(s: View) -> int:
+    """The number (from 0) of the name that stands for every record that is not asked about."""
     return int(s.sizes.record) - 1
 
 
 @action(leader="replica", record="record", says="leader {leader} appends record {record} at the tracked offset")
 def leader_append_named(k: Primitives, s: View, leader: int, record: int) -> Clauses:
-    """Sent once, appended at most once; where clients may send again, and for somebody else's, as often as it takes."""
+    """Sent once, appended at most once; where clients may send again, and for unknown records, any number of times."""
     yield "believes it is leader", leads(s, leader)
     yield "sent", s.is_sent[record]
-    repeats = record == somebody(s) or s.sizes.retried > 0
+    repeats = record == unknown_record(s) or s.sizes.retried > 0
     yield "not appended before", k.any_of(repeats, k.not_(s.is_written[record]))
     yield "offset is the next one", s.log_record[leader][0] == EMPTY
     yield "enough in-sync replicas", accepts_writes(k, s, leader)
@@ -115,7 +116,7 @@ def follower_truncate_namesake(k: Primitives, s: View, follower: int, leader: in
     """One name for many appends: where both logs have it, they may still diverge."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     here, there = s.log_record[follower][0], s.log_record[leader][0]
-    is_shared = here != EMPTY if s.sizes.retried else here == somebody(s) + 1
+    is_shared = here != EMPTY if s.sizes.retried else here == unknown_record(s) + 1
     yield "a name for many", k.all_of(is_shared, here == there)
     truncate_to(k, s, follower, 0)
     s.high_watermark[follower] = 0
@@ -129,7 +130,7 @@ def follower_truncate_namesake(k: Primitives, s: View, follower: int, leader: in
     says="the controller commits that leader {leader} drops the slow brokers of set {dropped} from the ISR",
 )
 def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int) -> Clauses:
-    """Request and commit at once: until the commit the maximal ISR is the old one, so nothing else can tell them apart.
+    """Request and commit at once: until the commit the maximal ISR is the old one, so no other step can distinguish them.
 
     One request names every replica that is out of sync, running or not.
     """
@@ -213,8 +214,8 @@ def producer_sends(k: Primitives, s: View, record: int) -> Clauses:
     s.is_sent[record] = True
 
 
-@action(record="record", says="the producer is told that record {record} is written at the tracked offset")
-def producer_hears(k: Primitives, s: View, record: int) -> Clauses:
+@action(record="record", says="record {record} at the tracked offset is acknowledged to the producer")
+def producer_is_notified(k: Primitives, s: View, record: int) -> Clauses:
     yield "acknowledged", s.ghost_acked[record]
 
 
@@ -248,8 +249,8 @@ def disk_shows(k: Primitives, s: View, broker: int, content: int) -> Clauses:
     yield "content", s.log_record[broker][0] == content
 
 
-def take_over_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
-    """A new leader epoch begins: what was shown in the old one binds nobody."""
+def leadership_applied_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
+    """A new leader epoch begins: what was shown in the old one no longer binds."""
 
     def taken(k: Primitives, s: View, broker: int) -> Clauses:
         yield from body(k, s, broker)
@@ -260,13 +261,13 @@ def take_over_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect: refill the budgets, note what is visible, forget what nobody asks about."""
+    """Effect: refill the budgets, note what is visible, forget what is not asked about."""
     for fault in (*REFILLED, *([REASSIGN] if s.sizes.reassignment else [])):
         setattr(s, fault.left, 1)
     s.ghost_committed[0] = 0
     for each in everyone(s):
         s.shown[each] = k.ite(leads(s, each), s.shown[each], 0)
-    name = somebody(s)
+    name = unknown_record(s)
     s.ghost_acked[name] = False
     s.is_written[name] = False
     for record in range(s.sizes.retried):
@@ -321,7 +322,8 @@ def _one_slot(declared: Field) -> Field:
 def _actions() -> tuple[Action, ...]:
     kept = [each for each in KRAFT.actions if each.name not in SPLIT + REPLACED and not each.name.startswith("consumer")]
     changed = [
-        replace(each, body=take_over_anew(each.body)) if each.name == "broker_apply_leadership" else each for each in kept
+        replace(each, body=leadership_applied_anew(each.body)) if each.name == "broker_apply_leadership" else each
+        for each in kept
     ]
     return (
         *changed,
@@ -337,7 +339,7 @@ def _actions() -> tuple[Action, ...]:
         controller_renew_leader,
         metadata_shows,
         producer_sends,
-        producer_hears,
+        producer_is_notified,
         consumer_reads,
         record_stands_elsewhere,
         leader_shows_high_watermark,
@@ -349,7 +351,7 @@ SEEN = frozenset(
     (
         "metadata_shows",
         "producer_sends",
-        "producer_hears",
+        "producer_is_notified",
         "consumer_reads",
         "record_stands_elsewhere",
         "leader_shows_high_watermark",

@@ -3,11 +3,11 @@
 A broker that starts has a high watermark of 0 in the protocol's model (decision 014).  A cluster shows the one that was written
 down in `replication-offset-checkpoint`, also while too few replicas are in sync for it to be raised again.
 
-A replica that was removed does not fetch any more there.  A cluster's does until it hears of that, and its old leader, who has
-not heard either, raises the high watermark by it.
+A replica that was removed does not fetch any more there.  A cluster's does until it learns of that, and its old leader, which
+has not learned it either, raises the high watermark by it.
 
-A broker that is back and not registered yet is down there.  A cluster's reads the metadata and follows whoever leads, and if
-the controller has not missed it, it is in the ISR and counts; it serves nobody before it is unfenced.
+A broker that is back and not registered yet is down there.  A cluster's reads the metadata and follows the leader, and if
+the controller has not missed it, it is in the ISR and counts; it serves no client before it is unfenced.
 
 Source: Partition.createLog (`offsetCheckpoints.fetch`), UnifiedLog.updateHighWatermark (never above the log end);
 ReplicaManager.applyDelta (a removed replica's fetcher stops when the metadata arrive); BrokerServer.startup (publishers are
@@ -24,19 +24,19 @@ from neverlost.model.kraft.log import truncate_to
 from neverlost.model.kraft.state import ELECTED, everyone
 from neverlost.model.kraft.stops import stop
 from neverlost.model.observed import one_offset as observable
-from neverlost.model.observed.one_offset import MODEL, somebody
+from neverlost.model.observed.one_offset import MODEL, unknown_record
 from neverlost.model.system import System, View, bind
 
 
 @action(broker="replica", says="broker {broker} starts with the high watermark that it had written down")
 def broker_remember_high_watermark(k: Primitives, s: View, broker: int) -> Clauses:
-    """Its checkpoint may be that old, or as new as the commits that anybody saw."""
+    """Its checkpoint may be that old, or as new as the commits that were seen."""
     yield "broker is running", s.is_running[broker]
     yield "knows no leader", s.follows[broker] == NO_REPLICA
     yield "bound: nothing known yet", s.high_watermark[broker] == 0
     here = s.log_record[broker][0]
-    seen = [k.all_of(here == record + 1, s.is_visible[record]) for record in range(somebody(s))]
-    yield "was below a leader's high watermark", k.any_of(here == somebody(s) + 1, *seen)
+    seen = [k.all_of(here == record + 1, s.is_visible[record]) for record in range(unknown_record(s))]
+    yield "was below a leader's high watermark", k.any_of(here == unknown_record(s) + 1, *seen)
     s.high_watermark[broker] = 1
 
 
@@ -74,7 +74,7 @@ IS_BACK = flag("is_back", "replica")
 
 
 def forget_registered(k: Primitives, s: View) -> None:
-    """Effect: whoever has registered is a broker like any other."""
+    """Effect: a broker that has registered is like any other."""
     for each in everyone(s):
         s.is_back[each] = k.all_of(s.is_back[each], k.not_(s.is_running[each]))
 

@@ -19,7 +19,7 @@ class MajoritySizes(Sizes):
     """Lengths of the axes, and what the limits of faults need.
 
     Where faults are counted every failure of a leader and every move brings a term; where they are not, terms are ranks:
-    as many as can be told apart, and one for the next election.
+    as many as can be distinguished, and one for the next election.
     """
 
     replica: int

@@ -191,7 +191,7 @@ def _named(group: OffsetGroup, content: int) -> str:
 
 
 def _records(observer: Observer, group: OffsetGroup, explanation: Explanation, kind: str) -> tuple[str, ...]:
-    action = "producer_hears" if kind == "acked" else "consumer_reads"
+    action = "producer_is_notified" if kind == "acked" else "consumer_reads"
     found = []
     for number, name in enumerate(group.names):
         steps = numbers(observer, [(action, {"record": number})])

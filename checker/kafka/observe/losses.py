@@ -183,7 +183,7 @@ def _cases(
     recovery: Recovery,
 ) -> Iterator[_Case]:
     """The intervals in which a group's record was acknowledged."""
-    heard = [each for each in group.observations if each.key[0] == "producer_hears"]  # type: ignore[index]
+    heard = [each for each in group.observations if each.key[0] == "producer_is_notified"]  # type: ignore[index]
     if not heard:
         return
     acked, record = min(each.latest for each in heard), int(heard[0].key[1])  # type: ignore[index]

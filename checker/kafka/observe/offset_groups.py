@@ -158,7 +158,7 @@ class Matching:
                     yield "record_stands_elsewhere", name, self._up(first.until), first
         once: set[tuple[str, str]] = set()
         for each in self.about.get(offset, ()):
-            kind = "producer_hears" if each.saw == "acked" else "consumer_reads"
+            kind = "producer_is_notified" if each.saw == "acked" else "consumer_reads"
             if (kind, each["record"]) not in once:
                 once.add((kind, each["record"]))
                 yield kind, each["record"], self._up(each.until), each

@@ -71,9 +71,9 @@ def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> 
     fault="fence",
 )
 def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """A long pause or a network cut: the broker lives on, and may lead on as a zombie until it learns of its successor.
+    """A long pause or a network cut: the broker lives on, and may go on as a stale leader until it learns of its successor.
 
-    Nothing that it accepts as a zombie is acknowledged with acks=all, since it cannot change the ISR without the controller.
+    Nothing that a stale leader accepts is acknowledged with acks=all, since it cannot change the ISR without the controller.
     """
     yield from may_strike(k, s, FENCE, broker)
     yield "broker is running", s.is_running[broker]

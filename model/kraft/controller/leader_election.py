@@ -56,7 +56,7 @@ def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
-    """With ISR and ELR empty, the last leader may return: it may have lost records, but nobody has more."""
+    """With ISR and ELR empty, the last leader may return: it may have lost records, but no replica is known to have more."""
     if not s.sizes.elr:
         return nowhere(s)
     none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election)
@@ -64,7 +64,7 @@ def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def electable(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Who may be elected; an unclean election only where nobody else can be."""
+    """Who may be elected; an unclean election only where no other is possible."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
     unclean = k.all_of(s.unclean_election, k.not_(k.any_of(*clean, *last)))
     found = [k.any_of(clean[each], last[each], k.all_of(unclean, of.active[each], of.replicas[each])) for each in everyone(s)]

@@ -51,7 +51,7 @@ def controller_raise_min_isr(k: Primitives, s: View, change: int) -> Clauses:
 
 
 def clear_elr(k: Primitives, s: View) -> None:
-    """Effect: nobody is in the ELR any more."""
+    """Effect: the ELR is empty."""
     outdate_leader(k, s, k.any_of(*s.elr))
     for each in everyone(s):
         s.elr[each] = False

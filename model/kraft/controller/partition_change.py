@@ -195,7 +195,7 @@ def update_last_known_leader(k: Primitives, s: View, isr: Flags, leader: Value) 
 
 
 def move_partition_epoch(k: Primitives, s: View, isr: Flags, elr: Flags) -> None:
-    """Effect: write ISR and ELR; where they change, the leader has not heard of it yet."""
+    """Effect: write ISR and ELR; where they change, the leader does not know yet."""
     changed = [isr[each] != s.isr[each] for each in everyone(s)]
     if s.sizes.elr:
         changed += [elr[each] != s.elr[each] for each in everyone(s)]
@@ -227,8 +227,8 @@ def move_leader_epoch(k: Primitives, s: View, when: Value) -> None:
 def set_assignment(k: Primitives, s: View, after: Assignment) -> None:
     """Effect: the new replica set (`setAssignmentChanges`).
 
-    A replica that goes moves the leader epoch (`triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`), so that nobody
-    counts what it fetches.
+    A replica that goes moves the leader epoch (`triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`), so that no
+    leader counts what it fetches any more.
     """
     before = assignment_of(s)
     removed = [k.all_of(before.replicas[each], k.not_(after.replicas[each])) for each in everyone(s)]

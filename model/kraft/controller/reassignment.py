@@ -32,7 +32,7 @@ def members(s: View, target: int) -> Flags:
 def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Clauses:
     """Replicas are the old and the new ones until the reassignment completes, which may be at once.
 
-    One that is under way is replaced: what it added counts as there, and where the new one adds nobody, or removes nobody, the
+    One that is under way is replaced: what it added counts as there, and where the new one adds none, or removes none, the
     list of the old one stays.  Source: `changePartitionReassignment`, which sets `targetAdding` and `targetRemoving` only to
     what is not empty (3.5 to 4.3).
     """
