@@ -51,7 +51,7 @@ def theories() -> tuple[Theory, ...]:
 
 
 def lemmas_of(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
-    """The hand-written lemmas of a system, for a property or for all; none where nobody wrote any that cover it."""
+    """The hand-written lemmas of a system, for a property or for all; none where none was written that covers it."""
     return tuple(
         lemma
         for theory in theories()

@@ -98,7 +98,7 @@ def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 class Reader:
-    """A TOML table that is read key by key; what nobody asked for is an error."""
+    """A TOML table that is read key by key; a key that is not read is an error."""
 
     def __init__(self, table: Any, where: str) -> None:
         if not isinstance(table, dict):
@@ -147,7 +147,7 @@ class Reader:
         return dict(flattened(self._take(key, dict, {})))
 
     def end(self) -> None:
-        """Errors: `InputError` for a key that nobody asked for."""
+        """Errors: `InputError` for a key that is not read."""
         for key in self._left:
             raise unknown("key", key, self._known, self.where)
 

@@ -16,7 +16,7 @@ KafkaFiles = Mapping[str, Any]
 def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
     """The configurations, each with its notices, and a sentence for each that deserves a warning; given keys win over files.
 
-    Errors: `InputError` for whatever is wrong with a key, a value or a file.
+    Errors: `InputError` for a wrong key, value or file.
     """
     given = dict(given)
     if version is not None:

@@ -53,7 +53,7 @@ class ClusterConfiguration:
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """What whoever reads the verdict has to know."""
+        """What a reader of the verdict has to know."""
         return of_kind(self.notices, Kind.WARNING, Kind.ASSUMED)
 
 

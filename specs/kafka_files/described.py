@@ -32,7 +32,7 @@ class Partition:
 
     @property
     def is_offline(self) -> bool:
-        """Whether nobody leads, or nobody that would still be a replica."""
+        """Whether there is no leader, or none that would still be a replica."""
         return not self.has_leader or self.outside == len(self.settled)
 
     @property

@@ -1,7 +1,7 @@
 """Why KIP-320 keeps a committed record: the lemmas of its proof.
 
 The heart is `committed-survives`: behind every offset below anybody's high watermark there is an epoch in which the whole ISR
-had the record, and from then on whoever is in an ISR, and so whoever may lead, has it too and is at least in that epoch.
+had the record, and from then on each member of an ISR, and so each possible leader, has it too and is at least in that epoch.
 The other lemmas say what makes that argument go round: leaders are unique per epoch, logs that share an entry share
 what is before it, a follower's log is a prefix of its leader's, and a leader whose ISR has not moved on still contains
 every later ISR.
@@ -219,13 +219,13 @@ THEORY = Theory(
         ),
         Lemma(
             "leader-is-first",
-            "nobody follows a leader that has not reached the follower's epoch",
+            "no broker follows a leader that has not reached the follower's epoch",
             "a broker becomes a follower only of a leader that is in the request's epoch",
             leader_is_first,
         ),
         Lemma(
             "leader-is-in-isr",
-            "whoever leads, or is named to lead, is in the ISR that goes with it",
+            "a broker that leads, or is named to lead, is in the ISR that goes with it",
             "the controller elects from the ISR, and removes a leader only with its leadership; a leader never drops itself",
             leader_is_in_isr,
         ),

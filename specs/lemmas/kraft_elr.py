@@ -1,7 +1,7 @@
 """Why eligible leader replicas keep a committed record while fewer than min.insync.replicas brokers stop.
 
-The argument counts brokers.  The ISR and the ELR together are the *quorum* that the controller remembers.  Whoever leaves the
-ISR below the minimum goes to the ELR, and only an unclean shutdown takes a broker out of it; so of the quorum at least
+The argument counts brokers.  The ISR and the ELR together are the *quorum* that the controller remembers.  A broker that leaves
+the ISR below the minimum goes to the ELR, and only an unclean shutdown takes a broker out of it; so of the quorum at least
 min.insync.replicas less the stops so far are running (`quorum-survives`).  Every running member has every committed record
 (`quorum-is-complete`): a leader commits only what its maximal ISR has, and that contains the quorum
 (`leader-waits-for-quorum`).  So a clean election is always possible, and finds the record.
@@ -24,7 +24,7 @@ from neverlost.specs.lemma import Lemma, Theory
 STOPS = tuple(each for each in FAULTS if each.stops and each.impairs == BROKER)
 """The faults that stop one broker each."""
 
-ZOMBIES = ("fence", "out", "leader_move", "reassign", "rack_loss", "min_isr_change")
+NOT_COVERED = ("fence", "out", "leader_move", "reassign", "rack_loss", "min_isr_change")
 """The faults that the argument does not cover."""
 
 
@@ -38,7 +38,7 @@ def covers(configuration: Configuration) -> bool:
         return False
     minimum = min(configuration["min.insync.replicas"], configuration["replication.factor"])
     stops = sum(configuration[each.key] for each in STOPS)
-    return bool(stops < minimum and not any(configuration[f"faults.{each}"] for each in ZOMBIES))
+    return bool(stops < minimum and not any(configuration[f"faults.{each}"] for each in NOT_COVERED))
 
 
 def stops(s: Any) -> Value:
@@ -182,8 +182,10 @@ def fetches_still_true(k: Any, s: Any) -> list[Value]:
             known = s.fetch_offset[leader][m]
             found.append(known <= log_end(k, s, leader))
             for o in offsets(s):
-                told = k.all_of(is_active(k, s, leader), is_waited_for(k, s, leader, m), is_trusted(k, s, leader, m), known > o)
-                found.append(implies(k, told, s.log_record[m][o] == s.log_record[leader][o]))
+                fetched = k.all_of(
+                    is_active(k, s, leader), is_waited_for(k, s, leader, m), is_trusted(k, s, leader, m), known > o
+                )
+                found.append(implies(k, fetched, s.log_record[m][o] == s.log_record[leader][o]))
     return found
 
 
@@ -264,7 +266,7 @@ THEORY = Theory(
         Lemma(
             "quorum-is-complete",
             "every member of ISR and ELR that has its log has every committed record",
-            "a commit waits for all of them, and whoever joins has reached what is committed",
+            "a commit waits for all of them, and each that joins has reached what is committed",
             quorum_is_complete,
         ),
         Lemma(
@@ -281,7 +283,7 @@ THEORY = Theory(
         ),
         Lemma(
             "fetches-still-true",
-            "as far as its fetches told, a member of the maximal ISR that has not lost any of its log agrees with the leader",
+            "as far as its fetches show, a member of the maximal ISR that has not lost any of its log agrees with the leader",
             "a member follows only this leader and truncates to what both logs share",
             fetches_still_true,
         ),
@@ -293,7 +295,7 @@ THEORY = Theory(
         ),
         Lemma(
             "acknowledged-is-committed",
-            "with acks=all, what the producer was told is written is committed",
+            "with acks=all, what is acknowledged to the producer is committed",
             "the leader answers when its high watermark passes the record",
             acknowledged_is_committed,
             only_for="acked-never-lost",

@@ -1,4 +1,4 @@
-"""What the producer was told is written can be read at the current leader."""
+"""What is acknowledged to the producer can be read at the current leader."""
 
 from __future__ import annotations
 

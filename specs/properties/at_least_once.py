@@ -10,7 +10,7 @@ from neverlost.specs.property import Property
 
 
 def at_least_once(k: Any, s: Any) -> Value:
-    """Otherwise a consumer that takes over skips a record for good."""
+    """Otherwise a consumer that continues after a crash skips a record for good."""
     return k.all_of(
         *[
             implies(

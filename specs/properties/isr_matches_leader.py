@@ -17,7 +17,7 @@ def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
 
 
 def isr_matches_leader(k: Any, s: Any) -> Value:
-    """Unlike log-matching it does not count brokers that have yet to hear of the current leader and to truncate."""
+    """Unlike log-matching it does not count brokers that do not yet know the current leader and have yet to truncate."""
     return k.all_of(
         *[
             implies(

@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def leader_completeness(k: Any, s: Any) -> Value:
-    """Stronger than committed-never-lost: it does not wait for the leader to take over."""
+    """Stronger than committed-never-lost: it does not wait until the leader has applied its leadership."""
     return k.all_of(
         *[
             implies(

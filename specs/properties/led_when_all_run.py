@@ -1,4 +1,4 @@
-"""When every broker is back, the partition has a leader: nobody waits for an operator."""
+"""When every broker is back, the partition has a leader: it does not wait for an operator."""
 
 from __future__ import annotations
 

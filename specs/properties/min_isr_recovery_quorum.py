@@ -1,4 +1,4 @@
-"""Where nobody is electable, enough replicas are remembered to recover from."""
+"""Where no replica is electable, enough replicas are remembered to recover from."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ NO_LATE_RECORD = {"on": "equal-epoch-record-skipped"}
         ("hw-truncation-divergence", "0.10", LOGS, "violated", TWO_CRASHES),
         ("kip279-fast-failover", "1.1", LOGS, "violated", FAST_MOVES),
         ("kip279-fast-failover", "2.0", LOGS, "holds", FAST_MOVES),
-        ("kip320-zombie-follower", "2.0", ACKED, "violated", {"records": 4, "leader_move": 2, "crash": 1}),
+        ("kip320-stale-follower", "2.0", ACKED, "violated", {"records": 4, "leader_move": 2, "crash": 1}),
         ("leso-isr-expansion", "2.0", ACKED, "violated", LATE_JOINER),
         ("leso-isr-expansion", "2.1", ACKED, "holds", LATE_JOINER),
         ("leso-isr-expansion", "4.0", ACKED, "violated", LATE_JOINER | {"off": "leader-epoch-start"}),

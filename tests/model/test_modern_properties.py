@@ -12,7 +12,7 @@ CLIENT = {"rf": 1, "min_isr": 1, "records": 2, "consumer_crash": 1}
 LAST_REPLICA = {"isr_shrink": 2, "lossy_crash": 1}
 MENDED = {"defects": "fixed"}
 """What the design keeps, without the known defects of the versions."""
-ZOMBIE = {"crash": 1, "leader_move": 1, "fence": 1}
+STALE_LEADER = {"crash": 1, "leader_move": 1, "fence": 1}
 RETRY = {"rf": 2, "leader_move": 1, "producer_retry": 1}
 
 
@@ -23,8 +23,8 @@ RETRY = {"rf": 2, "leader_move": 1, "producer_retry": 1}
         ("leader-completeness", "holds", "4.3", LAST_REPLICA | MENDED),
         ("candidate-completeness", "violated", "3.9", LAST_REPLICA),
         ("candidate-completeness", "holds", "4.3", LAST_REPLICA | MENDED),
-        ("candidate-completeness", "holds", "3.9", ZOMBIE | MENDED),
-        ("candidate-completeness", "violated", "3.9", ZOMBIE),
+        ("candidate-completeness", "holds", "3.9", STALE_LEADER | MENDED),
+        ("candidate-completeness", "violated", "3.9", STALE_LEADER),
         ("no-global-loss", "violated", "4.1", {"lossy_crash": 3}),
         ("no-global-loss", "violated", "3.9", LAST_REPLICA | {"min_isr": 1}),
         ("no-global-loss", "holds", "3.9", {"lossy_crash": 1, "fence": 1}),

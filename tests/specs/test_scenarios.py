@@ -162,7 +162,7 @@ def test_a_wrong_expectation_is_found(tmp_path: Path) -> None:
 
 def test_the_command_prints_expected_against_found(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = neverlost("scenarios", "acks1-planned-move", "zombie-controller", "--out", str(out))
+    done = neverlost("scenarios", "acks1-planned-move", "stale-controller", "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert "violated in 3 steps (leader_move 1)" in done.stdout
     assert "2 scenarios, 1 with cases, 1 outside the models; 4 cases: 4 as expected, 0 different, 0 undecided" in done.stdout
@@ -178,5 +178,5 @@ def test_the_command_answers_with_a_document_and_refuses_unknown_ids() -> None:
 
 
 def test_a_time_limit_leaves_cases_undecided() -> None:
-    done = neverlost("scenarios", "kip320-zombie-follower", "--time-limit", "0.01")
+    done = neverlost("scenarios", "kip320-stale-follower", "--time-limit", "0.01")
     assert done.returncode == 20 and "undecided" in done.stdout

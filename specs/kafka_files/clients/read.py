@@ -1,4 +1,4 @@
-"""Reads a producer's or consumer's settings, in whatever format and dialect their framework writes them."""
+"""Reads a producer's or consumer's settings, in the format and dialect in which their framework writes them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ NAME = "kafka-topics.sh --describe"
 LINE = re.compile(r"\s*Topic:\s*\S")
 
 _LABEL = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z]*(?: Replicas)?):")
-_NOBODY = ("", "N/A")
+_NONE = ("", "N/A")
 _NO_LEADER = ("none", "-1")
 
 
@@ -43,7 +43,7 @@ def _labelled(line: str) -> dict[str, str]:
 
 def _brokers(label: str, text: str, where: str) -> tuple[int, ...]:
     """A list of broker ids."""
-    return () if text in _NOBODY else broker_ids(text.replace(" ", "").split(","), label, where, text)
+    return () if text in _NONE else broker_ids(text.replace(" ", "").split(","), label, where, text)
 
 
 def _topic(labels: dict[str, str], where: str) -> Topic:
