@@ -12,6 +12,7 @@ from typing import Any
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_ELSEWHERE = (ast.Global, ast.Nonlocal)
 _SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
 
 SKIPPED = frozenset({"annotation", "returns", "type_comment", "type_params", "ctx", "kind"})
@@ -107,7 +108,7 @@ def _bound(scope: ast.AST) -> frozenset[str]:
     while waiting:
         node = waiting.pop()
         found |= _bound_by(node)
-        if isinstance(node, ast.Global | ast.Nonlocal):
+        if isinstance(node, _ELSEWHERE):
             declared |= set(node.names)
         elif isinstance(node, COMPREHENSIONS):
             found |= {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}

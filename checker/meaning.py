@@ -31,6 +31,8 @@ ASIDE = frozenset({"portrait", "guarantees", "contradiction", "violated_by"}) | 
 """Attributes that decide neither a reachable state nor what is asked of it: pictures, what is asked when nothing is said, and
 which configurations are refused."""
 
+_NAMES, _IMPORTS = (ast.Name, ast.Attribute), (ast.Import, ast.ImportFrom)
+_REACHED = (type, FunctionType, BuiltinFunctionType, ModuleType)
 _LITERALS = frozenset({str, bytes, int, float, complex, bool, type(None), type(Ellipsis)})
 
 Resolve = Callable[[str], Any]
@@ -64,7 +66,7 @@ class _Meaning:
             self._say("member", value.name)
         elif type(value) in _LITERALS:
             self._say(type(value).__name__, repr(value))
-        elif isinstance(value, type | FunctionType | BuiltinFunctionType | ModuleType):
+        elif isinstance(value, _REACHED):
             self._reached(value)
         elif hasattr(value, "__wrapped__"):
             self._say("wrapped", type(value).__name__)
@@ -151,13 +153,13 @@ class _Meaning:
 
     def _node(self, node: ast.AST, resolve: Resolve, scopes: Scopes) -> None:
         self._say("<" + type(node).__name__)
-        if isinstance(node, ast.Name | ast.Attribute):
+        if isinstance(node, _NAMES):
             self._name(node, resolve, scopes)
         elif isinstance(node, FUNCTIONS):
             self._nested(node, resolve, scopes)
         elif isinstance(node, COMPREHENSIONS):
             self._comprehension(node, resolve, scopes)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
+        elif isinstance(node, _IMPORTS):
             self._import(node)
         else:
             inner = within(node, scopes) if isinstance(node, ast.ClassDef) else scopes

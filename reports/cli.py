@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -29,6 +30,9 @@ COMMANDS = (
 )
 TYPER_INTERRUPTED = 130
 """What typer's `main` returns instead of a `KeyboardInterrupt`."""
+
+GARBAGE = 100_000
+"""Objects made between two collections: imports make many that stay, and looking at them costs a tenth of a short `check`."""
 
 app = typer.Typer(
     name="neverlost",
@@ -62,6 +66,7 @@ def _register() -> None:
 
 def main() -> NoReturn:
     """Run a command; bad usage and bad input are one line and exit 64, our own defects one line and exit 70."""
+    gc.set_threshold(GARBAGE)
     from neverlost.reports import exit_status
     from neverlost.specs.errors import InputError
 

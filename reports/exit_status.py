@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.specs.property import SAFETY
+if TYPE_CHECKING:
+    from neverlost.checker.outcome import Outcome
 
 HOLDS = 0
 VIOLATED = 12
@@ -19,6 +20,9 @@ INTERNAL = 70
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> int:
     """The status of several outcomes: a violation before what is undecided, and a loss before an outage."""
+    from neverlost.checker.outcome import Verdict
+    from neverlost.specs.property import SAFETY
+
     outcomes = list(outcomes)
     broken = {each.property.kind for outcome in outcomes for each in outcome.findings if each.verdict is Verdict.VIOLATED}
     if broken:

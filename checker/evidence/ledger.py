@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.digest import property_digest
+from neverlost.checker.machine.whole_files import write_text
 from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.prove.smtlib import replace_file
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.errors import InputError
 
@@ -131,7 +131,7 @@ def record(directory: Path, lines: Iterable[Line]) -> list[Line]:
     found = merged(read(directory), lines)
     lines_of_text = ",\n".join(json.dumps(asdict(each)) for each in found)
     directory.mkdir(parents=True, exist_ok=True)
-    replace_file(directory / FILE, f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{lines_of_text}\n]}}\n')
+    write_text(directory / FILE, f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{lines_of_text}\n]}}\n')
     return found
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import z3
 
+from neverlost.checker.machine.whole_files import write_text
 from neverlost.checker.prove.obligations import Goal, Reading, Task
 from neverlost.specs.errors import InputError
 
@@ -71,25 +71,14 @@ def write(directory: Path, texts: Sequence[tuple[Task, str]], about: dict[str, A
     files = []
     for number, (task, text) in enumerate(texts):
         name = f"{number:03}-{task.kind}.smt2"
-        replace_file(directory / name, text)
+        write_text(directory / name, text)
         digest = hashlib.sha256(text.encode()).hexdigest()
         files.append(
             {"file": name, "kind": task.kind, "label": task.label, "checks": text.count("(check-sat)"), "sha256": digest}
         )
     manifest = directory / MANIFEST
-    replace_file(manifest, json.dumps({"schema": SCHEMA, **about, "expected": "unsat", "files": files}, indent=1) + "\n")
+    write_text(manifest, json.dumps({"schema": SCHEMA, **about, "expected": "unsat", "files": files}, indent=1) + "\n")
     return manifest
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Writes a file under a temporary name and renames it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as problem:
-        temporary.unlink(missing_ok=True)
-        raise InputError(f"cannot write {str(path)!r}: {problem.strerror or problem}") from None
 
 
 Solve = Callable[[str], list[str]]
