@@ -27,7 +27,23 @@ COMMANDS = (
     "verify",
     "report",
     "lists",
+    "explain",
 )
+SHORT_HELP = """neverlost: can this Kafka configuration lose an acknowledged message, and how?
+
+Four commands to start with:
+
+  neverlost check --describe topics.txt --kafka-version 3.9 --set faults.lossy_crash=1
+      a verdict per configuration of your cluster, with what to change
+  neverlost tolerance --set kafka.version=4.1 --set min.insync.replicas=2
+      what a configuration survives, whatever the number of faults
+  neverlost sweep small --out evidence
+      a verdict per cell of a matrix, as a page, for CI and to cite
+  neverlost explain faults.lossy_crash
+      what a key, a fault, a property or a verdict means
+
+neverlost -h lists every command, neverlost COMMAND -h its options."""
+
 TYPER_INTERRUPTED = 130
 """What typer's `main` returns instead of a `KeyboardInterrupt`."""
 
@@ -37,7 +53,7 @@ GARBAGE = 100_000
 app = typer.Typer(
     name="neverlost",
     help="Can this Kafka configuration lose an acknowledged message, and how?",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -54,9 +70,12 @@ def _show_version(is_wanted: bool) -> None:
 
 @app.callback()
 def _common(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="show the version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
-    """What comes before a command's name."""
+    """What comes before a command's name; without one, how to begin."""
+    if context.invoked_subcommand is None:
+        typer.echo(SHORT_HELP)
 
 
 def _register() -> None:

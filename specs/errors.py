@@ -15,10 +15,30 @@ def misread(problem: Exception) -> str:
     return f"it lacks {problem}" if isinstance(problem, KeyError) else f"{type(problem).__name__}: {problem}"
 
 
+MOST_NAMES = 16
+"""How many names an error lists."""
+
+EXPLAINED = ("key", "property", "fault", "model")
+"""The names that `neverlost explain` lists."""
+
+
 def unknown(what: str, given: str, available: Iterable[str], where: str = "") -> InputError:
-    """An error for a name that does not exist, with the nearest one that does."""
+    """An error for a name that does not exist, with the nearest one that does; of many names, where they are listed."""
     names = sorted(available)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    near = nearest(given, names)
+    hint = f"; did you mean {near!r}?" if near else ";"
     place = f" in {where}" if where else ""
-    return InputError(f"unknown {what} {given!r}{place}{hint} available: {', '.join(names)}")
+    return InputError(f"unknown {what} {given!r}{place}{hint} {listed(names, what in EXPLAINED)}")
+
+
+def nearest(given: str, names: Iterable[str]) -> str | None:
+    """The name that was probably meant."""
+    return next(iter(difflib.get_close_matches(given, names, n=1, cutoff=0.4)), None)
+
+
+def listed(names: Iterable[str], are_explained: bool = True, before: str = "available: ") -> str:
+    """The names; of many that `neverlost explain` lists, this."""
+    every = list(names)
+    if are_explained and len(every) > MOST_NAMES:
+        return "neverlost explain lists all"
+    return f"{before}{', '.join(every)}"

@@ -86,6 +86,7 @@ def show(result: neverlost.Result) -> None:
         if each.outcome is None:
             continue
         terminal.show_outcome(console, each.outcome, chosen=each.chosen)
+        terminal.show_input(console, each.document)
         if each.trace is not None and each.trace.counterexample.timeline is not None:
             show_timeline(console, each.trace.counterexample.timeline)
         terminal.show_counts(console, each.outcome)

@@ -38,6 +38,7 @@ def conform(
     trust_maven: Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")] = False,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
     **search: Unpack[Effort],
 ) -> int:
     """Run the command; returns the exit status."""
@@ -50,7 +51,7 @@ def conform(
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.errors import InputError, unknown
 
-    output, request = Output(json, out), Request(**search)
+    output, request = Output(json, out, quiet), Request(**search)
     if between is not None:
         if kafka_version or classpath or settings or part or baseline or free:
             raise InputError("--between goes with --short, --trust-maven and where results go only")
@@ -77,7 +78,7 @@ def conform(
 
         found = comparing.compare(kafka, todo, request.workers or os.cpu_count() or 1, request.time_limit, progress)
     document = page.document(found, known)
-    output.deliver(document)
+    output.deliver(document, lines=page.verdict_lines)
     if out is not None:
         page.write(out, document)
     if output.is_read:
@@ -95,7 +96,7 @@ def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Outp
     with PartsProgress() as told:
         found = comparing.between(old, new, short, request.workers or os.cpu_count() or 1, request.time_limit, told)
     document = page.between_document(found)
-    output.deliver(document)
+    output.deliver(document, lines=page.verdict_lines)
     if output.is_read:
         page.show_between(terminal.console(), document)
     return page.between_status(document)
@@ -112,7 +113,7 @@ def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, out
         workers = request.workers or os.cpu_count() or 1
         found = search(kafka, bounds, workers, depth, request.time_limit, lambda so_far: told(page.free_rate(so_far)))
     document = page.free_document(found)
-    output.deliver(document)
+    output.deliver(document, lines=page.verdict_lines)
     if output.is_read:
         page.show_free(terminal.console(), found)
     return page.free_status(found)

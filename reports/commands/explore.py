@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Unpack
+from typing import Annotated, Any, Unpack
 
 import typer
 
@@ -23,6 +23,7 @@ def explore(
     settings: options.Settings = None,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
     export: Annotated[str | None, typer.Option("--export", metavar="DIR", help="write the states here, as Parquet")] = None,
     graph: Annotated[
         str | None,
@@ -45,7 +46,7 @@ def explore(
     from neverlost.specs.configuration.choose import choose, read_settings
     from neverlost.specs.errors import InputError
 
-    output = Output(json, out)
+    output = Output(json, out, quiet)
     if properties and graph is None:
         raise InputError("explore checks nothing: use --property with --graph DIR, or neverlost check")
     chosen = choose(read_settings(settings), model)
@@ -59,7 +60,7 @@ def explore(
         return foretell([chosen], output, **search)
     with LiveProgress() as progress:
         result = neverlost.explore(model, settings, out=out, export=export, progress=progress, **search)
-    output.deliver(result.document, is_saved=True)
+    output.deliver(result.document, is_saved=True, lines=_counts)
     if output.is_read and result.outcome is not None:
         console = terminal.console()
         terminal.show_outcome(console, result.outcome)
@@ -70,5 +71,11 @@ def explore(
 
         symmetry, note = bool(search.get("symmetry")), partial(typer.echo, err=True)
         for line in write_graph(chosen.system, asked, result.states.distinct, symmetry, graph, note):
-            typer.echo(line, err=json == "-")
+            typer.echo(line, err=json == "-" or quiet)
     return exit_status.INCONCLUSIVE if result.reason else exit_status.HOLDS
+
+
+def _counts(document: dict[str, Any]) -> list[str]:
+    """What `--quiet` prints: how many states there are, or that not all were visited."""
+    states = document["states"]
+    return [f"{'INCOMPLETE' if document['reason'] else 'COMPLETE':12} {states['distinct']} distinct, depth {states['depth']}"]

@@ -24,7 +24,12 @@ def _mechanism(each: Mechanism) -> dict[str, Any]:
     return {"name": each.name, "since": since, "source": each.source, "says": each.says}
 
 
-def models(json: options.JsonTarget = None) -> int:
+def _names(document: dict[str, Any]) -> list[str]:
+    """What `--quiet` prints: the names alone."""
+    return [each["name"] for name in ("models", "properties", "matrices") for each in document.get(name, ())]
+
+
+def models(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
     """List the models."""
     from neverlost.model.catalogue import models as catalogue
     from neverlost.model.kraft.mechanisms import MECHANISMS
@@ -42,8 +47,9 @@ def models(json: options.JsonTarget = None) -> int:
         for each in catalogue().values()
     ]
     brought = [_mechanism(each) for each in MECHANISMS]
-    Output(json).deliver({"schema": "neverlost.models/1", "models": listed, "mechanisms": brought})
-    if json != "-":
+    output = Output(json, quiet=quiet)
+    output.deliver({"schema": "neverlost.models/1", "models": listed, "mechanisms": brought}, lines=_names)
+    if output.is_read:
         out = terminal.console()
         for entry in listed:
             out.print(f"[bold]{entry['name']}[/bold]: {entry['summary']}")
@@ -55,7 +61,7 @@ def models(json: options.JsonTarget = None) -> int:
     return 0
 
 
-def properties(json: options.JsonTarget = None) -> int:
+def properties(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
     """List the properties."""
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
@@ -65,15 +71,16 @@ def properties(json: options.JsonTarget = None) -> int:
         {"name": each.name, "says": each.says, "kind": each.kind, "violated_by": each.violated_by, "source": each.source}
         for each in catalogue().values()
     ]
-    Output(json).deliver({"schema": "neverlost.properties/1", "properties": listed})
-    if json != "-":
+    output = Output(json, quiet=quiet)
+    output.deliver({"schema": "neverlost.properties/1", "properties": listed}, lines=_names)
+    if output.is_read:
         out = terminal.console()
         for entry in listed:
             out.print(f"[bold]{entry['name']}[/bold]: {entry['says']} ({entry['kind']}; broken by {entry['violated_by']})")
     return 0
 
 
-def matrices(json: options.JsonTarget = None) -> int:
+def matrices(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
     """List the shipped matrices."""
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
@@ -81,8 +88,9 @@ def matrices(json: options.JsonTarget = None) -> int:
 
     found = [read_matrix(name) for name in shipped()]
     listed = [{"name": each.name, "says": each.says, "cells": len(each.cells), "varying": list(each.varying)} for each in found]
-    Output(json).deliver({"matrices": listed})
-    if json != "-":
+    output = Output(json, quiet=quiet)
+    output.deliver({"matrices": listed}, lines=_names)
+    if output.is_read:
         out = terminal.console()
         for each in listed:
             out.print(f"[bold]{each['name']}[/bold] ({each['cells']} cells): {each['says']}")

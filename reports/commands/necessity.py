@@ -31,6 +31,7 @@ def necessity(
     ] = None,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
     each_limit: Annotated[
         float, typer.Option("--each-limit", metavar="SECONDS", help="give a part up, undecided, after this long")
     ] = SECONDS_EACH,
@@ -43,10 +44,10 @@ def necessity(
     from neverlost.reports.request import Request
     from neverlost.reports.terminal.progress import PartsProgress
 
-    output, request = Output(json, out), Request(**search)
+    output, request = Output(json, out, quiet), Request(**search)
     with PartsProgress() as told:
         found = page.examine(config, settings or [], properties, only or [], request, each_limit, told)
-    output.deliver(page.document(found), is_saved=True)
+    output.deliver(page.document(found), is_saved=True, lines=page.verdict_lines)
     if out is not None:
         write_text(Path(out) / f"necessity-{found.model}.md", page.markdown(found))
     if output.is_read:

@@ -48,11 +48,12 @@ def observe(
     losses: Annotated[bool, typer.Option("--losses/--no-losses", help="say what could have been lost at each moment")] = True,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.reports.output import Output
 
-    output = Output(json, out)
+    output = Output(json, out, quiet)
     files = {"metadata_log": metadata_log or [], "broker_log": broker_log or [], "clients": clients or []}
     given = _given(settings or [], kafka_version)
     is_live = seed is not None or faults is not None or kafka_home is not None
@@ -138,7 +139,7 @@ def _judged(history: History, given: Given, output: Output, mechanisms: bool, lo
         moments = intervals(found) if losses and found.verdict != "inconclusive" else []
         telling("mechanisms switched off")
         without = switched_off(history, given, found) if mechanisms else {}
-    output.deliver(show.document(found, moments, without))
+    output.deliver(show.document(found, moments, without), lines=show.verdict_lines)
     if output.is_read:
         show.show(terminal.console(), found, moments, without)
     statuses = {"explained": exit_status.HOLDS, "refused": exit_status.UNEXPECTED, "inconclusive": exit_status.INCONCLUSIVE}

@@ -17,11 +17,13 @@ def report(
     out: Annotated[
         str | None, typer.Option("--out", metavar="DIR", help="where to write (default: into the directory)")
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing")] = False,
 ) -> int:
     """Run the command."""
     from neverlost.reports.bundle.seal import rendered
     from neverlost.reports.terminal.results import console
 
-    for path in rendered(bundle, out):
-        console().print(f"wrote {path}")
+    written = rendered(bundle, out)
+    for path in () if quiet else written:
+        console().print(f"wrote {path}", markup=False)
     return 0

@@ -33,6 +33,7 @@ def reproduce(
     ] = False,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
 ) -> int:
     """Run the command; returns 0 when it was reproduced each time, 21 when not, 20 when the cluster could not be run."""
     from neverlost.reports.output import Output
@@ -41,7 +42,7 @@ def reproduce(
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError
 
-    output = Output(json, out)
+    output = Output(json, out, quiet)
     question = trial.asked(trace, settings or [])
     if dry_run:
         print(script(question.plan), end="")

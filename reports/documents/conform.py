@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from neverlost.checker.kafka.conform.free_search import Found
 from neverlost.checker.kafka.conform.run import Between, Report
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports import exit_status as statuses
+from neverlost.reports.output import verdict_line
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError, misread, unknown
@@ -42,6 +43,14 @@ def document(found: Report, known: frozenset[str] | None = None) -> dict[str, An
         "left": found.left,
         "seconds": round(found.seconds, 1),
     }
+
+
+def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
+    """What `--quiet` prints, of each kind of answer."""
+    if stated["schema"] == BETWEEN_SCHEMA:
+        return [f"{'CHANGED':12} {len(stated['changed'])} of {stated['cases']} cases"]
+    parts = [f"{each['differences']} differences in {each['part']}" for each in stated.get("parts", ())]
+    return [verdict_line(stated["verdict"], ", ".join([f"Kafka {stated['kafka']}", *parts]))]
 
 
 def _part(tally: Tally) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Varia
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.merged_rows import many, spent
 from neverlost.reports.exit_status import of_expectations
+from neverlost.reports.output import verdict_line
 from neverlost.reports.request import Request
 from neverlost.reports.terminal.progress import PartsProgress
 from neverlost.specs.configuration import choose as configuration
@@ -188,6 +189,11 @@ def document(found: Examined) -> dict[str, Any]:
         "counts": dict(Counter(str(each.need) for each in found.judgements)),
         "unexplained": [each.variant.name for each in found.judgements if not is_explained(found, each)],
     }
+
+
+def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
+    """What `--quiet` prints: a line for each part."""
+    return [verdict_line(each["need"], each["name"]) for each in stated["parts"]]
 
 
 def _part(found: Examined, judgement: Judgement) -> dict[str, Any]:

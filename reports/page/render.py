@@ -17,6 +17,7 @@ from neverlost.model.system import System, bind
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import Saved
+from neverlost.reports.documents import provenance
 from neverlost.reports.documents.forecast import afterwards
 from neverlost.reports.documents.merged_rows import many, words
 from neverlost.reports.documents.survived import budget, fault_words
@@ -122,6 +123,8 @@ def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, A
         "scope": scope(cell),
         "name": ", ".join(cell.get("topics", ())) or cell["model"],
         "properties": entries,
+        "settings": provenance.sources(cell) if provenance.has_files(cell) else [],
+        "notices": provenance.notices(cell),
     }
 
 

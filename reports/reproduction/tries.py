@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from neverlost.checker.kafka.reproduce.plan import Plan, plan
 from neverlost.reports import exit_status
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
-from neverlost.reports.output import Output
+from neverlost.reports.output import Output, verdict_line
 from neverlost.reports.reproduction.evidence import Told, save, trimmed_logs
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import read_settings
@@ -91,8 +91,14 @@ def tried(question: Question, where: Where, times: int, output: Output, say: Tel
         print(f"neverlost: the cluster could not be run: {' '.join(str(problem).split())}", file=sys.stderr)
         return exit_status.INCONCLUSIVE
     whole = documents[0] if len(documents) == 1 else {"schema": documents[0]["schema"], "tries": documents}
-    output.deliver(whole, is_saved=True)
+    output.deliver(whole, is_saved=True, lines=verdict_lines)
     return exit_status.HOLDS if all(each["reproduced"] for each in documents) else exit_status.UNEXPECTED
+
+
+def verdict_lines(document: Mapping[str, Any]) -> list[str]:
+    """What `--quiet` prints: a line for each try."""
+    tries = document.get("tries", [document])
+    return [verdict_line("reproduced" if each["reproduced"] else "not seen", each["property"]) for each in tries]
 
 
 def tell(line: str) -> None:

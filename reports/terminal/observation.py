@@ -15,6 +15,7 @@ from neverlost.checker.kafka.observe.judgement import Judgement, described
 from neverlost.checker.kafka.observe.losses import Exposure, Interval, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL
 from neverlost.model.observed.starting_brokers import OBSERVED
+from neverlost.reports.output import verdict_line
 from neverlost.reports.terminal import results as terminal
 from neverlost.specs.configuration.keys import is_setting, shown
 
@@ -68,6 +69,11 @@ def document(judgement: Judgement, intervals: list[Interval], mechanisms: Mappin
             "allowed": list(refusal.allowed),
         }
     return found
+
+
+def verdict_lines(found: Mapping[str, Any]) -> list[str]:
+    """What `--quiet` prints."""
+    return [verdict_line(found["verdict"], f"{found['topic']}-{found['partition']}")]
 
 
 def _interval(start: float, interval: Interval) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -11,6 +13,7 @@ from rich.text import Text
 from neverlost.checker.outcome import Outcome, Trace, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
+from neverlost.reports.documents import provenance
 from neverlost.reports.documents.merged_rows import many, spent
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
@@ -90,6 +93,16 @@ def summary(configuration: Configuration, release: str | None = None) -> str:
     ]
     off = [name.removeprefix(MECHANISM) for name, value in configuration.items() if name.startswith(MECHANISM) and not value]
     return " ".join(parts) + (f" without {', '.join(off)}" if off and release is None else "")
+
+
+def show_input(out: Console, cell: Mapping[str, Any]) -> None:
+    """Where the values come from, and what was noticed about the input."""
+    if not provenance.has_files(cell):
+        return
+    told = ", ".join(f"{each['key']}={each['value']} ({each['source']})" for each in provenance.sources(cell))
+    out.print(Text(f"settings: {told}", "dim"))
+    for each in provenance.notices(cell):
+        out.print(Text(f"{each['kind']}: {each['says']}", "yellow" if each["matters"] else "dim"))
 
 
 def show_counts(out: Console, outcome: Outcome) -> None:

@@ -14,7 +14,7 @@ from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.mechanisms import PREFIX
 from neverlost.model.limits import AT_ONCE, MOST, NO_LIMIT, AnyNumber, parsed
 from neverlost.specs.defects import FIXES
-from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.errors import InputError, listed, unknown
 
 MECHANISM = PREFIX
 """How the keys of mechanisms begin."""
@@ -158,7 +158,7 @@ def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> K
         return _flag(name, "mechanism", True, "one mechanism of the modern model")
     if available is not None and name not in available:
         if name in KEYS:
-            raise InputError(f"{name} in {where} is not read by this model; it reads: {', '.join(available)}")
+            raise InputError(f"{name} in {where} is not read by this model; {listed(available, before='it reads: ')}")
         raise unknown("key", name, available, where)
     if name not in KEYS:
         raise unknown("key", name, KEYS, where)

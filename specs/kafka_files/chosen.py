@@ -28,7 +28,10 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
 
     found: list[Chosen] = []
     for each in read_cluster(**named, kafka_version=given.get("kafka.version", (None,))[0], given=given.keys()):
-        chosen = choose(given, subjects=each.topics, offered=each.settings)
+        asked = given
+        if each.version is not None and not {"model", "kafka.version"} & given.keys():
+            asked = given | {"kafka.version": (each.version.value, each.version.where)}
+        chosen = choose(asked, subjects=each.topics, offered=each.settings)
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
         found.append(replace(chosen, notices=each.notices + _not_read(each.settings, given, chosen), brokers=brokers))
     notices = [notice for each in found for notice in each.notices]

@@ -24,14 +24,16 @@ from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings, of_
 class ClusterConfiguration:
     """One configuration: contract keys with raw values, each with its place and how it came to be.
 
-    `topics` are those it speaks for, with partitions where they differ within a topic; empty if no file names a
-    topic.  `notices` are what was noticed about them: warnings, assumptions, and what was read but is not modelled.
+    `topics` are those it speaks for, with partitions where they differ within a topic; empty if no file names a topic.
+    `version` is the Kafka version that a file states.  `notices` are what was noticed about them: warnings, assumptions, and
+    what was read but is not modelled.
     """
 
     settings: Mapping[str, Setting]
     topics: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
     partitions: Mapping[str, tuple[Partition, tuple[int, ...]]] = field(default_factory=dict)
+    version: Setting | None = None
 
     def brokers(self, are_alike: bool) -> dict[str, tuple[str, ...]]:
         """Per partition the brokers that the model's replicas stand for, by number.
@@ -206,7 +208,7 @@ def _configurations(sources: Sources, topic: Topic | None, partition: Partition 
     about = _about(topic, sources) if topic else []
     notices = tuple(dict.fromkeys((*sources.notices, *found.notices, *about)))
     named = (topic.name,) if topic else ()
-    return [ClusterConfiguration(found.settings | {ELR: elr}, named, notices) for elr in sources.elr]
+    return [ClusterConfiguration(found.settings | {ELR: elr}, named, notices, version=sources.stated) for elr in sources.elr]
 
 
 def _values(configuration: ClusterConfiguration) -> tuple[tuple[str, str], ...]:
@@ -256,6 +258,7 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
             topics=tuple(topic for each in same for topic in each.topics),
             notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
             partitions={name: placed for each in same for name, placed in each.partitions.items()},
+            version=same[0].version,
         )
         for same in found.values()
     ]

@@ -62,12 +62,14 @@ class Shared:
 
 @dataclass(frozen=True)
 class Sources:
-    """Everything that was read.  `given` are keys that are set elsewhere, about which nothing needs to be assumed."""
+    """Everything that was read.  `stated` is the version as a file states it.  `given` are keys that are set elsewhere,
+    about which nothing needs to be assumed."""
 
     described: Described
     server: Settings
     producer: Producer
     version: Version | None
+    stated: Setting | None
     default: Settings
     notices: tuple[Notice, ...]
     knows_cluster: bool
@@ -110,6 +112,7 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
         server=server,
         producer=producer,
         version=version,
+        stated=_stated(version, described),
         default=default,
         notices=(*notices, *_of_elr(elr)),
         knows_cluster=bool(server),
@@ -221,6 +224,12 @@ def _static(server: Settings, controller: Settings | None, default: Settings, ke
     )
     remedy = f"set {name} alike in both files, or once for the cluster with kafka-configs.sh"
     return Shared(weakest, Notice(Kind.WARNING, says, (theirs or mine or weakest).where, remedy))
+
+
+def _stated(version: Version | None, described: Described) -> Setting | None:
+    """The version with the file that states it: outright, or by the metadata version, which no older one has."""
+    place = next(iter(described.versions), described.metadata)
+    return None if version is None or place is None else Setting(shown(version), place.where)
 
 
 def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:

@@ -133,6 +133,41 @@ def test_every_keyword_of_a_search_is_an_option() -> None:
     assert set(get_type_hints(Checking)) == set(SEARCH) == {each.name for each in fields(Request)}
 
 
+def test_every_command_can_be_quiet() -> None:
+    import typer
+
+    from neverlost.reports import cli
+
+    cli._register()
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    assert [name for name, each in commands.items() if not any("--quiet" in option.opts for option in each.params)] == []
+    assert neverlost("explore", "kip-320", "--set", "replication.factor=2", "--quiet").stdout == (
+        "COMPLETE     5973 distinct, depth 18\n"
+    )
+
+
+def test_every_word_is_explained(tmp_path: Path) -> None:
+    from neverlost.reports.documents.words import words
+
+    said = neverlost(
+        "explain", "min.insync.replicas", "fence", "acked-never-lost", "reelection-forgets-offsets", "holds"
+    ).stdout
+    for part in (
+        "whole number from 1 to 7",
+        "faults.fence (fault)",
+        "exit status: 12",
+        "mechanism.reelection-forgets-offsets (mechanism)",
+        "every state that the faults",
+    ):
+        assert part in said
+    assert all(each.says for each in words().values()) and len(words()) > 100
+    assert "2.8: 1" not in said and "default: 1 from 0.8.0, all from 3.0" in neverlost("explain", "acks").stdout
+    wrong = neverlost("explain", "acs")
+    assert wrong.returncode == 64 and wrong.stderr == (
+        "neverlost: there is nothing to explain about 'acs'; did you mean 'acks'? neverlost explain lists all words\n"
+    )
+
+
 def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
     assert neverlost("check", "--set", "model=kip-320", "--set", "replication.factor=2").returncode == 0
     assert neverlost("check", *TRUNCATING).returncode == 12
@@ -150,6 +185,10 @@ def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
         (
             ["explore", "kip-320", "--set", "bounds.record=1"],
             "unknown key 'bounds.record' in --set; did you mean 'bounds.records'?",
+        ),
+        (
+            ["check", "--set", "min.insync.replica=2"],
+            "unknown key 'min.insync.replica' in --set; did you mean 'min.insync.replicas'? neverlost explain lists all\n",
         ),
         (
             ["explore", "kip-320", "--set", "replication.factor=0"],
@@ -356,6 +395,13 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
 
 def test_version_and_short_help() -> None:
     import neverlost as package
+
+    alone = neverlost()
+    assert (alone.returncode, alone.stderr) == (0, "")
+    assert [line.split()[1] for line in alone.stdout.splitlines() if line.startswith("  neverlost")] == [
+        *("check", "tolerance", "sweep", "explain"),
+    ]
+    assert max(map(len, alone.stdout.splitlines())) < 90
 
     assert neverlost("--version").stdout == f"neverlost {package.__version__}\n"
     assert neverlost("-h").stdout == neverlost("--help").stdout and "--show-completion" in neverlost("-h").stdout

@@ -236,6 +236,10 @@ function show(number, focus) {
     each.setAttribute("aria-pressed", String(Number(each.dataset.cell) === number && (each.dataset.property || property) === property));
   const parts = [make("h2", {}, make("span", {class: "badge " + entry.verdict}, entry.verdict), " " + entry.name),
     make("p", {class: "sentence"}, entry.says)];
+  for (const each of cell.notices)
+    parts.push(make("p", {class: each.matters ? "notice" : "dim"}, make("b", {}, `${each.kind}: `), each.says));
+  if (cell.settings.length) parts.push(make("details", {id: "settings"}, make("summary", {}, "Where the settings come from"),
+    make("ul", {}, ...cell.settings.map(each => make("li", {}, make("code", {}, `${each.key}=${each.value}`), ` ${each.source}`)))));
   if (entry.ledger) parts.push(make("p", {class: "dim"}, `Ledger: ${entry.ledger.status} (${entry.ledger.how}).`));
   if (entry.how !== "explored") parts.push(make("p", {class: "dim"}, HOW[entry.how] || entry.how));
   if (cell.properties.length > 1) parts.push(others(cell, entry, number));

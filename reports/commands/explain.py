@@ -1,0 +1,69 @@
+"""`neverlost explain`: what a word means, its values, its default and its source."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neverlost.reports import options
+
+if TYPE_CHECKING:
+    from neverlost.reports.documents.words import Word
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explain", help="What a key, fault, property, mechanism or verdict means; without a word, all of them.")(
+        explain
+    )
+
+
+def explain(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", show_default=False)] = None,
+    json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Run the command."""
+    from neverlost.reports.documents import words
+    from neverlost.reports.output import Output
+
+    output = Output(json, quiet=quiet)
+    found = [words.word(each) for each in names] if names else list(words.words().values())
+    output.deliver({"schema": "neverlost.words/1", "words": [each.document() for each in found]}, lines=_names)
+    if output.is_read and names:
+        _show(found)
+    elif output.is_read:
+        _show_all(found)
+    return 0
+
+
+def _names(document: dict[str, Any]) -> list[str]:
+    return [each["name"] for each in document["words"]]
+
+
+def _show(found: list[Word]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from neverlost.reports.terminal.results import console
+
+    out = console()
+    for each in found:
+        out.print(Text.assemble((each.name, "bold"), f" ({each.kind})"))
+        for line in (each.says, *(f"{label}: {text}" for label, text in each.more)):
+            out.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
+
+
+def _show_all(found: list[Word]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from neverlost.reports.terminal.results import console
+
+    out = console()
+    for kind, group in groupby(found, key=lambda each: each.kind):
+        out.print(Text("properties" if kind == "property" else f"{kind}s", "bold"))
+        for each in group:
+            out.print(Padding(Text.assemble((each.name, "cyan"), f"  {each.says}"), (0, 0, 0, 2), expand=False))
