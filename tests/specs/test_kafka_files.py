@@ -683,7 +683,7 @@ def write(path: Path, content: bytes) -> Path:
 
 
 def mutated(content: bytes, other: bytes, dice: random.Random) -> bytes:
-    """A file after one to eight random edits, as often only one as more: bytes changed, cut, doubled, swapped in from another file."""
+    """A file after one to eight random edits, mostly one: bytes changed, cut, doubled, swapped in from another file."""
     for _ in range(dice.choice((1, 1, 1, 1, 1, 2, 8))):
         start = dice.randint(0, len(content))
         end = min(len(content), start + dice.choice((0, 1, 2, 8, 64)))
