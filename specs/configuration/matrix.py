@@ -169,16 +169,16 @@ def _cells(
     for alternative in paired:
         for values in product(*axes.values()):
             raw = dict(zip(axes, values, strict=True)) | alternative
-            given = {key: _parsed(key, value, where) for key, value in raw.items()}
-            if any(all(key in given and given[key] in allowed for key, allowed in drop.items()) for drop in drops):
+            parsed = {key: _parsed(key, value, where) for key, value in raw.items()}
+            if any(all(key in parsed and parsed[key] in allowed for key, allowed in drop.items()) for drop in drops):
                 continue
             given = {key: (value, places.get(key, where)) for key, value in raw.items()}
             chosen = choose(given)
             identity = (chosen.model.name, tuple(chosen.configuration.items()))
-            if identity in seen and "kafka.version" not in given:
+            if identity in seen and "kafka.version" not in parsed:
                 continue
             seen.add(identity)
-            every = {"model": chosen.model.name, **chosen.configuration, **given}
+            every = {"model": chosen.model.name, **chosen.configuration, **parsed}
             found.append(MatrixCell(chosen.model, chosen.configuration, every))
     return tuple(found)
 
