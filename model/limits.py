@@ -94,7 +94,8 @@ class Limits:
 def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
     """The limits of the faults that a model knows."""
     payers = ((each.name, payer(configuration, each).name) for each in faults)
-    marked = (each for each in faults if not is_counted(configuration, each) and configuration[each.key].at_once is not None)
+    uncounted = (each for each in faults if not is_counted(configuration, each))
+    marked = (each for each in uncounted if each.is_of_one_rack or configuration[each.key].at_once is not None)
     return Limits(
         payers=tuple((name, other) for name, other in payers if name != other),
         counted=frozenset(each.name for each in faults if is_counted(configuration, each)),
@@ -113,6 +114,8 @@ def contradiction(configuration: Configuration) -> str | None:
         limit = configuration.get(each.key, 0)
         if isinstance(limit, AnyNumber) and limit.at_once is not None and each.impairs == NOTHING:
             return f"{each.key}={limit}: it impairs no broker, so use a number or any"
+        if each.is_of_one_rack and limit and isinstance(limit, int):
+            return f"{each.key}={limit}: it strikes the brokers of a rack one by one, so use any or any:N"
     return None
 
 
@@ -159,6 +162,9 @@ def may_strike(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
     if paid.name in limits.marked:
         suffering = [_suffers(k, s, paid, each) for each in range(s.sizes["replica"])]
         yield f"bound: so many {paid.many} at once", _with(k, suffering, brokers) + MOST + 1 <= getattr(s, paid.limit)
+        if paid.is_of_one_rack:
+            elsewhere = [each for broker, each in enumerate(suffering) if s.sizes.racks[broker] != s.sizes.racks[brokers[0]]]
+            yield "bound: one rack at a time", k.not_(k.any_of(False, *elsewhere))
     if limits.has_at_once and brokers:
         impaired = [s.sizes.is_impaired(k, s, each) for each in range(s.sizes["replica"])]
         yield "bound: so many brokers impaired at once", _with(k, impaired, brokers) <= s.at_once

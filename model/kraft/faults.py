@@ -18,7 +18,7 @@ class Fault:
     `one` and `many` are its nouns, `says` completes "how many times ...".  `impairs` is what it strikes, `stops` whether
     a process ends, `loses_data` whether the log may be shorter afterwards, `in_majority` whether the majority quorum
     knows it too, and `is_structural` whether the model has fields or axes only where it can happen.  A fault `of` others
-    stands for all of them: they share one limit.
+    stands for all of them: they share one limit.  One that impairs a rack and is `of` others strikes its brokers one by one.
     """
 
     name: str
@@ -36,6 +36,11 @@ class Fault:
     def key(self) -> str:
         """Its configuration key."""
         return f"faults.{self.name}"
+
+    @property
+    def is_of_one_rack(self) -> bool:
+        """Whether it strikes brokers one by one, those of one rack at a time."""
+        return self.impairs == RACK and bool(self.of)
 
     @property
     def left(self) -> str:
@@ -150,6 +155,25 @@ RACK_LOSS = Fault(
     loses_data=True,
     is_structural=True,
 )
+RACK_DOWN = Fault(
+    "rack_down",
+    "rack down",
+    "racks down",
+    "the brokers of one rack may be shut down in a controlled way",
+    impairs=RACK,
+    stops=True,
+    is_structural=True,
+    of=("clean_stop",),
+)
+RACK_CUT = Fault(
+    "rack_cut",
+    "rack cut off",
+    "racks cut off",
+    "the controller may fence live brokers of one rack",
+    impairs=RACK,
+    is_structural=True,
+    of=("fence",),
+)
 MIN_ISR_CHANGE = Fault(
     "min_isr_change",
     "raised min.insync.replicas",
@@ -174,9 +198,14 @@ FAULTS = (
     PRODUCER_RETRY,
     CONSUMER_CRASH,
     RACK_LOSS,
+    RACK_DOWN,
+    RACK_CUT,
     MIN_ISR_CHANGE,
 )
 """Every kind of fault that is bounded, in the order of the keys."""
+
+OF_RACKS = (RACK_LOSS, RACK_DOWN, RACK_CUT)
+"""Those for which it matters which replicas share a rack."""
 
 MAJORITY_FAULTS = tuple(each for each in FAULTS if each.in_majority)
 """Those that a majority quorum knows."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from neverlost.model.kernel import NO_REPLICA, Configuration, Primitives, Sizes, Value
-from neverlost.model.kraft.faults import CLEAN_STOP, CRASH, FAULTS
+from neverlost.model.kraft.faults import CLEAN_STOP, CRASH, FAULTS, OF_RACKS
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.limits import Limits, can_happen, limits_of, payer
 from neverlost.model.system import View
@@ -155,23 +155,28 @@ def racks(configuration: Configuration) -> tuple[int, ...]:
     return tuple(order.index(name) for name in names) or tuple(range(configuration["replication.factor"]))
 
 
+def has_racks(configuration: Configuration) -> bool:
+    """Whether it matters which replicas share a rack."""
+    return any(configuration[each.key] for each in OF_RACKS)
+
+
 Kind = TypeVar("Kind", bound=KraftSizes)
 
 
 def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
     """The sizes that a configuration needs: a part that cannot happen takes no room."""
     records, replicas = configuration["bounds.records"], configuration["replication.factor"]
-    growing, retries = configuration["faults.reassign"] > 0, configuration["faults.producer_retry"]
+    growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
     return kind(
         replica=replicas + growing,
         first_replicas=replicas,
         offset=records + retries,
         record=records,
         truncation=truncation(configuration),
-        racks=racks(configuration) + (NO_REPLICA,) * growing if configuration["faults.rack_loss"] else (),
+        racks=racks(configuration) + (NO_REPLICA,) * growing if has_racks(configuration) else (),
         elr=configuration["eligible.leader.replicas"],
         reassignment=growing,
-        config_change=configuration["faults.min_isr_change"] > 0,
+        config_change=bool(configuration["faults.min_isr_change"]),
         has_retries=retries > 0,
         has_consumer=configuration["faults.consumer_crash"] > 0,
         fenced_fetch=is_on(configuration, "fenced-fetch"),

@@ -21,9 +21,9 @@ from typing import Any
 from neverlost.model import limits
 from neverlost.model.kernel import Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
 from neverlost.model.kraft import mechanisms
-from neverlost.model.kraft.faults import FAULTS, MIN_ISR_CHANGE, PRODUCER_RETRY, REASSIGN
+from neverlost.model.kraft.faults import FAULTS, MIN_ISR_CHANGE, PRODUCER_RETRY
 from neverlost.model.kraft.mechanisms import is_on
-from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, sizes, truncation
+from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
 from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of
 from neverlost.model.system import View
 
@@ -136,7 +136,7 @@ def _uncountable(configuration: Configuration) -> str | None:
     """Where something counts what happens, any number of it has no room."""
     uncounted = [each for each in FAULTS if not is_counted(configuration, each)]
     for each in uncounted:
-        if each in (REASSIGN, PRODUCER_RETRY, MIN_ISR_CHANGE):
+        if each in (PRODUCER_RETRY, MIN_ISR_CHANGE):
             return f"{each.key}={configuration[each.key]} has no finite space in this model: give a number"
         if sizes(configuration).epochs:
             return f"{each.key}={configuration[each.key]} is not modelled where leader epochs are compared: give a number"
@@ -232,12 +232,12 @@ def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, f
 def is_symmetric(configuration: Configuration) -> bool:
     """Whether replicas may be exchanged for one another: neither their order nor their rack nor their age matters."""
     is_ordered = configuration["election.policy"] == "preferred"
-    return not (is_ordered or configuration["faults.rack_loss"] or configuration["faults.reassign"])
+    return not (is_ordered or has_racks(configuration) or configuration["faults.reassign"])
 
 
 def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[int]) -> dict[str, Any]:
     """The state in which every replica follows the given leader with an empty log."""
-    replicas, spare = configuration["replication.factor"], int(configuration["faults.reassign"] > 0)
+    replicas, spare = configuration["replication.factor"], int(bool(configuration["faults.reassign"]))
     members = [each in isr for each in range(replicas + spare)]
     return {
         "leader": leader,

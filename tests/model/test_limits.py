@@ -37,8 +37,10 @@ def test_values() -> None:
         ({"data_loss": "any", "disk_loss": 1}, "faults.data_loss stands for faults.disk_loss too: give one of them"),
         ({"out": "any:1", "crash": 1}, "faults.crash stands for faults.out too: give one of them"),
         ({"leader_move": "any:1"}, "faults.leader_move=any:1: it impairs no broker, so use a number or any"),
-        ({"reassign": "any"}, "faults.reassign=any has no finite space in this model: give a number"),
+        ({"min_isr_change": "any"}, "faults.min_isr_change=any has no finite space in this model: give a number"),
         ({"crash": "any", "policy": "longest-log"}, "is not modelled where leader epochs are compared: give a number"),
+        ({"rack_down": 1}, "faults.rack_down=1: it strikes the brokers of a rack one by one, so use any or any:N"),
+        ({"rack_cut": "any", "out": "any"}, "faults.out stands for faults.rack_cut too: give one of them"),
         ({"crash": "any:0"}, "bad value 'any:0' for faults.crash in test: use a whole number from 0 to 9, any, or any:N"),
     ],
 )
@@ -59,6 +61,22 @@ def test_any_number_of_slow_followers_and_crashes_is_a_finite_space() -> None:
     """The count of a program that left the budgets out of the model instead (design, section 8)."""
     verdict, _, distinct = found(system("kraft-elr", isr_shrink="any", crash="any", **FIXED))
     assert (verdict, distinct) == (Verdict.HOLDS, 87_570)
+
+
+def test_any_number_of_reassignments_is_a_finite_space() -> None:
+    """A reassignment replaces the one that is under way, so nothing but a total of them would grow."""
+    given = {"rf": 1, "min_isr": 1, "records": 1, "reassign": "any", **FIXED}
+    verdict, _, distinct = found(system("kraft", **given))
+    assert verdict is Verdict.HOLDS and distinct < 10_000
+
+
+@pytest.mark.parametrize(("of_racks", "one_by_one"), [("rack_down", "clean_stop"), ("rack_cut", "fence")])
+def test_a_rack_is_out_as_its_brokers_are(of_racks: str, one_by_one: str) -> None:
+    """With one rack for all they may all be out; with one for each, one at a time."""
+    given = {"rf": 2, "min_isr": 1, "isr_shrink": "any", **FIXED}
+    for racks, limit in (("a,a", "any:2"), ("a,b", "any:1")):
+        alone = found(system("kraft-elr", **given, **{one_by_one: limit}))
+        assert found(system("kraft-elr", **given, racks=racks, **{of_racks: "any"})) == alone, racks
 
 
 LOSERS = [
