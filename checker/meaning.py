@@ -45,7 +45,7 @@ _UNBOUND = object()
 def meaning(*values: Any) -> str:
     """Values as text in which each function and each class stands once, and is a number where it is met again.
 
-    Errors: `TypeError` for a value of which nobody can tell what it means.
+    Errors: `TypeError` for a value whose meaning cannot be determined.
     """
     found = _Meaning()
     for each in values:
@@ -273,7 +273,7 @@ def _parts(value: Any) -> Iterator[Any]:
     elif isinstance(value, partial):
         yield from (value.func, value.args, value.keywords)
     else:
-        raise TypeError(f"a model reaches a {type(value).__name__}, of which nobody can tell what it means")
+        raise TypeError(f"a model reaches a {type(value).__name__}, whose meaning cannot be determined")
 
 
 def _is_ours(value: Any) -> bool:

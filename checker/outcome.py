@@ -136,7 +136,7 @@ class Outcome:
     """What a search found.
 
     `reason` says why it was cut short; None means it ran to the end (or to the first violation).  `fired`
-    counts successors by action.  With symmetry, `orbit_states` is the number of states that the orbits hold.  `growth` tells
+    counts successors by action.  With symmetry, `orbit_states` is the number of states that the orbits hold.  `growth` has
     per level what was generated and what was distinct when it was complete.
     """
 

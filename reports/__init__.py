@@ -1,1 +1,1 @@
-"""How we tell: the command line, text, pictures, citations."""
+"""How results are shown: the command line, text, pictures, citations."""

@@ -86,7 +86,7 @@ class Rule:
 
 
 def atoms(rows: Sequence[Row]) -> list[Atom]:
-    """Every comparison that tells some cells from others, simpler ones first; of two that agree, the first."""
+    """Every comparison that separates some cells from others, simpler ones first; of two that agree, the first."""
     found: list[Atom] = []
     numbers = []
     for key in rows[0]:

@@ -32,7 +32,7 @@ Make = Callable[[Point], System]
 """The system of a point; it goes to another process."""
 
 UNKNOWN_GROWTH = math.log(10)
-"""What one more of something costs where nothing tells: about ten times (README, Figures)."""
+"""What one more of something costs where nothing is known: about ten times (README, Figures)."""
 
 DAMPING = 0.8
 """How much of the last growth the next step along one size shows, where only one growth is known: growth slows down."""
@@ -82,7 +82,7 @@ class Forecast:
     """What the target will cost.  Units: states, seconds, bytes.
 
     `widest` is the largest level, `stored` what its states take on disk.  `smaller` are the states of the target with
-    one of its sizes lowered by one, by the number of that size.  `exact` tells that the target itself was explored.
+    one of its sizes lowered by one, by the number of that size.  `exact` says that the target itself was explored.
     """
 
     states: Estimate

@@ -1,6 +1,6 @@
 """Which parts of a protocol its properties need: each is switched off in turn and the rest is explored.
 
-A part that nothing needs is either explained by whoever reads the report, or a sign that the model or the bounds are too
+A part that nothing needs is either explained in writing, or a sign that the model or the bounds are too
 poor to show what it is for: so this is the mutation test of a model too.
 """
 
@@ -123,7 +123,7 @@ def judged(
     workers: int | None = None,
     seconds: float | None = None,
     seconds_each: float | None = None,
-    tell: Callable[[Judgement], None] = lambda judgement: None,
+    notify: Callable[[Judgement], None] = lambda judgement: None,
 ) -> list[Judgement]:
     """What switching off each variant does, in order.  Units: seconds for all, and for each variant and profile."""
     found: dict[int, Judgement] = {}
@@ -139,7 +139,7 @@ def judged(
             found[report.job] = Judgement(
                 variant, Need.UNDECIDED, None, Answer(Verdict.INCONCLUSIVE, problem=str(report.value))
             )
-        tell(found[report.job])
+        notify(found[report.job])
     return [found[number] for number in range(len(variants))]
 
 

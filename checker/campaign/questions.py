@@ -106,16 +106,16 @@ def answers(
     workers: int | None = None,
     seconds: float | None = None,
     seconds_each: float | None = None,
-    tell: Callable[[int, Answer], None] = lambda number, answer: None,
+    notify: Callable[[int, Answer], None] = lambda number, answer: None,
 ) -> list[Answer]:
-    """The answers in order; `tell` hears of each as it comes.  Units: seconds for all, and for each.
+    """The answers in order; `notify` is called with each as it comes.  Units: seconds for all, and for each.
 
-    Leaving early (Ctrl-C, an exception in `tell`) kills what still runs.
+    Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.
     """
     found: dict[int, Answer] = {}
     for number, answer in _arriving(questions, workers or os.cpu_count() or 1, seconds, seconds_each):
         found[number] = answer
-        tell(number, answer)
+        notify(number, answer)
     return [found[number] for number in range(len(questions))]
 
 

@@ -105,10 +105,10 @@ class Sweeper:
         growing: Sequence[str] = (),
         engine: str = "memory",
         reporter: Reporter | None = None,
-        told: Callable[[int, int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.cells, self.properties, self.options = tuple(cells), tuple(properties), options
-        self.growing, self.engine, self.reporter, self.told = tuple(growing), engine, reporter, told
+        self.growing, self.engine, self.reporter, self.progress = tuple(growing), engine, reporter, progress
         self.systems = tuple(bind(model, configuration) for model, configuration in self.cells)
         self.decided: list[dict[str, Decision]] = [{} for _ in self.cells]
         self.distinct: list[int | None] = [None] * len(self.cells)
@@ -120,8 +120,8 @@ class Sweeper:
         twins = self._twins()
         for members in self.groups():
             self._decide(members, started)
-            if self.told is not None:
-                self.told(sum(bool(each) for each in self.decided), len(twins))
+            if self.progress is not None:
+                self.progress(sum(bool(each) for each in self.decided), len(twins))
         for first, *others in twins:
             self._share(first, others)
         decisions = tuple(tuple(each[asked.name] for asked in self.properties) for each in self.decided)

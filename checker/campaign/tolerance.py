@@ -2,7 +2,7 @@
 many others are out.
 
 Each spot of the table is a question of its own: any number of faults, of which so many brokers suffer at once.  Spots whose
-states have the same fields share a search, which tells them apart by their limits, so a counterexample is a shortest one.
+states have the same fields share a search, which distinguishes them by their limits, so a counterexample is a shortest one.
 """
 
 from __future__ import annotations

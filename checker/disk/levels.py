@@ -198,7 +198,7 @@ class Store:
         return int(self.meta["words"])
 
     def write(self, states: Packed, folder: str, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
-        """A new file of states under a name that nobody else uses; it counts once a manifest lists it."""
+        """A new file of states under a name that is used once; it counts once a manifest lists it."""
         words = np.ascontiguousarray(states, dtype="<u8")
         header = _HEADER.pack(_MAGIC, 1, words.shape[0], words.shape[1], self.identity)
         parts: list[Bytes] = [header, *(memoryview(word).cast("B") for word in words)]

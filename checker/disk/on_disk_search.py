@@ -2,7 +2,7 @@
 
 It is the memory engine's loop with other workers: each level is expanded in slices of the frontier, whose candidates go
 to the owners of their keys; these take away what was visited and write what is new.  Narrow levels are done in this
-process; who does the wide ones (Spark tasks, or nobody else) is a matter of `Jobs`.  A level is committed from the
+process; who does the wide ones (Spark tasks, or no others) is a matter of `Jobs`.  A level is committed from the
 files that its tasks name in their results, so a task may be retried, run twice or be lost.
 """
 
@@ -61,7 +61,7 @@ class Jobs(Protocol):
     def prepare(self) -> None: ...
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]: ...
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]: ...
-    def news(self) -> list[str]: ...
+    def events(self) -> list[str]: ...
     def cancel(self) -> None: ...
     def close(self) -> None: ...
 
@@ -112,14 +112,14 @@ class _SearchOnDisk(LevelSearch):
             return
         for report in self.on_disk.resumed():
             self._add(report)
-        self._tell()
+        self._report_progress()
 
     def _share(self) -> None:
         """Levels are shared as they come."""
 
-    def _tell(self) -> None:
-        super()._tell()
-        for note in self.on_disk.news():
+    def _report_progress(self) -> None:
+        super()._report_progress()
+        for note in self.on_disk.events():
             if self.reporter is not None:
                 generated, distinct, waiting, _ = self.workers.counts()
                 self.reporter(Progress(self.levels, waiting, generated, distinct, 0.0, 0, note=note))
@@ -326,9 +326,9 @@ class LevelsOnDisk:
         waiting = self.levels[-1].rows if self.levels else 0
         return self.total.generated, self.distinct, waiting, self.total.fired
 
-    def news(self) -> list[str]:
-        """What happened that a person may want to know."""
-        return self.jobs.news() if self.jobs is not None else []
+    def events(self) -> list[str]:
+        """What happened since the last call that a person may want to know."""
+        return self.jobs.events() if self.jobs is not None else []
 
     def close(self) -> None:
         """Stop what is running and let the workers go."""

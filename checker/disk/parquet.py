@@ -100,7 +100,7 @@ def _meaning(slot: Slot) -> str:
     name = slot.field.name.replace("_", " ")
     where = [f"{axis} {index}" for axis, index in zip(slot.field.axes, slot.index, strict=True)]
     of = f" of {', '.join(where)}" if where else ""
-    kinds = {"flag": "true or false", "replica": "a replica's number, or -1 for nobody", "number": f"{slot.low} to {slot.high}"}
+    kinds = {"flag": "true or false", "replica": "a replica's number, or -1 for none", "number": f"{slot.low} to {slot.high}"}
     return f"{name}{of}: {kinds[slot.field.kind]}"
 
 

@@ -1,4 +1,4 @@
-"""What this processor wants NumPy to be told before NumPy is imported; this file must not import it.
+"""What NumPy has to know of this processor before it is imported; this file must not import it.
 
 NumPy 2.4 does not use its AVX-512 sort on AMD processors, and does not fall back to its AVX2 one either, which sorts
 64-bit words about five times as fast as no vectors at all.  Turning AVX-512 off brings the AVX2 sort back.

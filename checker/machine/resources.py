@@ -11,7 +11,7 @@ _UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 def used_memory() -> int:
-    """Resident memory of this process and its children now, in bytes; the peak where the system tells no more."""
+    """Resident memory of this process and its children now, in bytes; the peak where the system says no more."""
     try:
         own = _resident("self")
         children = Path("/proc/self/task").glob("*/children")
@@ -34,7 +34,7 @@ def peak_memory() -> int:
 
 
 def free_shared_memory() -> int:
-    """Bytes that shared memory blocks may take; a generous guess where the system does not tell."""
+    """Bytes that shared memory blocks may take; a generous guess where the system does not say."""
     try:
         found = os.statvfs("/dev/shm")
     except OSError:

@@ -1,7 +1,7 @@
 """The program of a search, compiled twice: at once without optimisation, and well by a process of its own, meanwhile.
 
 Machine code is kept between searches under the digest of its program, the compiler and the processor.  A file that is
-damaged, or that somebody else may have written, is ignored; deleting any of them costs time only.
+damaged, or that others may have written, is ignored; deleting any of them costs time only.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ DEEP = 255
 
 
 class Native:
-    """A team of threads that takes over what one partition has found so far."""
+    """A team of threads that continues from what one partition has found so far."""
 
     def __init__(self, local: Partition, programs: Programs, workers: int) -> None:
         self.system, self.properties, self.configurations = local.system, local.properties, local.configurations

@@ -49,7 +49,7 @@ class ObligationAnswer:
 
 @dataclass(frozen=True)
 class Looked:
-    """A counterexample to induction; `trace` reaches its first state, `is_reachable` None means that nobody knows."""
+    """A counterexample to induction; `trace` reaches its first state, `is_reachable` None means not known."""
 
     answer: ObligationAnswer
     is_reachable: bool | None = None
@@ -106,7 +106,7 @@ class Proof:
 
     @property
     def is_interrupted(self) -> bool:
-        """Somebody did not want to wait for the rest."""
+        """The rest was not waited for."""
         return any(each.reason == INTERRUPTED for each in self.open)
 
     @property

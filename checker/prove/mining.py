@@ -46,7 +46,7 @@ ASIDE = 15.0
 
 @dataclass(frozen=True)
 class Mined:
-    """What mining found, and how much work it was.  `is_inductive` tells whether the lemmas prove the property; minimising them
+    """What mining found, and how much work it was.  `is_inductive` says whether the lemmas prove the property; minimising them
     takes at most about twice as long as finding them.
 
     `states` counts the reachable states of each configuration that was scanned, the one of the proof first.

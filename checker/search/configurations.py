@@ -25,7 +25,7 @@ class Configurations:
         keys = self._keys_of(pack_rows(system, [state for _, state in initial]))
         known = {key: number for key, (number, _) in zip(keys.tolist(), initial, strict=True)}
         if len(dict.fromkeys(known, 0)) != self.count:
-            raise EngineError("two configurations of one search cannot be told apart by their frozen fields")
+            raise EngineError("two configurations of one search have the same frozen fields")
         self._keys = np.array(sorted(known), keys.dtype)
         self._numbers = np.array([known[key] for key in sorted(known)], np.int64)
 

@@ -62,7 +62,7 @@ class LevelSearch:
     def _close(self) -> LevelReport:
         report = self.workers.close_level()
         self._add(report)
-        self._tell()
+        self._report_progress()
         return report
 
     def _add(self, report: LevelReport) -> None:
@@ -95,7 +95,7 @@ class LevelSearch:
                 return False
             if not self.workers.round():
                 return self._close().new > 0
-            self._tell()
+            self._report_progress()
 
     def _waiting(self) -> int:
         return self.workers.counts()[2]
@@ -119,7 +119,7 @@ class LevelSearch:
             return f"the memory limit of {limits.memory_bytes} bytes was reached"
         return None
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         used = used_memory()
         self.peak = max(self.peak, used)
         if self.reporter is None:

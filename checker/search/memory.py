@@ -78,7 +78,7 @@ class MemorySearch(LevelSearch):
             self._add(reported(level, self.properties))
             self._relieve()
         self._kept = (self.local.expansion.generated, Counter(self.local.expansion.fired))
-        self._tell()
+        self._report_progress()
 
     def _close(self) -> LevelReport:
         report = super()._close()

@@ -14,7 +14,7 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known after a batch.  Units: seconds since the start, bytes.  `note` tells an event in a sentence."""
+    """What is known after a batch.  Units: seconds since the start, bytes.  `note` is an event in a sentence."""
 
     level: int
     frontier: int
@@ -27,7 +27,7 @@ class Progress:
 
 
 class Reporter(Protocol):
-    """Told how far a search is; called from the driving process only."""
+    """Called with how far a search is, from the driving process only."""
 
     def __call__(self, progress: Progress) -> None: ...
 

@@ -20,7 +20,7 @@ from neverlost.specs.property import Property
 
 
 class Partition:
-    """States whose mix falls to this worker.  `number` of `total` tells which."""
+    """States whose mix falls to this worker.  `number` of `total` says which."""
 
     def __init__(self, system: System, properties: Sequence[Property], symmetry: bool, number: int = 0, total: int = 1) -> None:
         self.system, self.properties = system, tuple(properties)

@@ -1,6 +1,6 @@
 """Recovery: from every reachable state one that is wanted can be reached again by steps that spend no fault budget.
 
-A search alone cannot tell: it knows what led to a state, not what can still follow.  So the engine explores everything
+A search alone does not answer that: it knows what led to a state, not what can still follow.  So the engine explores everything
 and keeps its levels; then the state graph is walked backwards from the wanted states.  The counterexample is a shortest
 behaviour to a state that the walk has not met, a *trap*.
 """

@@ -165,22 +165,22 @@ class Component:
     is_terminal: bool
 
 
-def of_store(system: System, store: Store, tell: Callable[[int], None] = lambda done: None) -> StateGraph:
+def of_store(system: System, store: Store, notify: Callable[[int], None] = lambda done: None) -> StateGraph:
     """The graph of a complete search whose levels were kept."""
     levels = (np.concatenate(list(store.level(each.depth)), axis=1) for each in store.levels() if each.rows)
-    return of_levels(system, levels, bool(store.meta["symmetry"]), tell)
+    return of_levels(system, levels, bool(store.meta["symmetry"]), notify)
 
 
 def of_levels(
     system: System,
     levels: Iterable[Packed],
     symmetry: bool = False,
-    tell: Callable[[int], None] = lambda done: None,
+    notify: Callable[[int], None] = lambda done: None,
     only: frozenset[int] | None = None,
 ) -> StateGraph:
     """The graph of all reachable states, given as packed levels in any order within each.
 
-    With `only` it is the graph of some steps, and of states that these do not leave.  `tell` hears how many states are
+    With `only` it is the graph of some steps, and of states that these do not leave.  `notify` gets how many states are
     done before each batch; it may raise to give up.
     Errors: `EngineError` when a step leads to a state that is not among them.
     """
@@ -190,7 +190,7 @@ def of_levels(
         bounds.append(len(known))
     parts = []
     for start in range(0, len(known), BATCH):
-        tell(start)
+        notify(start)
         parts.append(_edges(system, known, start, symmetry, only))
     edges = np.concatenate(parts, axis=1)
     return StateGraph(system, known.slice(0, len(known)), tuple(bounds[:-1]), edges[0], edges[1], edges[2], symmetry)

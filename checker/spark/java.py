@@ -1,4 +1,4 @@
-"""A Java runtime, for Spark and for whoever else needs one: what is installed, or what the `java` extra brings."""
+"""A Java runtime, for Spark and for what else needs one: what is installed, or what the `java` extra brings."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class SparkJobs:
         self.search, self.master, self.conf = search, master, conf
         self._session: Any = None
         self._is_ours = False
-        self._news: list[str] = []
+        self._events: list[str] = []
         self._starting = Lock()
         self._is_preparing = self._is_closed = False
 
@@ -49,7 +49,7 @@ class SparkJobs:
                 self._session = spark_session.start(self.master, self.conf, f"neverlost {self.search.model}")
                 address = spark_session.ui_address(self._session)
                 if address:
-                    self._news.append(f"Spark UI at {address}")
+                    self._events.append(f"Spark UI at {address}")
                 if self._is_closed:
                     self._stop()
         return self._session
@@ -57,14 +57,14 @@ class SparkJobs:
     def prepare(self) -> None:
         """Start the session and the Python workers in the background, and let them import what they need.
 
-        Nobody waits for it: a search that ends earlier after all leaves a daemon thread behind, which stops what it started.
+        It is not waited for: a search that ends earlier after all leaves a daemon thread behind, which stops what it started.
         """
         if not self._is_preparing:
             self._is_preparing = True
             Thread(target=self._prepare, daemon=True).start()
 
     def _prepare(self) -> None:
-        with suppress(Exception):  # whoever needs the session meets the same problem, and tells it
+        with suppress(Exception):  # the user of the session meets the same problem, and reports it
             tasks = self.parallelism
             self._collected(self.session.range(0, tasks, 1, tasks).mapInArrow(_warm, _RESULTS))
 
@@ -91,7 +91,7 @@ class SparkJobs:
         )
         found, counted = results(self._collected(frame))
         if counted.retried:
-            self._news.append(f"level {task.depth + 1}: {counted.retried} failed or lost tasks were run again")
+            self._events.append(f"level {task.depth + 1}: {counted.retried} failed or lost tasks were run again")
         return [settled(body) for body in found], counted
 
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
@@ -118,10 +118,10 @@ class SparkJobs:
     def _numbers(self, count: int) -> Any:
         return self.session.range(0, count, 1, count)
 
-    def news(self) -> list[str]:
+    def events(self) -> list[str]:
         """What happened since the last call."""
-        told, self._news = self._news, []
-        return told
+        events, self._events = self._events, []
+        return events
 
     def cancel(self) -> None:
         """Stop what is running."""
@@ -145,8 +145,8 @@ class SparkJobs:
 def _reason(problem: Exception) -> str:
     """The line of a long message that says what happened."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    told = [line for line in lines if "Exception" in line or "Error" in line or "aborted" in line]
-    return (told or lines or [type(problem).__name__])[-1 if "Traceback" in str(problem) else 0][:300]
+    causes = [line for line in lines if "Exception" in line or "Error" in line or "aborted" in line]
+    return (causes or lines or [type(problem).__name__])[-1 if "Traceback" in str(problem) else 0][:300]
 
 
 def _expand(text: str, batches: Iterator[Any]) -> Iterator[Any]:

@@ -119,13 +119,13 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
                 gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": said, "stderr": said})
                 SparkContext(gateway=gateway, conf=conf)
             except Exception as problem:
-                raise InputError(f"cannot start Spark on {master!r}: {_told(said, problem)}; {_CHECK}") from None
+                raise InputError(f"cannot start Spark on {master!r}: {_cause(said, problem)}; {_CHECK}") from None
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
 
 
-def _told(said: IO[bytes], problem: Exception) -> str:
+def _cause(said: IO[bytes], problem: Exception) -> str:
     """What Java said last, or what Python did: the line that names an error."""
     said.seek(0)
     lines = [*said.read().decode(errors="replace").splitlines(), *str(problem).splitlines()]

@@ -118,8 +118,8 @@ def configurations(
 
     Errors: `InputError` for unknown keys, bad values and malformed files.
     """
-    found, told = chosen_configurations(read_given(config, settings), files, kafka_version)
-    for each in told:
+    found, open_questions = chosen_configurations(read_given(config, settings), files, kafka_version)
+    for each in open_questions:
         warnings.warn(each, KafkaFilesWarning, stacklevel=3)
     return found
 

@@ -216,7 +216,7 @@ def _states(searches: Sequence[Document]) -> int:
 def _swept(document: Document, cells: Sequence[Document], chosen: Sequence[Chosen]) -> dict[str, Any]:
     """The document of the same sweep, run now."""
     about = document["matrix"]
-    told = tuple(
+    shown = tuple(
         MatrixCell(
             each.model,
             each.configuration,
@@ -227,8 +227,8 @@ def _swept(document: Document, cells: Sequence[Document], chosen: Sequence[Chose
     )
     asked = [properties()[each["name"]] for each in cells[0]["properties"]]
     reduced = bool(document["symmetry"])
-    matrix = Matrix(about["name"], about["says"], told, tuple(about["varying"]), tuple(each.name for each in asked), reduced)
-    sweep = Sweeper([(each.model, each.configuration) for each in told], asked, Options(symmetry=reduced), GROWING).run()
+    matrix = Matrix(about["name"], about["says"], shown, tuple(about["varying"]), tuple(each.name for each in asked), reduced)
+    sweep = Sweeper([(each.model, each.configuration) for each in shown], asked, Options(symmetry=reduced), GROWING).run()
     return sweeping.document(matrix, sweep, "memory", reduced)
 
 
@@ -241,7 +241,7 @@ def _require_same(stated: Any, now: Any, saying: str) -> None:
 
 
 def differences(stated: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two documents differ; a list's elements are told by their id or name."""
+    """Where two documents differ; a list's elements are named by their id or name."""
     if isinstance(stated, Mapping) and isinstance(now, Mapping):
         for key in dict.fromkeys([*stated, *now]):
             if key not in PASSING:
@@ -291,7 +291,7 @@ def _is_cut(cell: Document, document: Document) -> bool:
 
 
 def _sampled(document: Document, cells: Sequence[Document]) -> Iterator[int]:
-    """Cells in an order that nobody can foretell: one of each verdict, then those at the boundary, then the others."""
+    """Cells in an order that cannot be foreseen: one of each verdict, then those at the boundary, then the others."""
     order = list(range(len(cells)))
     random.SystemRandom().shuffle(order)
     first = {cells[number]["verdict"]: number for number in order}

@@ -46,8 +46,8 @@ def claims(
     asked = chosen_claims(ids or [])
     known = cases_by_name()
     wanted = {name: known[name] for each in asked for name in each.cases}
-    with PartsProgress(total=len(wanted)) as told:
-        judged = cases.judge(wanted, request.workers, seconds=request.time_limit, tell=told)
+    with PartsProgress(total=len(wanted)) as progress:
+        judged = cases.judge(wanted, request.workers, seconds=request.time_limit, notify=progress)
     if out is not None:
         cases.save_traces(list(judged.values()), out)
     document = _document(asked, judged)

@@ -70,11 +70,11 @@ def conform(
         return _free(kafka, page.bounds(settings or [], fix or []), depth, request, output)
     given = " ".join(settings) if settings else None
     todo = comparing.jobs(kafka, part or list(comparing.PARTS), short, given)
-    with PartsProgress() as told:
-        told.expect(len(todo))
+    with PartsProgress() as progress:
+        progress.expect(len(todo))
 
         def progress(name: str, so_far: comparing.Report) -> None:
-            told(page.rate(name, so_far))
+            progress(page.rate(name, so_far))
 
         found = comparing.compare(kafka, todo, request.workers or os.cpu_count() or 1, request.time_limit, progress)
     document = page.document(found, known)
@@ -93,8 +93,8 @@ def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Outp
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
 
-    with PartsProgress() as told:
-        found = comparing.between(old, new, short, request.workers or os.cpu_count() or 1, request.time_limit, told)
+    with PartsProgress() as progress:
+        found = comparing.between(old, new, short, request.workers or os.cpu_count() or 1, request.time_limit, progress)
     document = page.between_document(found)
     output.deliver(document, lines=page.verdict_lines)
     if output.is_read:
@@ -109,9 +109,9 @@ def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, out
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
 
-    with PartsProgress() as told:
+    with PartsProgress() as progress:
         workers = request.workers or os.cpu_count() or 1
-        found = search(kafka, bounds, workers, depth, request.time_limit, lambda so_far: told(page.free_rate(so_far)))
+        found = search(kafka, bounds, workers, depth, request.time_limit, lambda so_far: progress(page.free_rate(so_far)))
     document = page.free_document(found)
     output.deliver(document, lines=page.verdict_lines)
     if output.is_read:

@@ -45,8 +45,8 @@ def necessity(
     from neverlost.reports.terminal.progress import PartsProgress
 
     output, request = Output(json, out, quiet), Request(**search)
-    with PartsProgress() as told:
-        found = page.examine(config, settings or [], properties, only or [], request, each_limit, told)
+    with PartsProgress() as progress:
+        found = page.examine(config, settings or [], properties, only or [], request, each_limit, progress)
     output.deliver(page.document(found), is_saved=True, lines=page.verdict_lines)
     if out is not None:
         write_text(Path(out) / f"necessity-{found.model}.md", page.markdown(found))

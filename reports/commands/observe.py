@@ -133,11 +133,11 @@ def _judged(history: History, given: Given, output: Output, mechanisms: bool, lo
     if output.out is not None:
         write_history(Path(output.out) / "history.jsonl", history)
     setting = setting_of(history, given)
-    with Steps() as telling:
-        found = judge(setting, lambda done, all_: telling("offsets that look alike", done, all_))
-        telling("what could have been lost")
+    with Steps() as progress:
+        found = judge(setting, lambda done, all_: progress("offsets that look alike", done, all_))
+        progress("what could have been lost")
         moments = intervals(found) if losses and found.verdict != "inconclusive" else []
-        telling("mechanisms switched off")
+        progress("mechanisms switched off")
         without = switched_off(history, given, found) if mechanisms else {}
     output.deliver(show.document(found, moments, without), lines=show.verdict_lines)
     if output.is_read:

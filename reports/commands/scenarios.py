@@ -42,8 +42,8 @@ def scenarios(
     means = Means(request.engine, request.master, request.options().spark_conf)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
-    with PartsProgress(total=len(wanted)) as told:
-        judged = cases.judge(wanted, request.workers, seconds=request.time_limit, tell=told, means=means)
+    with PartsProgress(total=len(wanted)) as progress:
+        judged = cases.judge(wanted, request.workers, seconds=request.time_limit, notify=progress, means=means)
     found = list(judged.values())
     if out is not None:
         cases.save_traces(found, out)

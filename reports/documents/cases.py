@@ -95,10 +95,10 @@ def judge(
     workers: int | None = None,
     seconds: float | None = None,
     seconds_each: float | None = None,
-    tell: Callable[[str], None] = lambda name: None,
+    notify: Callable[[str], None] = lambda name: None,
     means: Means = MEMORY,
 ) -> dict[str, Judged]:
-    """Every case with its answer; equal questions are asked once.  `tell` hears of each as it is decided."""
+    """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided."""
     questions = {name: replace(question_of(case), means=means) for name, case in cases.items()}
     groups: dict[tuple[Any, ...], list[str]] = {}
     for name, question in questions.items():
@@ -106,12 +106,12 @@ def judge(
     order = list(groups.values())
     found: dict[str, Judged] = {}
 
-    def hear(number: int, answer: Answer) -> None:
+    def decided(number: int, answer: Answer) -> None:
         for name in order[number]:
             found[name] = Judged(name, cases[name], questions[name], answer)
-            tell(name)
+            notify(name)
 
-    answers([questions[names[0]] for names in order], workers, seconds, seconds_each, hear)
+    answers([questions[names[0]] for names in order], workers, seconds, seconds_each, decided)
     return {name: found[name] for name in cases}
 
 

@@ -261,14 +261,14 @@ def free_document(found: Found) -> dict[str, Any]:
         "states": {"generated": found.transitions, "distinct": found.states, "depth": found.depth, "left": found.left},
         "replayed": found.replayed,
         "trace": None if found.trace is None else list(found.trace),
-        "story": list(found.story),
+        "described": list(found.described),
         "seconds": round(found.seconds, 1),
     }
 
 
 def show_free(out: Console, found: Found) -> None:
     """A free search at a terminal."""
-    for line in found.story:
+    for line in found.described:
         out.print(Text(line))
     words = {
         "violated": f"Kafka {found.kafka}'s own classes lose an acknowledged record in {len(found.trace or ())} events",

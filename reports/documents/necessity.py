@@ -48,7 +48,7 @@ def examine(
     only: Sequence[str],
     request: Request,
     seconds_each: float | None,
-    tell: PartsProgress,
+    progress: PartsProgress,
 ) -> Examined:
     """Judge every part of the model that the keys name; a model alone is examined in its published profiles.
 
@@ -68,8 +68,8 @@ def examine(
         )
     variants = [*clause_variants(kept), *_mechanism_variants(kept)]
     variants = [each for each in variants if not only or any(text in each.name for text in only)]
-    tell.expect(len(variants))
-    found = judged(kept, variants, request.workers, request.time_limit, seconds_each, lambda each: tell(each.variant.name))
+    progress.expect(len(variants))
+    found = judged(kept, variants, request.workers, request.time_limit, seconds_each, lambda each: progress(each.variant.name))
     parts = [
         *([config] if config else []),
         *[f"--set {each}" for each in settings],
@@ -120,12 +120,12 @@ def _with(system: System, key: str) -> System:
 
 
 def is_explained(found: Examined, judgement: Judgement) -> bool:
-    """Whether a part is needed, or somebody has written why it is there."""
+    """Whether a part is needed, or it is written down why it is there."""
     return judgement.need in (Need.NEEDED, Need.STRUCTURAL, Need.UNDECIDED) or judgement.variant.name in found.explained
 
 
 def detail(found: Examined, judgement: Judgement) -> str:
-    """The counterexample in words, or the reason why the part is kept; empty where nobody has written one."""
+    """The counterexample in words, or the reason why the part is kept; empty where none is written down."""
     answer, question = judgement.answer, judgement.question
     if answer is not None and answer.trace is not None and question is not None:
         faults = spent(answer.trace.faults(question.system))

@@ -91,14 +91,14 @@ def _edge(found: Iterable[Budget], largest: bool) -> list[Budget]:
 
 def _sentence(held: list[Budget], broken: Mapping[Property, list[Budget]], undecided: list[Budget]) -> str:
     parts = []
-    worth_telling = [fault_words(each) for each in held if each]
+    worth_saying = [fault_words(each) for each in held if each]
     failures: dict[tuple[Budget, ...], list[str]] = {}
     for each, fewest in broken.items():
         if fewest:
             failures.setdefault(tuple(fewest), []).append(each.failure or f"breaks {each.name}")
-    if worth_telling:
+    if worth_saying:
         most = "" if failures or undecided else ", the most that was tried"
-        parts.append("survives any " + ", or any ".join(worth_telling) + most)
+        parts.append("survives any " + ", or any ".join(worth_saying) + most)
     elif held and not failures and not undecided:
         parts.append("holds without faults, the only case that was tried")
     for limits, phrases in failures.items():

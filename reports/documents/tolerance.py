@@ -121,11 +121,11 @@ def _others(number: int) -> str:
 
 def rows(found: Tolerance, defects: str) -> list[dict[str, Any]]:
     """One row for each decided question."""
-    told = []
+    found_rows = []
     for spot, number in found.cells.items():
         configuration = found.sweep.cells[number][1]
         for each in found.decisions[spot]:
-            told.append(
+            found_rows.append(
                 {
                     "faults": fault_limits(configuration),
                     "at_once": configuration.get(AT_ONCE) or None,
@@ -141,7 +141,7 @@ def rows(found: Tolerance, defects: str) -> list[dict[str, Any]]:
                     "trace": None,
                 }
             )
-    return told
+    return found_rows
 
 
 def fault_limits(configuration: Configuration) -> dict[str, Any]:

@@ -30,7 +30,7 @@ DARK = (
 
 
 def canvas(width: float, height: float, label: str) -> Element:
-    """An empty chart; `label` is what someone hears who cannot see it."""
+    """An empty chart; `label` describes it for screen readers."""
     root = Element("svg", {"xmlns": NAMESPACE, "class": "chart", "role": "img", "aria-label": label})
     root.set("viewBox", f"0 0 {width:g} {height:g}")
     root.set("width", f"{width:g}")

@@ -15,10 +15,10 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 150, 16, 40
 
 
 def growth_of(document: Mapping[str, Any]) -> Element | None:
-    """The growth of the search of a result that had the most states, where it tells its levels."""
+    """The growth of the search of a result that had the most states, where it has its levels."""
     searches = document.get("searches", [document])
-    told = [each for each in searches if each.get("levels", {}).get("distinct")]
-    return chart(max(told, key=lambda each: each["levels"]["distinct"][-1])) if told else None
+    counted = [each for each in searches if each.get("levels", {}).get("distinct")]
+    return chart(max(counted, key=lambda each: each["levels"]["distinct"][-1])) if counted else None
 
 
 def chart(search: Mapping[str, Any]) -> Element:

@@ -32,7 +32,7 @@ DRAWN, LISTED = 400, 200_000
 
 GAP, ROW, MARGIN, RADIUS, TOP, LEGEND = 30, 62, 36, 8, 72, 800
 NAMED = 60
-"""Edges up to which their names are written into the picture; beyond that they appear where someone points."""
+"""Edges up to which their names are written into the picture; beyond that they appear under the pointer."""
 
 
 Place = tuple[float, float]
@@ -148,9 +148,9 @@ class Picture:
         }
         kind = " ".join(["node", *(name for name, is_so in marks.items() if is_so)])
         node = SubElement(root, "circle", {"class": kind, "cx": f"{x:.0f}", "cy": f"{y:.0f}", "r": str(RADIUS)})
-        told = [f"state {number}", *(name for name, is_so in marks.items() if is_so and name != "violating")]
-        told += [f"violates {', '.join(self.violated[number])}"] if number in self.violated else []
-        SubElement(node, "title").text = f"{', '.join(told)}\n{state_words(self.graph.system, self.graph.state(number))}"
+        words = [f"state {number}", *(name for name, is_so in marks.items() if is_so and name != "violating")]
+        words += [f"violates {', '.join(self.violated[number])}"] if number in self.violated else []
+        SubElement(node, "title").text = f"{', '.join(words)}\n{state_words(self.graph.system, self.graph.state(number))}"
 
 
 def _legend(root: Element) -> None:
@@ -184,7 +184,7 @@ def state_words(system: System, state: State) -> str:
 
 
 def _places(graph: StateGraph) -> dict[int, tuple[float, float]]:
-    """Where each state stands: its level tells how far down, the mean place of its neighbours how far to the right."""
+    """Where each state stands: its level says how far down, the mean place of its neighbours how far to the right."""
     levels = [list(range(*ends)) for ends in zip(graph.bounds, [*graph.bounds[1:], len(graph)], strict=True)]
     around: dict[int, set[int]] = defaultdict(set)
     for one, other in zip(graph.sources.tolist(), graph.targets.tolist(), strict=True):
@@ -228,7 +228,7 @@ def _markable(system: System, asked: Sequence[Property]) -> tuple[Property, ...]
 
 
 def write_graph(
-    system: System, asked: Sequence[Property], states: int, symmetry: bool, directory: str, tell: Callable[[str], None]
+    system: System, asked: Sequence[Property], states: int, symmetry: bool, directory: str, notify: Callable[[str], None]
 ) -> list[str]:
     """`graph.graphml`, `graph.dot` and, if it is small, `graph.svg`; a sentence for each, and one for the graph.
 
@@ -239,9 +239,9 @@ def write_graph(
             f"{states:,} states are too many for --graph ({LISTED:,} is the most): "
             "lower the bounds, or use --export DIR for Parquet"
         )
-    tell(f"building the graph of {states:,} states")
+    notify(f"building the graph of {states:,} states")
     picture = Picture(explored_graph(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
-    tell("naming its states and steps")
+    notify("naming its states and steps")
     named = picture.named()
     folder = Path(directory)
     written = [write_text(folder / "graph.graphml", graphml(named)), write_text(folder / "graph.dot", dot(named))]

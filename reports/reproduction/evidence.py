@@ -25,7 +25,7 @@ LONGEST_LOG = 120
 
 
 @dataclass(frozen=True)
-class Told:
+class Report:
     """Everything that the reports speak of."""
 
     plan: Plan
@@ -46,24 +46,26 @@ class Told:
 
     def verdict(self) -> list[str]:
         """The last lines: what happened, then what became of each record."""
-        parting = self.outcome.parting
+        divergence = self.outcome.divergence
         if self.is_reproduced:
             says = self.expected.title if self.is_about_copies else self.expected.verdict_line
             lines = [f"reproduced on Kafka {self.kafka}: {says}"]
-        elif parting is None:
+        elif divergence is None:
             lines = [f"not reproduced on Kafka {self.kafka}: every step was seen, but nothing is lost"]
         else:
-            steps = str(parting.first) if parting.first == parting.last else f"{parting.first} to {parting.last}"
-            many = "" if parting.first == parting.last else "s"
-            lines = [f"not reproduced on Kafka {self.kafka}: it diverges from the trace at step{many} {steps} ({parting.says})"]
-            lines += [f"  seen: {each}" for each in parting.seen]
+            steps = str(divergence.first) if divergence.first == divergence.last else f"{divergence.first} to {divergence.last}"
+            many = "" if divergence.first == divergence.last else "s"
+            lines = [
+                f"not reproduced on Kafka {self.kafka}: it diverges from the trace at step{many} {steps} ({divergence.says})"
+            ]
+            lines += [f"  seen: {each}" for each in divergence.seen]
         return lines + [f"  {each}" for each in self.records()]
 
     def records(self) -> list[str]:
         """A sentence for each record that was acknowledged or read."""
         outcome, found = self.outcome, []
-        for record in sorted(outcome.told.keys() | outcome.read_before.keys()):
-            when, offset = outcome.told.get(record, (None, None))
+        for record in sorted(outcome.acknowledged.keys() | outcome.read_before.keys()):
+            when, offset = outcome.acknowledged.get(record, (None, None))
             parts = [] if when is None else [f"acknowledged at {when}" + ("" if offset is None else f" at offset {offset}")]
             if record in outcome.read_before:
                 parts.append(f"read by a consumer at offset {outcome.read_before[record]}")
@@ -75,7 +77,7 @@ class Told:
         """What the partition has of a record at the end, where it was."""
         if self.outcome.read is None:
             disks = [str(each) for each, log in self.outcome.logs.items() if record in map(number_of, log)]
-            return f"the partition is offline, the record is on the disk of broker {','.join(disks) or 'nobody'}"
+            return f"the partition is offline, the record is on the disk of broker {','.join(disks) or 'none'}"
         at = {number_of(each): each.offset for each in self.outcome.read}
         if record in at:
             return f"still there, at offset {at[record]}"
@@ -96,7 +98,7 @@ class Told:
 
     def document(self) -> dict[str, Any]:
         """The machine-readable result."""
-        parting, outcome = self.outcome.parting, self.outcome
+        divergence, outcome = self.outcome.divergence, self.outcome
         return {
             "schema": SCHEMA,
             "model": self.plan.model,
@@ -106,10 +108,11 @@ class Told:
             "kafka": self.kafka,
             "reproduced": self.is_reproduced,
             "lost": [f"m{each}" for each in outcome.lost],
-            "acknowledged": {f"m{each}": {"at": at, "offset": offset} for each, (at, offset) in outcome.told.items()},
+            "acknowledged": {f"m{each}": {"at": at, "offset": offset} for each, (at, offset) in outcome.acknowledged.items()},
             "offline": outcome.read is None,
             "read": [{"offset": each.offset, "value": (each.value or b"").decode()} for each in outcome.read or []],
-            "parted": parting and {"steps": [parting.first, parting.last], "says": parting.says, "seen": list(parting.seen)},
+            "diverged": divergence
+            and {"steps": [divergence.first, divergence.last], "says": divergence.says, "seen": list(divergence.seen)},
             "commands": outcome.done,
             "seconds": round(outcome.seconds, 1),
             "version": neverlost.__version__,
@@ -132,14 +135,14 @@ class Told:
         return "\n".join(lines)
 
 
-def save(told: Told, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
+def save(report: Report, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
     """Write the folder of evidence."""
-    write_text(folder / "reproduction.json", as_json(told.document()))
-    write_text(folder / "reproduction.md", told.markdown())
-    write_text(folder / "plan.sh", script(told.plan))
+    write_text(folder / "reproduction.json", as_json(report.document()))
+    write_text(folder / "reproduction.md", report.markdown())
+    write_text(folder / "plan.sh", script(report.plan))
     write_text(folder / "trace.itf.json", trace)
-    write_text(folder / "model.svg", svg.render(told.expected))
-    write_text(folder / "cluster.svg", svg.render(told.timeline()))
+    write_text(folder / "model.svg", svg.render(report.expected))
+    write_text(folder / "cluster.svg", svg.render(report.timeline()))
     for name, text in cluster_logs.items():
         write_text(folder / "logs" / f"{name}.log", text)
 

@@ -21,7 +21,7 @@ on() {{ ssh "broker-$1" "${{@:2}}"; }}
 drop() {{ on "$1" iptables -A OUTPUT -p tcp -d "$2" -j DROP; }}
 pass() {{ on "$1" iptables -D OUTPUT -p tcp -d "$2" -j DROP; }}
 deafen() {{ on "$1" iptables -A INPUT -p tcp -s "$2" -j DROP; }}
-hear() {{ on "$1" iptables -D INPUT -p tcp -s "$2" -j DROP; }}
+undeafen() {{ on "$1" iptables -D INPUT -p tcp -s "$2" -j DROP; }}
 host() {{ eval echo "\\$HOST_$1"; }}
 start() {{ on "$1" kafka-server-start.sh -daemon server.properties; }}
 end() {{ on "$1" pkill "-$2" -f kafka.Kafka; }}
@@ -74,8 +74,8 @@ def _wait(target: Target) -> list[str]:
     if target.elr:
         lines.append(f"# ELR: {','.join(map(str, target.elr))}")
     logs = "  ".join(f"broker {each}: [{' '.join(f'm{record}' for record in log)}]" for each, log in target.logs.items())
-    told = "; acknowledged " + ", ".join(f"m{each}" for each in target.acknowledged) if target.acknowledged else ""
-    return [*lines, f"# logs now, but for m0: {logs}{told}"]
+    acknowledged = "; acknowledged " + ", ".join(f"m{each}" for each in target.acknowledged) if target.acknowledged else ""
+    return [*lines, f"# logs now, but for m0: {logs}{acknowledged}"]
 
 
 def _flow(before: Holds, now: Holds, plan: Plan) -> list[str]:
@@ -86,14 +86,14 @@ def _flow(before: Holds, now: Holds, plan: Plan) -> list[str]:
             peers = [each for each in range(1, plan.brokers + 1) if each != follower]
             lines += [f'{"drop" if is_cut else "pass"} {follower} "$(host {each})"' for each in peers]
         for broker in [each for each in deaf(one) if each not in deaf(other)]:
-            lines.append(f'for each in $CONTROLLERS; do {"deafen" if is_cut else "hear"} {broker} "$each"; done')
+            lines.append(f'for each in $CONTROLLERS; do {"deafen" if is_cut else "undeafen"} {broker} "$each"; done')
         for broker in [each for each in mute(one) if each not in mute(other)]:
             lines.append(f'for each in $CONTROLLERS; do {"drop" if is_cut else "pass"} {broker} "$each"; done')
     return lines
 
 
 def deaf(holds: Holds) -> tuple[int, ...]:
-    """Who must not hear of the controller's decisions."""
+    """Which brokers must not learn the controller's decisions."""
     return tuple(sorted({*holds.metadata, *holds.isr_answers}))
 
 
@@ -161,7 +161,7 @@ def _tool(name: str, arguments: str) -> str:
 
 
 def _end(held: Holds, target: Target, plan: Plan) -> list[str]:
-    """Heal, and read."""
+    """Undo every fault, and read."""
     dead = [each for each in range(1, plan.brokers + 1) if each not in target.running]
     return [
         "# the end: end every fault, then read the partition from its beginning",

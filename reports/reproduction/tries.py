@@ -12,14 +12,14 @@ from neverlost.checker.kafka.cluster.clients import library
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import KafkaHome, kafka_home, require_one
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.reproduce.follow import Run, Tell
+from neverlost.checker.kafka.reproduce.follow import Notify, Run
 from neverlost.checker.kafka.reproduce.order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.plan import Plan, plan
 from neverlost.reports import exit_status
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.output import Output, verdict_line
-from neverlost.reports.reproduction.evidence import Told, save, trimmed_logs
+from neverlost.reports.reproduction.evidence import Report, save, trimmed_logs
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
@@ -68,7 +68,7 @@ def asked(trace: str, settings: Sequence[str]) -> Question:
     return Question(replace(planned, configuration=configuration), timeline(system, broken, found), read_text(trace), changed)
 
 
-def tried(question: Question, where: Where, times: int, output: Output, say: Tell) -> int:
+def tried(question: Question, where: Where, times: int, output: Output, say: Notify) -> int:
     """Try it so often on one cluster, with a topic for each try; the exit status is that of the worst.
 
     Errors: `InputError` where there is no Kafka to be had.
@@ -76,16 +76,16 @@ def tried(question: Question, where: Where, times: int, output: Output, say: Tel
     require_one(where.home, where.version)
     library()
     home, planned = kafka_home(where.home, where.version), question.plan
-    tell(f"starting Kafka {home.shown}: {planned.brokers} brokers, {where.controllers} controller(s)")
+    print_step(f"starting Kafka {home.shown}: {planned.brokers} brokers, {where.controllers} controller(s)")
     documents: list[dict[str, Any]] = []
     try:
         started = cluster(home, planned.brokers, where.controllers, planned.server_settings, features(planned, home))
         with started as kafka:
             for number in range(1, times + 1):
-                told = _once(question, kafka, number, _folder(output.out, number, times))
-                documents.append(told.document())
+                report = _once(question, kafka, number, _folder(output.out, number, times))
+                documents.append(report.document())
                 if output.is_read:
-                    for line in told.verdict():
+                    for line in report.verdict():
                         say(line)
     except ClusterError as problem:
         print(f"neverlost: the cluster could not be run: {' '.join(str(problem).split())}", file=sys.stderr)
@@ -101,7 +101,7 @@ def verdict_lines(document: Mapping[str, Any]) -> list[str]:
     return [verdict_line("reproduced" if each["reproduced"] else "not seen", each["property"]) for each in tries]
 
 
-def tell(line: str) -> None:
+def print_step(line: str) -> None:
     """Progress goes to stderr."""
     print(line, file=sys.stderr, flush=True)
 
@@ -113,17 +113,17 @@ def _folder(out: str | None, number: int, times: int) -> Path | None:
     return Path(out) if times == 1 else Path(out, str(number))
 
 
-def _once(question: Question, kafka: Cluster, number: int, folder: Path | None) -> Told:
+def _once(question: Question, kafka: Cluster, number: int, folder: Path | None) -> Report:
     """One try.  The topic of the one before goes: a broker that leads any partition does not shut down before all others have
     read that it does not (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them from reading."""
     if number > 1:
         kafka.admin.delete_topic(_topic(number - 1))
     topic = _topic(number)
-    outcome = Run(kafka, question.plan, topic, tell).run()
-    told = Told(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
+    outcome = Run(kafka, question.plan, topic, print_step).run()
+    report = Report(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
     if folder is not None:
-        save(told, question.text, trimmed_logs(kafka, topic), folder)
-    return told
+        save(report, question.text, trimmed_logs(kafka, topic), folder)
+    return report
 
 
 def _topic(number: int) -> str:

@@ -13,7 +13,7 @@ import neverlost
 from neverlost.checker.digest import model_digest
 from neverlost.checker.kafka.observe.judgement import Judgement, described
 from neverlost.checker.kafka.observe.losses import Exposure, Interval, ranges
-from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL
+from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN
 from neverlost.model.observed.starting_brokers import OBSERVED
 from neverlost.reports.output import verdict_line
 from neverlost.reports.terminal import results as terminal
@@ -145,11 +145,11 @@ def _show_refusal(out: Console, judgement: Judgement) -> None:
 def _show_mechanisms(out: Console, mechanisms: Mapping[str, str]) -> None:
     """What the history needs, and in a line what it does not."""
     for mechanism, text in mechanisms.items():
-        if text != CANNOT_TELL:
+        if text != NOT_SHOWN:
             out.print(f"  without {mechanism}: {text}")
-    unneeded = [mechanism for mechanism, text in mechanisms.items() if text == CANNOT_TELL]
+    unneeded = [mechanism for mechanism, text in mechanisms.items() if text == NOT_SHOWN]
     if unneeded:
-        out.print(f"  cannot tell, explained without it: {', '.join(unneeded)}")
+        out.print(f"  not shown by this history, explained without it: {', '.join(unneeded)}")
 
 
 def _show_intervals(out: Console, start: float, intervals: list[Interval]) -> None:

@@ -53,16 +53,16 @@ class LiveProgress(_Bar):
     def __init__(self) -> None:
         super().__init__(TextColumn("{task.description}"), BarColumn(bar_width=20))
         self._widest = 0
-        self._told = 0.0
+        self._shown_at = 0.0
 
     def __call__(self, progress: SearchProgress) -> None:
         """Show what is known now, at most ten times a second."""
         if progress.note:
             self._bar.console.print(progress.note)
         now = time.monotonic()
-        if self._bar.disable or now - self._told < 0.1:
+        if self._bar.disable or now - self._shown_at < 0.1:
             return
-        self._told = now
+        self._shown_at = now
         self._widest = max(self._widest, progress.frontier)
         seconds = max(progress.seconds, 1e-9)
         text = (

@@ -85,10 +85,10 @@ def show_trap(out: Console, system: System, trace: Trace) -> None:
 
 def summary(configuration: Configuration, release: str | None = None) -> str:
     """A configuration in one line: faults that cannot happen and mechanisms that are on, or a release's, go without saying."""
-    told = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
+    settings = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
     parts = [
         f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"
-        for name, value in told.items()
+        for name, value in settings.items()
         if shown(value) != "" and not (name.startswith(("faults.", "start.")) and value == 0)
     ]
     off = [name.removeprefix(MECHANISM) for name, value in configuration.items() if name.startswith(MECHANISM) and not value]

@@ -35,7 +35,7 @@ def spot_of(text: str | None) -> Spot | None:
 
 
 def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
-    """A table for each configuration, worst news in red."""
+    """A table for each configuration, worst outcome in red."""
     before: Tolerance | None = None
     for chosen, found in zip(result.chosen, result.tables, strict=True):
         designed, before = before, found

@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     here = machine()
     print("machine: {cores} cores, {memory_mib} MiB, {processor}, Python {python}, NumPy {numpy}, {system}".format(**here))
     found = {str(size): run(size, peers, limits) for size in sizes}
-    print("\nneverlost and Spin tell states apart by the whole state; Stateright and TLC by 64-bit fingerprints.")
+    print("\nneverlost and Spin distinguish states by the whole state; Stateright and TLC by 64-bit fingerprints.")
     print("Spin and Stateright are compiled beforehand; the wall time of neverlost and TLC includes their start.")
     if given.json:
         document = {"machine": here, "rows": {size: [asdict(row) for row in rows] for size, rows in found.items()}}

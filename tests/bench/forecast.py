@@ -56,8 +56,8 @@ def found(settings: dict[str, str]) -> dict[str, float]:
     """The search itself, in a process of its own."""
     keys = [part for key, value in settings.items() if key != "model" for part in ("--set", f"{key}={value}")]
     command = [sys.executable, "-m", "neverlost", "explore", settings["model"], *keys, "--workers", "1", "--json", "-"]
-    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return {"states": told["states"]["distinct"], "seconds": told["seconds"], "memory": told["peak_memory_bytes"]}
+    measured = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {"states": measured["states"]["distinct"], "seconds": measured["seconds"], "memory": measured["peak_memory_bytes"]}
 
 
 def forecast(settings: dict[str, str], most: float) -> Forecast:
@@ -76,20 +76,20 @@ def row(name: str, keys: str) -> tuple[str, float]:
     """One line of the table, and how far off the states are."""
     settings = dict(each.split("=") for each in keys.split())
     real = found(settings)
-    told = forecast(settings, real["states"] / FARTHER)
-    ratio = told.states.likely / real["states"]
-    inside = "yes" if told.states.low <= real["states"] <= told.states.high else "no"
+    predicted = forecast(settings, real["states"] / FARTHER)
+    ratio = predicted.states.likely / real["states"]
+    inside = "yes" if predicted.states.low <= real["states"] <= predicted.states.high else "no"
     columns = [
         name,
-        f"{told.states.likely:,.0f}",
-        f"{told.states.low:,.0f} to {told.states.high:,.0f}",
+        f"{predicted.states.likely:,.0f}",
+        f"{predicted.states.low:,.0f} to {predicted.states.high:,.0f}",
         f"{real['states']:,}",
         f"{ratio:.2f}",
         inside,
-        str(told.samples),
-        f"{told.seconds.likely:.1f} s",
+        str(predicted.samples),
+        f"{predicted.seconds.likely:.1f} s",
         f"{real['seconds']:.1f} s",
-        f"{told.memory.likely / 1e6:,.0f} MB",
+        f"{predicted.memory.likely / 1e6:,.0f} MB",
         f"{real['memory'] / 1e6:,.0f} MB",
     ]
     return f"| {' | '.join(columns)} |", ratio
@@ -97,7 +97,7 @@ def row(name: str, keys: str) -> tuple[str, float]:
 
 def main() -> None:
     """Print the page."""
-    predicting.PATIENCE = 60.0  # nobody waits for these forecasts, and the machine may be busy
+    predicting.PATIENCE = 60.0  # these forecasts are not waited for, and the machine may be busy
     print("# Forecasts against what was found\n")
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
     print(f"Made by `python -m tests.bench.forecast` ({machine}).")

@@ -6,7 +6,7 @@
 
    What keeps the count equal:
    - one process that stands at one place between actions, each action a d_step, no state in between;
-   - scratch variables are hidden, or zero between actions, so they tell no states apart;
+   - scratch variables are hidden, or zero between actions, so they distinguish no states;
    - slots beyond a log's end, and requests that were not sent, are zero;
    - every initial value is in a declaration, so that the first stored state is the initial one.
 

@@ -18,7 +18,7 @@ SAMPLING = 0.25
 
 @dataclass(frozen=True)
 class Measured:
-    """A finished command.  Units: seconds, bytes.  `cut` tells that it reached the time limit."""
+    """A finished command.  Units: seconds, bytes.  `cut` says that it reached the time limit."""
 
     status: int
     output: str
@@ -28,7 +28,7 @@ class Measured:
 
 
 def processes_of(pid: int) -> list[int]:
-    """A process and all its descendants, where the system tells (Linux)."""
+    """A process and all its descendants, where the system says so (Linux)."""
     found = [pid]
     for each in found:
         try:
@@ -50,7 +50,7 @@ def _memory_of(pid: int) -> tuple[int, int]:
 
 
 class Sampler(threading.Thread):
-    """Looks at the memory of a process with its descendants until told to stop; `peak` and `private` are the largest sums.
+    """Looks at the memory of a process with its descendants until stopped; `peak` and `private` are the largest sums.
 
     Units: bytes; `private` is what no file on disk stands behind.
     """

@@ -72,8 +72,8 @@ def _row(program: str, run: Measured, distinct: float | None, depth: float | Non
         return Row(program, note=f"time limit reached after {run.seconds:.0f} s")
     if distinct is None:
         lines = [line.strip() for line in run.output.splitlines() if line.strip()] or ["no output"]
-        telling = [line for line in lines if re.search("error|exception", line, re.IGNORECASE)] or lines[-1:]
-        return Row(program, note=f"exit status {run.status}: {telling[0][:100]}")
+        errors = [line for line in lines if re.search("error|exception", line, re.IGNORECASE)] or lines[-1:]
+        return Row(program, note=f"exit status {run.status}: {errors[0][:100]}")
     whole = int(depth) if depth is not None else None
     return Row(program, int(distinct), whole, run.seconds, run.seconds if search is None else search, run.peak_bytes)
 

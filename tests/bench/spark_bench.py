@@ -59,7 +59,7 @@ class Run:
 
 
 def search(size: tuple[int, int, int, int], engine: str, conf: dict[str, str], place: str | None) -> None:
-    """The child: one search, told as JSON."""
+    """The child: one search, printed as JSON."""
     from neverlost.checker.machine import numpy_cpu as processor
 
     processor.prepare()

@@ -255,7 +255,7 @@ def imports_late() -> object:
     return smaller
 
 
-def test_closures_defaults_and_functions_on_one_line_are_told_apart() -> None:
+def test_closures_defaults_and_functions_on_one_line_are_distinguished() -> None:
     one, other = pair()
     assert meaning(made(1)) == meaning(made(1)) != meaning(made(2))
     assert meaning(one) != meaning(other)

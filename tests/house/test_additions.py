@@ -128,8 +128,8 @@ def test_a_fault_is_its_declaration_and_its_action(copy: Copy) -> None:
     place = "model/kraft/consumer.py"
     copy.change(place, "CONSUMER_ACTIONS = (", action + "CONSUMER_ACTIONS = (consumer_forget, ")
     copy.change(place, "import CONSUMER_CRASH\n", "import CONSUMER_CRASH, TOY\n")
-    told = copy.document("check", "--set", "model=kraft", *SMALL, "--set", "faults.consumer_crash=1", "--set", "faults.toy=1")
-    assert told["config"]["faults.toy"] == 1 and told["fired"]["consumer_forget"] > 0
+    found = copy.document("check", "--set", "model=kraft", *SMALL, "--set", "faults.consumer_crash=1", "--set", "faults.toy=1")
+    assert found["config"]["faults.toy"] == 1 and found["fired"]["consumer_forget"] > 0
     assert "faults.toy" in copy.run("models")
     (copy.folder.parent / "toy.toml").write_text(
         'model = "kraft"\n"replication.factor" = 2\n"bounds.records" = 1\n"faults.consumer_crash" = 1\n"faults.toy" = "0..1"\n'

@@ -56,12 +56,12 @@ def test_the_way_from_one_s_own_cluster_to_a_verified_report(tmp_path: Path) -> 
     (tmp_path / "topics.txt").write_text(DESCRIBED)
     commands = re.findall(r"^neverlost (.*?)\s*(?:#.*)?$", block("own cluster", "sh").replace("\\\n", " "), flags=re.MULTILINE)
     assert [each.split()[0] for each in commands] == ["check", "verify"]
-    told = []
+    printed = []
     for command, status in zip(commands, (12, 0), strict=True):
         done = neverlost(*shlex.split(command), cwd=tmp_path)
         assert done.returncode == status, done.stderr
-        told.append(done.stdout)
-    assert told[0].endswith("wrote evidence/report.html and report.md; neverlost verify evidence checks all of it again\n")
+        printed.append(done.stdout)
+    assert printed[0].endswith("wrote evidence/report.html and report.md; neverlost verify evidence checks all of it again\n")
     assert done.stdout.endswith("VERIFIED\n") and "PARTLY" not in done.stdout
     report = (tmp_path / "evidence" / "report.md").read_text()
     assert all(re.search(rf"acked-never-lost is violated .*\(topics {topic}\)", report) for topic in ("orders", "clicks"))

@@ -109,7 +109,7 @@ def test_where_replicas_are_not_alike_anyone_may_be_outside(policy: str, starts:
     assert len(set(begun)) == starts
 
 
-def test_somebody_is_in_the_isr() -> None:
+def test_the_isr_is_never_empty() -> None:
     with pytest.raises(InputError, match=r"^start.outside_isr is 3, but replication.factor is 3: leave a replica in the ISR$"):
         system("3.9", **{"start.outside_isr": 3})
 

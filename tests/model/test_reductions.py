@@ -67,11 +67,11 @@ def remembering(known: Action) -> Action:
     return replace(known, body=body)
 
 
-@action(broker="replica", says="broker {broker} learns late that it led, and takes over in an epoch that has passed")
+@action(broker="replica", says="broker {broker} learns late that it led, and leads in an epoch that has passed")
 def broker_apply_leadership_late(k: Any, s: Any, broker: int) -> Clauses:
     yield "led", s.past_leader == broker
-    yield "has not heard of it", s.may_learn_past[broker]
-    yield "was not taken over", k.not_(s.past_taken)
+    yield "does not know of it", s.may_learn_past[broker]
+    yield "was not applied", k.not_(s.past_taken)
     known = [k.ite(leads(s, broker), offset, 0) for offset in s.fetch_offset[broker]]
     forget_leadership(k, s, broker)
     s.follows[broker] = broker
@@ -91,7 +91,7 @@ def broker_apply_leadership_late(k: Any, s: Any, broker: int) -> Clauses:
 )
 def broker_follow_late(k: Any, s: Any, broker: int, leader: int) -> Clauses:
     yield "led", s.past_leader == leader
-    yield "has not heard of it", s.may_learn_past[broker]
+    yield "does not know of it", s.may_learn_past[broker]
     forget_leadership(k, s, broker, leads(s, broker))
     s.follows[broker] = k.ite(k.all_of(s.past_taken, leads(s, leader), s.leader != leader), leader, NO_REPLICA)
     s.may_learn_past[broker] = False

@@ -44,7 +44,7 @@ def commits(before: Values, after: Values) -> bool:
 
 
 def elects_uncleanly(before: Values, after: Values) -> bool:
-    """Somebody leads who was neither in the ISR nor in the ELR."""
+    """A replica leads that was neither in the ISR nor in the ELR."""
     leader = after["leader"]
     eligible = [flags[leader] for name, flags in before.items() if name in ("isr", "elr")]
     return leader not in (before["leader"], -1) and not any(eligible)

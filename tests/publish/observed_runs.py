@@ -32,7 +32,7 @@ from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports.terminal import observation as show
 
-FAULTS = "crash,lossy_crash,disk_loss,slow,pause,zombie,fence,leader_move,clean_stop,network,controller"
+FAULTS = "crash,lossy_crash,disk_loss,slow,pause,session_timeout,fence,leader_move,clean_stop,network,controller"
 PATIENCE = 1500
 """Seconds after which a run, or its judgement, is given up."""
 
@@ -47,7 +47,7 @@ def plan_of(seed: int, seconds: float, faults: str) -> Plan:
 
 
 def begin() -> None:
-    """A process that is no longer wanted, or hangs, is told so, and takes its cluster down."""
+    """A process that is no longer wanted, or hangs, gets a signal, and takes its cluster down."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
     signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"given up after {PATIENCE} s"))
     signal.alarm(PATIENCE)
@@ -60,7 +60,7 @@ def apart(function: Callable[..., Found], *arguments: Any) -> Found:
 
 
 def attended(function: Callable[..., Found], *arguments: Any) -> Found:
-    """Called as long as there is somebody to tell: a process of a pool would wait for more when its parent is gone."""
+    """Called as long as its parent lives: a process of a pool would wait for more when its parent is gone."""
     parent = os.getppid()
     try:
         return function(*arguments)
@@ -133,7 +133,7 @@ def row(version: str, seed: int, found: dict[str, Any], seen: History) -> str:
 
 
 def happened(seen: History) -> Counter[str]:
-    """What went on in a run: ends of processes, changes of leader, ISR and replicas, and what clients were told."""
+    """What went on in a run: ends of processes, changes of leader, ISR and replicas, and what was acknowledged to clients."""
     found = Counter({each: len(seen.of(each)) for each in ("acked", "failed", "read", "high_watermark")})
     found.update(each["state"] for each in seen.of("process") if each["state"] != "started")
     changes = seen.of("partition")

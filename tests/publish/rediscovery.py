@@ -121,16 +121,16 @@ def rediscovered(plan: Plan, workers: int | None) -> list[tuple[Fix, Judgement |
     """Each fix with what switching it off does; None for one that the models cannot show yet."""
     asked = [each for each in plan.fixes if each.off]
     kept = profiles([(str(number), system_of(keys)) for number, keys in enumerate(plan.grid)], standard(plan), workers)
-    _tell(f"{len(kept)} configurations with every fix explored")
+    _note(f"{len(kept)} configurations with every fix explored")
     variants = [variant_of(each, plan, kept) for each in asked]
     found = judged(
-        kept, variants, workers, seconds_each=SECONDS_EACH, tell=lambda each: _tell(f"{each.variant.name}: {each.need}")
+        kept, variants, workers, seconds_each=SECONDS_EACH, notify=lambda each: _note(f"{each.variant.name}: {each.need}")
     )
     by_id = {each.id: judgement for each, judgement in zip(asked, found, strict=True)}
     return [(each, by_id.get(each.id)) for each in plan.fixes]
 
 
-def _tell(text: str) -> None:
+def _note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 

@@ -3,7 +3,7 @@
     python -m tests.publish.reproductions --times 5 --out reports/published/reproductions
 
 Each case is a question for `neverlost check`, the Kafka that its counterexample is tried on, and what must come of it:
-`reproduced`, or `parts`; and whether an acknowledged record is lost.  Needs Java, Maven and the `kafka` extra.
+`reproduced`, or `diverges`; and whether an acknowledged record is lost.  Needs Java, Maven and the `kafka` extra.
 The table in the folder's README is written again from the evidence that is there.
 """
 
@@ -39,9 +39,9 @@ class Case:
     is_lost: bool
     changed: str = ""
 
-    def is_expected(self, told: dict[str, Any]) -> bool:
+    def is_expected(self, tried: dict[str, Any]) -> bool:
         """Whether a try came out as it must."""
-        return (told["reproduced"], bool(told["lost"])) == (self.is_reproduced, self.is_lost)
+        return (tried["reproduced"], bool(tried["lost"])) == (self.is_reproduced, self.is_lost)
 
 
 def about(version: str, settings: str) -> str:
@@ -121,7 +121,7 @@ def tried(case: Case, times: int, folder: Path) -> list[str]:
     wrong = []
     for number, each in enumerate(tries(result), start=1):
         if not case.is_expected(each):
-            wrong.append(f"{case.name}, try {number}: reproduced {each['reproduced']}, lost {each['lost']}, {each['parted']}")
+            wrong.append(f"{case.name}, try {number}: reproduced {each['reproduced']}, lost {each['lost']}, {each['diverged']}")
     return wrong
 
 
@@ -174,16 +174,16 @@ def tabulate(out: Path) -> None:
         readme.write_text(before + table(out))
 
 
-def outcome(told: dict[str, Any]) -> str:
+def outcome(tried: dict[str, Any]) -> str:
     """A try in a few words."""
-    lost = f"{', '.join(told['lost'])} lost" if told["lost"] else "nothing lost"
-    if told["reproduced"]:
+    lost = f"{', '.join(tried['lost'])} lost" if tried["lost"] else "nothing lost"
+    if tried["reproduced"]:
         return f"reproduced, {lost}"
-    if told["parted"] is None:
+    if tried["diverged"] is None:
         return f"every step seen, {lost}"
-    first, last = told["parted"]["steps"]
+    first, last = tried["diverged"]["steps"]
     where = f"step {first}" if first == last else f"steps {first} to {last}"
-    return f"parts at {where} ({told['parted']['seen'][0]}), {lost}"
+    return f"diverges at {where} ({tried['diverged']['seen'][0]}), {lost}"
 
 
 def main() -> int:

@@ -55,8 +55,8 @@ def test_the_safe_run_takes_the_same_steps_up_to_the_refused_one() -> None:
     assert ints.refusals(safe, run.trace.states[-1], blocked) == [clause]
     assert run.differs is not None and run.differs[0] == run.diverges < place
     assert any("ELR" in each for each in run.differs[1])
-    told = run.document(system, trace)
-    assert clause in told["why"] and told["step"] == run.diverges
+    found = run.document(system, trace)
+    assert clause in found["why"] and found["step"] == run.diverges
 
 
 def test_a_run_under_the_same_configuration_does_not_part() -> None:
@@ -136,14 +136,14 @@ records = 1
 
 
 def test_levels_grow_to_the_counts_of_the_result() -> None:
-    told = document(explore(classic("kip-320", 2, 2, 2, 1), (), Options(workers=1)))
-    levels = told["levels"]
-    assert len(levels["distinct"]) == len(levels["generated"]) == told["states"]["depth"]
-    assert levels["distinct"][-1] == told["states"]["distinct"] and levels["generated"][-1] <= told["states"]["generated"]
-    picture = ElementTree.fromstring(alone(chart(told)))
+    found = document(explore(classic("kip-320", 2, 2, 2, 1), (), Options(workers=1)))
+    levels = found["levels"]
+    assert len(levels["distinct"]) == len(levels["generated"]) == found["states"]["depth"]
+    assert levels["distinct"][-1] == found["states"]["distinct"] and levels["generated"][-1] <= found["states"]["generated"]
+    picture = ElementTree.fromstring(alone(chart(found)))
     curves = [each for each in picture.iter() if each.tag.endswith("polyline")]
-    assert [len(each.get("points", "").split()) for each in curves] == [told["states"]["depth"]] * 3
-    assert f"{told['states']['distinct']:,} distinct" in "".join(picture.itertext())
+    assert [len(each.get("points", "").split()) for each in curves] == [found["states"]["depth"]] * 3
+    assert f"{found['states']['distinct']:,} distinct" in "".join(picture.itertext())
 
 
 def test_small_graphs_are_the_whole_state_graph() -> None:

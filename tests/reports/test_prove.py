@@ -57,7 +57,7 @@ def test_a_proof_leaves_a_certificate_and_a_line_in_the_ledger(tmp_path: Path) -
 
 
 def test_a_proof_that_does_not_close_lists_what_is_open(tmp_path: Path) -> None:
-    """kip-279 at two replicas keeps the property, but nobody wrote lemmas for it."""
+    """kip-279 at two replicas keeps the property, but no lemmas are written for it."""
     done = prove("--set", "model=kip-279", "--method", "induction", *CLASSIC, "--json", str(tmp_path / "r.json"))
     assert done.returncode == 20, done.stderr
     assert "a counterexample to induction" in done.stdout and "a lemma is missing" in done.stdout

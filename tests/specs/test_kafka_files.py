@@ -93,7 +93,7 @@ def test_a_partition_is_judged_from_where_it_stands():
     ]
 
 
-def test_partitions_of_a_topic_that_stand_differently_are_told_apart():
+def test_partitions_of_a_topic_that_stand_differently_are_distinguished():
     lower, full = read_cluster(describe=DATA / "describe-4.1-elr.txt", kafka_version="4.1")
     assert (lower.topics, full.topics) == (("payments (partition 0)",), ("payments (partition 1)",))
     assert values(lower, OUTSIDE) == ["2"] and OUTSIDE not in full.keys

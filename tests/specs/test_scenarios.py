@@ -1,4 +1,4 @@
-"""The corpus of known scenarios: its files are read strictly, its verdicts are the expected ones, differences are told."""
+"""The corpus of known scenarios: its files are read strictly, its verdicts are the expected ones, differences are reported."""
 
 from __future__ import annotations
 

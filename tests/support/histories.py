@@ -130,7 +130,7 @@ class Walk:
     def _restarted(self, at: float, number: int, before: dict[str, Any], after: dict[str, Any]) -> None:
         """The model's one step, in the two that a controller writes: registration takes the broker out of the ELR.
 
-        That may leave nobody but the last known leader, who is elected then; a broker that registers is elected when unfenced.
+        That may leave none but the last known leader, who is elected then; a broker that registers is elected when unfenced.
         """
         middle = dict(before)
         if "elr" in before and before["elr"][number - 1] and not before["stopped_cleanly"][number - 1]:
@@ -188,7 +188,7 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return any(before.get(name) != after.get(name) for name in ("leader", "isr", "elr", "last_known_leader"))
 
 
-def told(found: History, number: int, **fields: Any) -> History:
+def altered(found: History, number: int, **fields: Any) -> History:
     """The history in which one observation says something else."""
     seen = list(found.seen)
     seen[number] = replace(seen[number], says={**seen[number].says, **fields})
@@ -203,7 +203,7 @@ def with_leader_outside_the_isr(found: History) -> History:
     number = [each for each in numbered(found, "partition")[1:] if len(found.seen[each]["isr"]) > 1][-1]
     leader, isr = found.seen[number]["leader"], found.seen[number]["isr"]
     assert leader in isr
-    return told(found, number, isr=[each for each in isr if each != leader])
+    return altered(found, number, isr=[each for each in isr if each != leader])
 
 
 def with_high_watermark_going_back(found: History) -> History:
@@ -213,23 +213,23 @@ def with_high_watermark_going_back(found: History) -> History:
         for one, other in zip(reversed(shown[:-1]), reversed(shown), strict=False)
         if found.seen[one]["leader_epoch"] == found.seen[other]["leader_epoch"]
     )
-    return told(found, later, high_watermark=found.seen[earlier]["high_watermark"] - 1)
+    return altered(found, later, high_watermark=found.seen[earlier]["high_watermark"] - 1)
 
 
 def with_acknowledged_record_moved(found: History) -> History:
-    """Two acknowledged records change places for whoever reads them."""
+    """Two acknowledged records change places for their readers."""
     one, other = (each for each in found.of("acked")[:2])
     places = {one["record"]: other["offset"], other["record"]: one["offset"]}
     for number in numbered(found, "read"):
         if found.seen[number]["record"] in places:
-            found = told(found, number, offset=places[found.seen[number]["record"]])
+            found = altered(found, number, offset=places[found.seen[number]["record"]])
     return found
 
 
 def with_partition_epoch_skipped(found: History) -> History:
     later = [each for each in numbered(found, "partition") if found.seen[each]["partition_epoch"] >= 2]
     for number in later:
-        found = told(found, number, partition_epoch=found.seen[number]["partition_epoch"] + 1)
+        found = altered(found, number, partition_epoch=found.seen[number]["partition_epoch"] + 1)
     return found
 
 

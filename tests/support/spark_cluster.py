@@ -52,7 +52,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port on which no process listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -196,7 +196,7 @@ def disturbed(
     """Explore while an executor, a worker and the driver are killed when these depths are reached; resume; the counts."""
     folder = running.folder
     levels = folder / "levels"
-    told: list[str] = []
+    events: list[str] = []
     with open(folder / "driver.log", "wb") as log:
         first = subprocess.Popen(driver(running.url, model, settings, levels, *conf), stdout=log, stderr=log, env=environment())
         try:
@@ -206,20 +206,20 @@ def disturbed(
                 until(lambda wanted=depth: manifests(levels) > wanted or first.poll() is not None, f"level {depth}")
                 if first.poll() is not None:
                     break
-                told.append(f"{kill.__name__} {kill(chance)} at level {manifests(levels)}")
+                events.append(f"{kill.__name__} {kill(chance)} at level {manifests(levels)}")
             until(lambda: manifests(levels) > depths[-1] or first.poll() is not None, f"level {depths[-1]}")
             if first.poll() is not None:
                 raise AssertionError(f"the driver ended before it was killed: {(folder / 'driver.log').read_text()[-2000:]}")
         finally:
             first.kill()
             first.wait()
-    told.append(f"driver {first.pid} at level {manifests(levels)}")
+    events.append(f"driver {first.pid} at level {manifests(levels)}")
     again = driver(running.url, model, settings, levels, "--resume", *conf)
     resumed = subprocess.run(again, capture_output=True, text=True, env=environment(), check=False)
     if resumed.returncode != 0:
         raise AssertionError(f"the resumed driver ended with {resumed.returncode}: {resumed.stderr[-2000:]}")
     found: dict[str, int] = json.loads(resumed.stdout)["states"]
-    return found, told
+    return found, events
 
 
 MILLIONS = {"replication.factor": 3, "bounds.log_size": 3, "bounds.records": 3, "bounds.max_leader_epoch": 2}
@@ -238,11 +238,11 @@ def main() -> None:
         depths = sorted(chance.sample(range(11, 26), 3))
         with tempfile.TemporaryDirectory(prefix="neverlost-cluster-") as name, cluster(Path(name)) as running:
             started = time.monotonic()
-            found, told = disturbed(running, "kip-320", MILLIONS, conf, depths, chance)
+            found, events = disturbed(running, "kip-320", MILLIONS, conf, depths, chance)
             is_equal = {key: found[key] for key in EXPECTED} == EXPECTED
             seconds = time.monotonic() - started
             print(
-                f"run {run + 1} seed {given.seed + run}: {'equal' if is_equal else found} {seconds:.0f} s; {'; '.join(told)}",
+                f"run {run + 1} seed {given.seed + run}: {'equal' if is_equal else found} {seconds:.0f} s; {'; '.join(events)}",
                 flush=True,
             )
             if not is_equal:

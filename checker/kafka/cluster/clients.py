@@ -14,8 +14,8 @@ from neverlost.specs.errors import InputError
 
 QUIET = {"log_level": 0, "log.connection.close": False}
 NO_LEADER = -1
-TELLING = 30
-"""Seconds in which a broker that leads has told a client so."""
+ANSWERING = 30
+"""Seconds in which a broker that leads answers a client so."""
 
 
 def library() -> Any:
@@ -33,7 +33,7 @@ def library() -> Any:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a producer was told: an offset and when, or an error."""
+    """The answer to a producer: an offset and when, or an error."""
 
     offset: int | None
     error: str | None
@@ -49,9 +49,9 @@ class Sending:
     """One record on its way to partition 0; the answer comes when it comes.  Nothing is sent twice unless asked for.
 
     With a `leader`, whose address `bootstrap` then is, the record goes to that broker although the cluster may have another
-    leader by now: the producer asks it alone who leads, and asks nobody later.
+    leader by now: the producer asks it alone who leads, and asks no other broker later.
 
-    Errors: `ClusterError` when that broker goes on telling its clients that it does not lead.
+    Errors: `ClusterError` when that broker goes on answering that it does not lead.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Sending:
 
     @property
     def answer(self) -> Answer | None:
-        """What the producer was told, if it was told anything yet."""
+        """The answer, or None as long as there is none."""
         self._producer.poll(0)
         return self._answer
 
@@ -101,18 +101,18 @@ def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
 
     Each question needs a new producer, since one that knows the other brokers may ask them.
     """
-    told = NO_LEADER
+    named = NO_LEADER
 
     def asked() -> list[Any]:
-        nonlocal told
+        nonlocal named
         producer = library().Producer(settings)
         with contextlib.suppress(library().KafkaException):
             partitions = producer.list_topics(topic, timeout=5).topics[topic].partitions
-            told = partitions[0].leader if partitions else NO_LEADER
-        return [producer] * (told == leader)  # in a list, since a producer with nothing to send is false
+            named = partitions[0].leader if partitions else NO_LEADER
+        return [producer] * (named == leader)  # in a list, since a producer with nothing to send is false
 
-    named = f"broker {leader} to tell its clients that it leads"
-    return until(asked, named, TELLING, lambda: f"broker {leader} tells its clients that broker {told} leads")[0]
+    wanted = f"broker {leader} to answer clients that it leads"
+    return until(asked, wanted, ANSWERING, lambda: f"broker {leader} answers clients that broker {named} leads")[0]
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:

@@ -254,7 +254,7 @@ class Cluster:
     def send(
         self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, to: int | None = None, **settings: object
     ) -> Sending:
-        """Send one record to partition 0, to one broker if it is named, whoever leads by now; do not wait for the answer."""
+        """Send one record to partition 0, to one broker if it is named; do not wait for the answer."""
         return Sending(self.bootstrap if to is None else self.address(to), topic, value, acks, seconds, to, **settings)
 
     def address(self, broker: int) -> str:

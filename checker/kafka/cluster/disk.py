@@ -1,6 +1,6 @@
 """What a power failure leaves: a partition's folder without its unflushed end, so that recovery takes the rest for all.
 
-Kafka flushes when it is told to, or when a segment is full, and otherwise leaves it to the operating system.  A process that
+Kafka flushes when it is asked to, or when a segment is full, and otherwise leaves it to the operating system.  A process that
 is killed loses nothing, since the page cache outlives it; so what a machine would have lost is cut off by hand.  Whatever else
 in the log directory knows of the lost end goes with it: indexes (which recovery builds again), producer snapshots, the
 entries of the leader epoch checkpoint, the recovery point, the high watermark, and the mark of a clean shutdown.

@@ -58,7 +58,7 @@ def start(cluster: Cluster, broker: int) -> None:
 
 
 def pause(cluster: Cluster, broker: int) -> None:
-    """SIGSTOP: a long pause; after replica.lag.time.max.ms it is slow, after broker.session.timeout.ms a zombie."""
+    """SIGSTOP: a long pause; after replica.lag.time.max.ms it is slow, after broker.session.timeout.ms it is fenced."""
     cluster.brokers[broker].process.pause()
 
 
@@ -68,12 +68,12 @@ def resume(cluster: Cluster, broker: int) -> None:
 
 
 def slow_follower(cluster: Cluster, follower: int) -> list[Rule]:
-    """No fetch of a follower gets through; its heartbeats do.  A leader drops it once it lacks something for long enough."""
+    """A follower's fetches are blocked, its heartbeats are not.  A leader drops it once it lacks something for long enough."""
     return [cluster.network.cut(follower, leader, FETCH) for leader in cluster.brokers if leader != follower]
 
 
 def silence(cluster: Cluster, broker: int) -> list[Rule]:
-    """The controllers hear nothing from a broker, which goes on serving its clients and followers: a zombie."""
+    """No request of a broker reaches the controllers, while it goes on serving its clients and followers."""
     return [cluster.network.cut(broker, controller) for controller in cluster.controllers]
 
 
@@ -135,7 +135,7 @@ def cancel_reassignment(cluster: Cluster, topic: str) -> None:
 
 
 def fail_controller(cluster: Cluster, seconds: float = 60) -> int:
-    """Kill the active controller of three; returns its number when another has taken over.
+    """Kill the active controller of three; returns its number when another is active.
 
     Errors: `ClusterError` where there is only one controller.
     """

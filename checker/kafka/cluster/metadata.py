@@ -93,7 +93,7 @@ class Reader:
         return None if length < 0 else tuple(self.take("i") for _ in range(length))
 
     def uuids(self) -> None:
-        """A compact array of directory ids, which nobody here asks for."""
+        """A compact array of directory ids, which are not used here."""
         count = max(self.unsigned() - 1, 0)
         self.at += 16 * count
 

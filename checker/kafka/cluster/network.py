@@ -213,7 +213,7 @@ def _exactly(source: socket.socket, count: int) -> bytes | None:
 
 
 def request_header(frame: bytes) -> tuple[int, int, int | None]:
-    """API, correlation id, and the node that asks (None for somebody else)."""
+    """API, correlation id, and the node that asks (None for any other)."""
     api, _, correlation, length = struct.unpack_from(">hhih", frame)
     match = SENDER.match(frame[10 : 10 + max(length, 0)])
     return api, correlation, int(next(each for each in match.groups() if each)) if match else None
@@ -243,6 +243,6 @@ def listening_socket() -> socket.socket:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port on which no process listens."""
     with listening_socket() as probe:
         return int(probe.getsockname()[1])

@@ -116,8 +116,8 @@ class Java:
             process.wait()
             raise
         if process.returncode != 0:
-            told = [line for line in said.strip().splitlines() if not line.startswith("[")]
-            raise ClusterError(f"{main_class} {' '.join(arguments)} failed: {' / '.join(told[:4])}")
+            words = [line for line in said.strip().splitlines() if not line.startswith("[")]
+            raise ClusterError(f"{main_class} {' '.join(arguments)} failed: {' / '.join(words[:4])}")
         return said
 
 

@@ -271,9 +271,9 @@ def answers(setting: Setting) -> Answers:
     found: Answers = {}
     for case in cases(reached(setting.system), dict.fromkeys(EVENTS))[0]:
         isr = f", ISR=[{','.join(str(each + 1) for each in sorted(case.proposed))}]" if case.proposed else ""
-        told = f"{case.shown}{isr} when {case.before} ({KNOWS[case.before.epochs]})"
+        case_shown = f"{case.shown}{isr} when {case.before} ({KNOWS[case.before.epochs]})"
         kafka = judge.answers(case, setting.configuration, least)
-        found["PartitionChangeBuilder.build", setting.rules, told] = shown_set(
+        found["PartitionChangeBuilder.build", setting.rules, case_shown] = shown_set(
             f"{each} ({KNOWS[each.epochs]})" for each in kafka
         )
     return found

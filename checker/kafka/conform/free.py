@@ -1,9 +1,9 @@
 """Kafka's own leader and controller, explored breadth first with no model at all.
 
 The leader is kafka.cluster.Partition with a real log, the controller is ReplicationControlManager; followers are their log
-ends, and a fetch is one step.  In every state, whoever an election may choose must hold what the leader's high watermark
-covers.  States are saved and restored in place; that this is right is shown by states that another process has found and
-that this one reaches by running their whole path again: their identity must be the same.
+ends, and a fetch is one step.  In every state, each replica that an election may choose must hold what the leader's high
+watermark covers.  States are saved and restored in place; that this is right is shown by states that another process has found
+and that this one reaches by running their whole path again: their identity must be the same.
 """
 
 from __future__ import annotations
@@ -221,9 +221,9 @@ class World:
         asked: tuple[Any, ...] | None = None
         is_delivered = self.answer is not None and self.answer.is_delivered
         if self.request is not None and (seen.is_inflight or not is_delivered):
-            told = None if self.answer is None else (self.answer.error, newest - self.answer.partition_epoch)
-            told = ("delivered", 0) if is_delivered else told
-            asked = (self.request.isr, newest - self.request.partition_epoch, told)
+            answered = None if self.answer is None else (self.answer.error, newest - self.answer.partition_epoch)
+            answered = ("delivered", 0) if is_delivered else answered
+            asked = (self.request.isr, newest - self.request.partition_epoch, answered)
         return (
             seen.state,
             seen.isr,
@@ -253,7 +253,7 @@ class World:
         """Remove the log."""
         self.host.close()
 
-    def story(self, path: Sequence[Event]) -> list[str]:
+    def described(self, path: Sequence[Event]) -> list[str]:
         """What each event of a path does, and what an election makes of it."""
         self.restore(self.first)
         lines = [f"{'':24}{self._shown()}"]
@@ -261,8 +261,8 @@ class World:
             self.do(event)
             lines.append(f"{number:3} {event:20}{self._shown()}")
         high_watermark = int(self.broker.log.highWatermark())
-        told = [self.broker.acknowledged(offset + 1) for offset in range(high_watermark)]
-        lines.append(f"    acks=all up to offset {high_watermark}: {told}; lacking at {list(self.lacking())}: {LOST}")
+        acknowledged = [self.broker.acknowledged(offset + 1) for offset in range(high_watermark)]
+        lines.append(f"    acks=all up to offset {high_watermark}: {acknowledged}; lacking at {list(self.lacking())}: {LOST}")
         return lines
 
     def _shown(self) -> str:

@@ -52,7 +52,7 @@ class Found:
     replayed: int = 0
     """States that were reached by their whole path again, and found to be the same."""
     trace: tuple[Event, ...] | None = None
-    story: tuple[str, ...] = ()
+    described: tuple[str, ...] = ()
     seconds: float = 0.0
     reason: str | None = None
     levels: list[int] = field(default_factory=list)
@@ -65,13 +65,13 @@ class Found:
         return "inconclusive" if self.left else "holds"
 
 
-def search(kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, seconds: float | None, told: Progress) -> Found:
+def search(kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, seconds: float | None, progress: Progress) -> Found:
     """Explore until nothing is new, a loss is found, or a limit is reached; Ctrl-C keeps what there is."""
     found = Found(kafka.version, bounds)
     crew = _Crew(kafka, bounds, workers)
     begun = time.monotonic()
     try:
-        _explore(found, crew, depth, begun, seconds, told)
+        _explore(found, crew, depth, begun, seconds, progress)
     except KeyboardInterrupt:
         found.reason = "interrupted"
     finally:
@@ -80,7 +80,7 @@ def search(kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, second
     return found
 
 
-def _explore(found: Found, crew: _Crew, depth: int | None, begun: float, seconds: float | None, told: Progress) -> None:
+def _explore(found: Found, crew: _Crew, depth: int | None, begun: float, seconds: float | None, progress: Progress) -> None:
     first = crew.ask(0, ("first",))
     known: dict[Key, int] = {first: 0}
     parents: list[tuple[int, Event]] = [(-1, "")]
@@ -97,9 +97,9 @@ def _explore(found: Found, crew: _Crew, depth: int | None, begun: float, seconds
         found.depth += 1
         found.states, found.left, found.seconds = len(known), len(frontier), time.monotonic() - begun
         found.levels.append(len(frontier))
-        told(found)
+        progress(found)
         if found.trace is not None:
-            found.story = tuple(crew.ask(0, ("story", found.trace)))
+            found.described = tuple(crew.ask(0, ("described", found.trace)))
             return
         _check_restored(found, crew, parents, frontier)
         if len(frontier) >= SPREAD:
@@ -315,6 +315,6 @@ class _Worker:
             found.append((number, self.world.key()))
         return found
 
-    def do_story(self, path: Sequence[Event]) -> list[str]:
+    def do_described(self, path: Sequence[Event]) -> list[str]:
         """What each event of a path does, in Kafka's words."""
-        return self.world.story(path)
+        return self.world.described(path)

@@ -95,7 +95,7 @@ class Leader:
     def install(self, state: LeaderState, slow: frozenset[int]) -> None:
         """Put a state into the Partition; members are caught up in time unless they are slow, others never were.
 
-        What the leader knows of a follower is not told apart below the high watermark: a slow one may not have fetched yet.
+        What the leader knows of a follower is not distinguished below the high watermark: a slow one may not have fetched yet.
         """
         broker = self.broker
         self.host.clock.now = STARTED
@@ -348,8 +348,8 @@ def answers(setting: Setting) -> Answers:
             for event in events(state, size["record"]):
                 if event.is_fenced:
                     continue  # not every version's stand-ins know who is fenced
-                told = f"{event} when {state}"
-                found[entry_point(event), setting.rules, told] = (comparison.answer(state, event),)
+                case_shown = f"{event} when {state}"
+                found[entry_point(event), setting.rules, case_shown] = (comparison.answer(state, event),)
     finally:
         comparison.close()
     return found

@@ -100,7 +100,7 @@ class LeaderEvent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What comes of an event: the leader's state, and the offsets that acks=all producers are then told are written.
+    """What comes of an event: the leader's state, and the offsets that are then acknowledged to acks=all producers.
 
     `acked` is None where the event does not look at the high watermark.
     """

@@ -59,7 +59,7 @@ class Judge:
         self.calls = 0
 
     def answers(self, case: Case) -> frozenset[Knowledge]:
-        """What Kafka does in a case, whoever is first in the order of assignment."""
+        """What Kafka does in a case, for every first replica in the order of assignment."""
         found = {self._after(case, order) for order in self._orders()}
         if case.event == "controller_move_leader":
             found.discard(case.before)
@@ -229,17 +229,17 @@ def compare(setting: Setting) -> Tally:
 
     for case in found:
         tally.by_event[case.event] += 1
-        told = f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})"
+        case_shown = f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})"
         kafka = judge.answers(case)
         if kafka != case.answers:
             judged, modelled = (shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers))
             is_epoch_only = kafka == {moved(case.before, case.before, 1, 0)}
             known = DIRECTORY if case.event == "controller_assign_directory" and is_epoch_only else None
-            differs(told, METHODS[case.event], judged, modelled, known)
+            differs(case_shown, METHODS[case.event], judged, modelled, known)
         if case.event == "controller_alter_isr":
             for name, expected, error in judge.refusals(case):
                 tally.by_event[f"{case.event}, refused"] += 1
                 if error != expected:
-                    differs(f"{told}, with {name}", "validateAlterPartitionData", (error,), (expected,))
+                    differs(f"{case_shown}, with {name}", "validateAlterPartitionData", (error,), (expected,))
     tally.calls, tally.seconds = judge.calls, time.monotonic() - begun
     return tally

@@ -22,7 +22,7 @@ from neverlost.checker.kafka.conform.settings import (
 )
 from neverlost.checker.machine import processes
 
-Told = Callable[[str, "Report"], None]
+Progress = Callable[[str, "Report"], None]
 """Called with what has just been compared and with all there is so far."""
 
 
@@ -83,7 +83,7 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
     return found
 
 
-def compare(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | None, told: Told) -> Report:
+def compare(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | None, progress: Progress) -> Report:
     """Do all jobs, `workers` at a time; Ctrl-C keeps what was compared.
 
     Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
@@ -100,7 +100,7 @@ def compare(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | No
             else:
                 found.left[name] = str(result)
             found.seconds = time.monotonic() - begun
-            told(name, found)
+            progress(name, found)
     except KeyboardInterrupt:
         pass
     found.seconds = time.monotonic() - begun
@@ -123,7 +123,9 @@ class Between:
     seconds: float = 0.0
 
 
-def between(old: Kafka, new: Kafka, short: bool, workers: int, seconds: float | None, told: Callable[[str], None]) -> Between:
+def between(
+    old: Kafka, new: Kafka, short: bool, workers: int, seconds: float | None, progress: Callable[[str], None]
+) -> Between:
     """Put the cases of both versions' models to the classes of both, and name those that are answered otherwise.
 
     Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
@@ -143,7 +145,7 @@ def between(old: Kafka, new: Kafka, short: bool, workers: int, seconds: float | 
             if (number, 1 - which) in answered:
                 _note_changes(found, answered.pop((number, 0)), answered.pop((number, 1)))
                 del found.left[names[number]]
-                told(f"{found.cases:,} cases, {len(found.changed):,} answered otherwise; {names[number][:60]}")
+                progress(f"{found.cases:,} cases, {len(found.changed):,} answered otherwise; {names[number][:60]}")
     except KeyboardInterrupt:
         pass
     found.changed = sorted(set(found.changed))

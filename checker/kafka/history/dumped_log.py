@@ -130,7 +130,7 @@ def _follows(offset: int, expected: int, place: str) -> None:
 
 
 def _payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
-    """The kind of a record and its fields; None for a kind that nobody here asks for."""
+    """The kind of a record and its fields; None for a kind that is not used here."""
     _, found, text = text.partition(" payload: ")
     if not found:
         raise InputError(f"{place}: a record without its payload; run kafka-dump-log.sh with --cluster-metadata-decoder")

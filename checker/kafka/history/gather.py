@@ -20,7 +20,7 @@ def gathered(metadata: list[str], printed: list[str], clients: list[str], topic:
     What the metadata log has, it has all of; printed logs have it all when no partition epoch is missing; clients' files say
     themselves what they have all of.
 
-    Errors: `InputError` for files that tell nothing about the partition, or that are malformed.
+    Errors: `InputError` for files that say nothing about the partition, or that are malformed.
     """
     complete: set[str] = set()
     config: dict[str, Any] = {}

@@ -9,8 +9,8 @@ broker          broker, state: registered, fenced, unfenced, or stopping (in con
 process         broker, state: started, stopped (cleanly), killed (its log intact), lost (unflushed data, or the disk);
                 log_end is what lost has left
 sent            record: the producer hands it to its client
-acked           record, acks, offset: the producer is told that it is written
-failed          record, error: the producer is told that it may not be written
+acked           record, acks, offset: it is acknowledged to the producer
+failed          record, error: an error to the producer: it may not be written
 read            record, offset: a consumer reads it
 high_watermark  leader_epoch, high_watermark, broker: the leader of an epoch answers with its high watermark
 log             broker, log_end, records (offset to record): what is on a broker's disk

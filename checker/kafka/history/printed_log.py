@@ -1,6 +1,6 @@
 """Partition changes from what Kafka prints: server.log, state-change.log and controller.log, and kafka-metadata-shell.
 
-Each line tells some of a partition's fields as of one partition epoch; lines of several brokers about one epoch are put
+Each line states some of a partition's fields as of one partition epoch; lines of several brokers about one epoch are put
 together.  A broker prints a change after the controller made it, at most as late as the line: a change may have happened at
 any time since the one before it.  Lines are in local time; so are ours.
 
@@ -48,8 +48,8 @@ NAMES = {
 Facts = dict[str, Any]
 
 
-def told(line: str) -> Facts | None:
-    """What a line tells about its partition, with the partition epoch; None when it tells nothing."""
+def facts_of(line: str) -> Facts | None:
+    """What a line states about its partition, with the partition epoch; None when that is nothing."""
     if found := REGISTRATION.search(line):
         facts = {NAMES[name]: _value(text) for name, text in FIELD.findall(found[1]) if name in NAMES}
         return facts if "partition_epoch" in facts else None
@@ -73,14 +73,14 @@ def _ids(text: str) -> list[int]:
 
 
 def lines(path: Path | str, topic: str, number: int) -> Iterator[tuple[float, Facts, str]]:
-    """Time, facts and place of each line of a file that tells something about a partition."""
+    """Time, facts and place of each line of a file that states something about a partition."""
     name = re.compile(rf"(?<![\w.-]){re.escape(topic)}-{number}(?![\w.-])")
     modified = Path(path).stat().st_mtime if Path(path).exists() else 0.0
     for position, line in enumerate(read_text(path).splitlines(), 1):
         stamp = TIME.match(line)
         is_bare = line.startswith("PartitionRegistration(")
         if is_bare or (stamp is not None and name.search(line)):
-            facts = told(line)
+            facts = facts_of(line)
             if facts is not None:
                 place = f"{path}:{position}"
                 yield _time(stamp, place) if stamp is not None else modified, facts, place
@@ -96,7 +96,7 @@ def _time(stamp: re.Match[str], place: str) -> float:
 def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[list[Seen], bool]:
     """The partition's changes in order, and whether every one of them is there.
 
-    Errors: `InputError` where the files tell nothing about the partition, or contradict each other.
+    Errors: `InputError` where the files state nothing about the partition, or contradict each other.
     """
     by_epoch: dict[int, Facts] = {}
     first: dict[int, tuple[float, str]] = {}
@@ -123,7 +123,7 @@ def _plain(value: Any) -> Any:
 
 
 def _completed(by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]) -> tuple[list[Seen], bool]:
-    """Fields that a line leaves out are those of before, in the same leader epoch; a change without an ISR is not told."""
+    """Fields that a line leaves out are those of before, in the same leader epoch; a change without an ISR is left out."""
     seen: list[Seen] = []
     epochs, before = sorted(by_epoch), Facts()
     is_whole, began = epochs == list(range(epochs[0], epochs[-1] + 1)), first[epochs[0]][0]

@@ -101,7 +101,7 @@ def _clean_stop(stage: Stage, broker: int) -> None:
 
 
 def _cuts(cut: Callable[[Cluster, int], list[Rule]], shortest: float, longest: float) -> Fault:
-    """Traffic that does not get through for a while."""
+    """Traffic that is blocked for a while."""
 
     def fault(stage: Stage, broker: int) -> None:
         rules = cut(stage.cluster, broker)
@@ -125,7 +125,7 @@ def _pauses(shortest: float, longest: float) -> Fault:
 _silence, _sleep = _cuts(faults.silence, 7, 12), _pauses(7, 12)
 
 
-def _zombie(stage: Stage, broker: int) -> None:
+def _session_timeout(stage: Stage, broker: int) -> None:
     (_silence if stage.chance.random() < 0.5 else _sleep)(stage, broker)
 
 
@@ -180,7 +180,7 @@ FAULTS: Mapping[str, Fault] = {
     "clean_stop": _ends("stopped", _clean_stop, 8),
     "slow": _cuts(faults.slow_follower, 4, 8),
     "pause": _pauses(1, 4.5),
-    "zombie": _zombie,
+    "session_timeout": _session_timeout,
     "fence": _cuts(faults.lose_heartbeats, 7, 11),
     "leader_move": _leader_move,
     "reassign": _reassign,
@@ -189,7 +189,7 @@ FAULTS: Mapping[str, Fault] = {
 }
 """What may go wrong, by the name that --faults takes."""
 
-DEFAULT = ("crash", "lossy_crash", "slow", "zombie", "leader_move", "clean_stop", "network")
+DEFAULT = ("crash", "lossy_crash", "slow", "session_timeout", "leader_move", "clean_stop", "network")
 
 
 def fault_names(text: str) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def _recover(stage: Stage) -> None:
 
 
 def _watched(stage: Stage) -> None:
-    """Two answers about the high watermark of whoever leads now, where somebody does."""
+    """Two answers about the current leader's high watermark, where there is a leader."""
     before = len(stage.notebook.seen)
 
     def is_shown() -> bool:

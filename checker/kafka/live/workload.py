@@ -30,7 +30,7 @@ class Notebook:
 
 
 class Workload:
-    """Threads that use the cluster until they are told to stop; the application hands each record over once."""
+    """Threads that use the cluster until they are stopped; the application hands each record over once."""
 
     def __init__(self, notebook: Notebook, bootstrap: Callable[[], str], topic: str, acks: str, rate: float) -> None:
         self.notebook, self.bootstrap, self.topic, self.acks = notebook, bootstrap, topic, acks

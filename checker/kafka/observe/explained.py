@@ -1,9 +1,9 @@
 """Whether what was seen of a run is explained by a behaviour of a system.
 
-A run is seen through *observations*.  Each stands for one step out of a few, which leads to a state that fits; between them
-the system may take any number of *silent* steps.  What is known after a prefix of the observations is the set of all states
-that some behaviour with these observations ends in, so an empty set is a proof that no behaviour has them.  States are told
-apart by all their bits.
+A run is seen through *observations*.  Each stands for one step out of a few, which leads to a state that fits; between them the
+system may take any number of *silent* steps.  What is known after a prefix of the observations is the set of all states that
+some behaviour with these observations ends in, so an empty set is a proof that no behaviour has them.  States are distinguished
+by all their bits.
 
 Clocks order observations only so far: one that may have happened from `earliest` to `latest` comes before another when it was
 over before the other began, or when both are of one source.  Every order that this allows is followed.

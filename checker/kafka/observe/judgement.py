@@ -57,7 +57,7 @@ class Judgement:
 
     @property
     def states(self) -> int:
-        """How many states were told apart."""
+        """How many states were distinguished."""
         return sum(len(each) for each in self.setting.observers.values())
 
 
@@ -146,7 +146,7 @@ def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanat
                 words += _listed(word, members)
         down = [broker for at, broker in enumerate(setting.replicas) if values["is_fenced"][at]]
         distance += sum((broker in down) != change.after.fenced.get(broker, False) for broker in setting.replicas)
-        words.append(f"fenced {','.join(map(str, down)) or 'nobody'}")
+        words.append(f"fenced {','.join(map(str, down)) or 'none'}")
         text = f"{', '.join(words)} at partition epoch {epoch + 1} (or {epoch}, if only a registration changes)"
         found[text] = min(distance, found.get(text, distance))
     return tuple(sorted(found, key=lambda each: (found[each], each))[:MOST_SHOWN])
@@ -187,7 +187,7 @@ def _contents(observer: Observer, group: OffsetGroup, explanation: Explanation, 
 def _named(group: OffsetGroup, content: int) -> str:
     if content == 0:
         return "the end of the log"
-    return repr(group.names[content - 1]) if content <= len(group.names) else "a record that nobody asks about"
+    return repr(group.names[content - 1]) if content <= len(group.names) else "an unknown record"
 
 
 def _records(observer: Observer, group: OffsetGroup, explanation: Explanation, kind: str) -> tuple[str, ...]:

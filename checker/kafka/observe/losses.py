@@ -31,7 +31,7 @@ SAYS = {
     "controller_move_leader": "leader move to {elected}",
 }
 FAULTS = tuple(SAYS)
-NOT_HEALING = frozenset(
+NOT_RECOVERY = frozenset(
     (
         *FAULTS,
         *SEEN,
@@ -89,7 +89,7 @@ class Recovery:
         others = [
             number
             for number, each in enumerate(system.steps)
-            if each.action.name not in NOT_HEALING and number not in registers
+            if each.action.name not in NOT_RECOVERY and number not in registers
         ]
         self.recoverer = Observer(system, others, registers)
         self.faults = [number for number, each in enumerate(system.steps) if each.action.name in FAULTS]
@@ -183,10 +183,10 @@ def _cases(
     recovery: Recovery,
 ) -> Iterator[_Case]:
     """The intervals in which a group's record was acknowledged."""
-    heard = [each for each in group.observations if each.key[0] == "producer_is_notified"]  # type: ignore[index]
-    if not heard:
+    acknowledgements = [each for each in group.observations if each.key[0] == "producer_is_notified"]  # type: ignore[index]
+    if not acknowledgements:
         return
-    acked, record = min(each.latest for each in heard), int(heard[0].key[1])  # type: ignore[index]
+    acked, record = min(each.latest for each in acknowledgements), int(acknowledgements[0].key[1])  # type: ignore[index]
     ordered = sorted((each for each in group.observations if each.label in explanation.known), key=lambda each: each.earliest)
     for number, (_, until, _) in enumerate(bounds):
         is_last = number + 1 == len(bounds)
@@ -243,8 +243,8 @@ def is_electable(k: Any, s: Any, replica: int) -> Any:
     """Whether the controller may elect a replica without losing what it knows: ISR, ELR, or the last that it knows of."""
     if not s.sizes["elr"]:
         return s.isr[replica]
-    nobody = k.all_of(*[k.not_(each) for each in (*s.isr, *s.elr)])
-    return k.any_of(s.isr[replica], s.elr[replica], k.all_of(nobody, s.last_known_leader == replica))
+    none = k.all_of(*[k.not_(each) for each in (*s.isr, *s.elr)])
+    return k.any_of(s.isr[replica], s.elr[replica], k.all_of(none, s.last_known_leader == replica))
 
 
 def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:

@@ -1,4 +1,4 @@
-"""Whether a history can tell that a mechanism is there: it is asked again with each one switched off."""
+"""Whether a history shows that a mechanism is there: it is asked again with each one switched off."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.specs.configuration.choose import Given
 
-CANNOT_TELL = "this history cannot tell: it is explained without it"
+NOT_SHOWN = "this history does not show it: it is explained without it"
 
 
 def switched_off(history: History, given: Given, with_all: Judgement) -> dict[str, str]:
-    """For each mechanism that is on: what is refused without it, or that the history cannot tell."""
+    """For each mechanism that is on: what is refused without it, or that the history does not show it."""
     if with_all.verdict != "explained":
         return {}
     found = {}
@@ -28,6 +28,6 @@ def without(history: History, given: Given) -> str:
     """What the history says when some keys are given."""
     judged = judge(setting_of(history, given))
     if judged.refusal is None:
-        return CANNOT_TELL if judged.verdict == "explained" else f"inconclusive: {judged.reason}"
+        return NOT_SHOWN if judged.verdict == "explained" else f"inconclusive: {judged.reason}"
     first = judged.refusal.seen[-1]
     return f"refused at {first.at - judged.setting.start_at:.3f} s: {described(first)}"

@@ -1,6 +1,6 @@
 """Which offsets are asked about, and what: those about which a history says the same in the same order are one *group*.
 
-The history is held against the model once for every offset that it speaks about, and for one that nobody ever wrote.
+The history is held against the model once for every offset that it speaks about, and for one that was never written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from neverlost.checker.kafka.observe.explained import Observation, Observer, Sta
 from neverlost.checker.kafka.observe.questions import Questions
 from neverlost.checker.kafka.observe.starting_model import Setting
 
-SOMEBODY = "somebody else's"
+UNKNOWN = "unknown record"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Matching:
         return sorted(times)
 
     def _down(self, time: float) -> float:
-        """Just after the last moment of the grid before a time: nothing is in between that could tell them apart."""
+        """Just after the last moment of the grid before a time: nothing in between distinguishes them."""
         at = bisect_right(self._grid, time)
         if at == 0:
             return -math.inf
@@ -95,13 +95,13 @@ class Matching:
 
     @cached_property
     def unaccounted(self) -> float:
-        """When the first record was sent of which nobody knows the offset: it may be anywhere."""
+        """When the first record was sent whose offset is not known: it may be anywhere."""
         if "sent" not in self.setting.history.complete:
             return -math.inf
         return min((at for record, at in self._sent.items() if record not in self._places), default=math.inf)
 
     def groups(self) -> list[OffsetGroup]:
-        """Everything that is asked: first about an offset that nobody ever wrote, then about each that was seen."""
+        """Everything that is asked: first about an offset that was never written, then about each that was seen."""
         records: dict[int, set[str]] = {}
         for record, offsets in self._places.items():
             for offset in offsets:
@@ -109,7 +109,7 @@ class Matching:
         beyond = max([each["high_watermark"] for each in self.setting.history.of("high_watermark")] + [*records, 0]) + 1
         found: dict[Any, list[int]] = {}
         asked: dict[Any, tuple[tuple[str, ...], tuple[Observation, ...]]] = {}
-        # what was written before the history begins nobody knows
+        # what was written before the history begins is not known
         for offset in [beyond, *sorted(records)] if self.setting.begins_with_the_topic else [beyond]:
             names = tuple(sorted(records.get(offset, ())))
             observations = self._observations(offset, names)
@@ -135,17 +135,17 @@ class Matching:
         for place, asked in self.questions.fixed:
             key, calls, fits = asked(offset, count, index)
             found.append(self._asking(count, repeats, place, key, calls, fits))
-        for kind, name, at, seen in self._told(offset, names):
-            number = count - 1 if name == SOMEBODY else index[name]
+        for kind, name, at, seen in self._records(offset, names):
+            number = count - 1 if name == UNKNOWN else index[name]
             label = self._label(seen)
             place = Observation(None, (), None, at, at, f"{kind} {name}", label)
             found.append(self._asking(count, repeats, place, (kind, number), [(kind, {"record": number})], None))
         return tuple(found)
 
-    def _told(self, offset: int, names: tuple[str, ...]) -> Iterator[tuple[str, str, float, Seen | None]]:
-        """What is said about the records at one offset, with the moment that says least: sent early, heard of late."""
+    def _records(self, offset: int, names: tuple[str, ...]) -> Iterator[tuple[str, str, float, Seen | None]]:
+        """What is said about the records at one offset, with the moment that says least: sent early, acknowledged late."""
         if self.unaccounted < math.inf:
-            yield "producer_sends", SOMEBODY, self._down(self.unaccounted), None
+            yield "producer_sends", UNKNOWN, self._down(self.unaccounted), None
         for name in names:
             yield "producer_sends", name, self._down(self._sent.get(name, -math.inf)), None
             for elsewhere in self._places[name] - {offset}:
@@ -179,7 +179,7 @@ class Matching:
 
 
 def count_of(names: tuple[str, ...]) -> int:
-    """How many names the model has: those that were seen, at least one, and somebody else's."""
+    """How many names the model has: those that were seen, at least one, and the unknown record."""
     return max(1, len(names)) + 1
 
 

@@ -62,7 +62,7 @@ class Setting:
 
     @property
     def may_repeat(self) -> bool:
-        """Whether a client may have sent a record twice, by itself or told to."""
+        """Whether a client may have sent a record twice, by itself or by the application."""
         return "sent" not in self.history.complete
 
     @cached_property

@@ -1,1 +1,1 @@
-"""From a counterexample to what has to be done on a cluster, and doing it; never how it is told."""
+"""From a counterexample to what has to be done on a cluster, and doing it; never how it is shown."""

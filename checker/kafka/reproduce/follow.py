@@ -23,7 +23,7 @@ FILLER = b"m0"
 STILL = 20
 """Seconds after which what has not changed will not: thrice what it takes to miss a broker, more than to drop a follower."""
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Parting:
+class Divergence:
     """Where reality and the model went different ways: the steps of the stage, what the model has there, what was seen."""
 
     first: int
@@ -47,11 +47,11 @@ class Parting:
 
 @dataclass
 class Outcome:
-    """What came of it.  `told` and `found` are by record: when and where it was acknowledged, where it stands at the end."""
+    """What came of it.  By record: when and at which offset it was `acknowledged`, `read_before` the end."""
 
-    parting: Parting | None = None
+    divergence: Divergence | None = None
     moments: list[Moment] = field(default_factory=list)
-    told: dict[int, tuple[str, int | None]] = field(default_factory=dict)
+    acknowledged: dict[int, tuple[str, int | None]] = field(default_factory=dict)
     refused: dict[int, str] = field(default_factory=dict)
     read_before: dict[int, int] = field(default_factory=dict)
     read: list[Record] | None = None
@@ -64,14 +64,15 @@ class Outcome:
     def lost(self) -> tuple[int, ...]:
         """Records that were acknowledged or read, and that a consumer cannot read at the end, nor the leader has on its disk.
 
-        A leader without its followers may have a record above its high watermark.  While nobody leads nothing is lost yet.
+        A leader without its followers may have a record above its high watermark.  While there is no leader nothing is lost
+        yet.
         """
         there = {number_of(each) for each in [*(self.read or []), *self.logs.get(self.leader, [])]}
-        return tuple(sorted((self.told.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
+        return tuple(sorted((self.acknowledged.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
 
     def is_reproduced(self, expected: frozenset[int]) -> bool:
         """Whether every step was seen, and the records that the counterexample loses are lost."""
-        return self.parting is None and expected <= set(self.lost)
+        return self.divergence is None and expected <= set(self.lost)
 
 
 def number_of(record: Record) -> int | None:
@@ -83,8 +84,8 @@ def number_of(record: Record) -> int | None:
 class Run:
     """One try of a plan, on a topic of its own."""
 
-    def __init__(self, cluster: Cluster, plan: Plan, topic: str, tell: Tell, patience: float = 60) -> None:
-        self.cluster, self.plan, self.topic, self.tell, self.patience = cluster, plan, topic, tell, patience
+    def __init__(self, cluster: Cluster, plan: Plan, topic: str, notify: Notify, patience: float = 60) -> None:
+        self.cluster, self.plan, self.topic, self.notify, self.patience = cluster, plan, topic, notify, patience
         self.outcome = Outcome()
         self.sendings: dict[int, Sending] = {}
         self.rules: set[Rule] = set()
@@ -92,7 +93,7 @@ class Run:
         self.started = time.monotonic()
 
     def run(self) -> Outcome:
-        """Do all of it; the cluster is healed before the partition is read."""
+        """Do all of it; every fault is undone before the partition is read."""
         self.started = time.monotonic()
         configs = self.plan.topic_configs
         self.cluster.create_topic(self.topic, self.plan.replicas, configs)
@@ -103,7 +104,7 @@ class Run:
         for stage in self.plan.stages:
             if not self._stage(stage):
                 break
-        self._heal()
+        self._recover()
         self.outcome.seconds = time.monotonic() - self.started
         return self.outcome
 
@@ -117,7 +118,7 @@ class Run:
             self._reach(stage.target, slowly=stage.operation == "start")
         except ClusterError as problem:
             seen = problem.seen if isinstance(problem, Unmet) else str(problem)
-            self.outcome.parting = Parting(stage.first, stage.last, "; ".join(stage.says), tuple(seen.split("\n")))
+            self.outcome.divergence = Divergence(stage.first, stage.last, "; ".join(stage.says), tuple(seen.split("\n")))
             self._remember("; ".join(stage.says))
             return False
         self._remember("; ".join(stage.says))
@@ -158,7 +159,7 @@ class Run:
                 self._raise()
             case "learn":
                 self._note(f"broker {broker} may read the metadata log again")
-            case "silence" | "hear":
+            case "silence" | "reconnect":
                 self._note(f"broker {broker}'s heartbeats {'are lost' if stage.operation == 'silence' else 'arrive again'}")
             case "crash":
                 self._note(f"kill -9 broker {broker}")
@@ -212,7 +213,7 @@ class Run:
         offset = self._ours(broker)[kept].offset
         self._note(f"kill -9 broker {broker}, and lose its log from offset {offset} on")
         for each in faults.crash_lossy(self.cluster, broker, self.topic, offset):
-            self.tell(f"     {each}")
+            self.notify(f"     {each}")
 
     def _hand_over(self, stage: Stage) -> None:
         """A broker that shuts down waits until the others have read that it leads no more; it need not read so itself."""
@@ -225,13 +226,15 @@ class Run:
         is_unclean = target.leader is not None and target.leader not in self.cluster.partition(self.topic).isr
         if not (is_unclean and self.plan.is_unclean_allowed and self.cluster.home.minor < (3, 9)):
             return
-        self.cluster.wait(lambda: self.cluster.partition(self.topic).leader < 0, "nobody to lead", self.patience)
+        self.cluster.wait(
+            lambda: self.cluster.partition(self.topic).leader < 0, "the partition to have no leader", self.patience
+        )
         self._note("ask for an unclean election, which Kafka before 3.9 does not hold by itself")
         faults.elect_uncleanly(self.cluster, self.topic)
 
     def _note(self, what: str) -> None:
         self.outcome.done.append(f"{time.monotonic() - self.started:6.1f} s  {what}")
-        self.tell(self.outcome.done[-1])
+        self.notify(self.outcome.done[-1])
 
     # what is seen
 
@@ -285,7 +288,7 @@ class Run:
         """The leader must have applied its leadership, and know the newest partition epoch, where the model's does."""
         now = self.cluster.partition(self.topic)
         leader_epoch, partition_epoch = known_epochs(self.cluster, leader, self.topic)
-        if target.has_taken_over and leader_epoch != now.leader_epoch:
+        if target.has_applied_leadership and leader_epoch != now.leader_epoch:
             return [f"leader {leader} has not applied its leadership in leader epoch {now.leader_epoch}"]
         if target.is_up_to_date and partition_epoch < now.partition_epoch:
             return [f"leader {leader} knows partition epoch {partition_epoch} of {now.partition_epoch}"]
@@ -306,20 +309,20 @@ class Run:
     def _clients(self, target: Target) -> list[str]:
         found = []
         for record in target.acknowledged:
-            if record not in self.outcome.told:
+            if record not in self.outcome.acknowledged:
                 refusal = self.outcome.refused.get(record)
                 found.append(f"m{record} is {f'refused: {refusal}' if refusal else 'not acknowledged'}")
         wanted = () if self.plan.broken != "committed-never-lost" else target.committed
         return found + [f"m{each} cannot be read by a consumer" for each in wanted if each not in self.outcome.read_before]
 
     def _listen(self) -> None:
-        """Take in what producers were told, and what consumers can read."""
+        """Take in what was acknowledged to producers, and what consumers can read."""
         for record, sending in self.sendings.items():
             answer = sending.answer
-            if answer is None or record in self.outcome.told or record in self.outcome.refused:
+            if answer is None or record in self.outcome.acknowledged or record in self.outcome.refused:
                 continue
             if answer.is_acknowledged:
-                self.outcome.told[record] = (_clock(answer.at), answer.offset)
+                self.outcome.acknowledged[record] = (_clock(answer.at), answer.offset)
                 self._note(f"m{record} is acknowledged" + ("" if answer.offset is None else f" at offset {answer.offset}"))
             else:
                 self.outcome.refused[record] = str(answer.error)
@@ -328,7 +331,7 @@ class Run:
             self._watch_high_watermarks()
 
     def _watch_high_watermarks(self) -> None:
-        """A record below the high watermark of whoever leads can be read; a consumer reads it to be sure."""
+        """A record below the current leader's high watermark can be read; a consumer reads it to be sure."""
         for broker in self.cluster.brokers:
             high = self.cluster.high_watermark(broker, self.topic) or 0
             visible = [
@@ -343,8 +346,8 @@ class Run:
 
     # the end
 
-    def _heal(self) -> None:
-        """Let everything flow, start whoever is down, and read the partition once somebody leads it."""
+    def _recover(self) -> None:
+        """Unblock everything, start what is down, and read the partition once it has a leader."""
         self._note("unblock the network and start every broker")
         self.cluster.network.lift()
         self.rules = set()
@@ -362,10 +365,10 @@ class Run:
             self.outcome.read = self.cluster.consume(self.topic)
             self._note(f"read from the beginning: {_standing(self.outcome.read)}")
         else:
-            self._note("nobody leads the partition: it is offline, and nothing can be read")
+            self._note("the partition has no leader: it is offline, and nothing can be read")
         self.outcome.leader = self.cluster.partition(self.topic).leader
         self.outcome.logs = {broker: self.cluster.log(broker, self.topic) for broker in self.cluster.brokers}
-        self._remember("every fault healed, every broker running", keep_promises=True)
+        self._remember("every fault undone, every broker running", keep_promises=True)
 
     def _is_whole(self) -> bool:
         now = self.cluster.partition(self.topic)
@@ -388,7 +391,7 @@ class Run:
             epoch=now.leader_epoch,
             isr=tuple(sorted(each - 1 for each in now.isr)),
             lanes=tuple(self._lane(each) for each in self.cluster.brokers),
-            acked=frozenset(self.outcome.told),
+            acked=frozenset(self.outcome.acknowledged),
             committed=frozenset(self.outcome.read_before),
             elr=tuple(sorted(each - 1 for each in now.elr)),
             fenced=tuple(each - 1 for each in self._fenced()),
@@ -447,7 +450,7 @@ def rules(cluster: Cluster, holds: Holds) -> set[Rule]:
 
 
 def _led(leader: int | None) -> str:
-    return "nobody leads" if leader is None else f"broker {leader} leads"
+    return "no broker leads" if leader is None else f"broker {leader} leads"
 
 
 def _members(brokers: tuple[int, ...]) -> str:

@@ -1,6 +1,6 @@
 """From a counterexample to what has to be done on a cluster, and what has to be seen before the next thing is done.
 
-A step of the model is something that somebody does to the cluster (produce, kill, cut off, move, ...), or something that
+A step of the model is something that is done to the cluster (produce, kill, cut off, move, ...), or something that
 the cluster does by itself.  Each of the former begins a `Stage`, which lasts to the next one.  While a stage lasts, traffic is
 held so that the cluster can do no more than the model did: a follower that must not have a record does not fetch, a broker
 that must not know a decision does not read the metadata log.  The stage is over when the cluster looks like the model's state
@@ -31,7 +31,7 @@ DRIVEN = {
     "controller_cancel_reassignment": "cancel",
     "controller_raise_min_isr": "raise",
     "controller_fence_live": "silence",
-    "controller_unfence": "hear",
+    "controller_unfence": "reconnect",
     "broker_crash": "crash",
     "broker_crash_lossy": "crash-lossy",
     "broker_lose_disk": "lose-disk",
@@ -39,7 +39,7 @@ DRIVEN = {
     "broker_restart": "start",
     "broker_restart_clean": "start",
 }
-"""What somebody does to the cluster, by the model's action."""
+"""What is done to the cluster, by the model's action."""
 
 BY_ITSELF = (
     "leader_note_fetch",
@@ -77,7 +77,7 @@ ASKED = ("move", "reassign", "cancel", "raise")
 ENDING = ("stop", "crash", "crash-lossy", "lose-disk")
 """These end a broker; until it is down it must not get what was held back before."""
 
-HEARD = ("hear", "start", *ENDING)
+RECONNECTING = ("reconnect", "start", *ENDING)
 """After these a broker's heartbeats are no longer lost."""
 
 FETCHES = ("leader_note_fetch", "follower_take_response", "follower_truncate", "leader_ask_to_expand_isr")
@@ -85,10 +85,10 @@ FETCHES = ("leader_note_fetch", "follower_take_response", "follower_truncate", "
 
 @dataclass(frozen=True)
 class Target:
-    """What the cluster must look like: the controller's metadata, everybody's log, what clients were told and can read."""
+    """What the cluster must look like: the controller's metadata, every broker's log, what is acknowledged and readable."""
 
     leader: int | None
-    has_taken_over: bool
+    has_applied_leadership: bool
     is_up_to_date: bool
     isr: tuple[int, ...]
     elr: tuple[int, ...]
@@ -187,7 +187,7 @@ class Plan:
 def plan(system: System, broken: Property, trace: Trace) -> Plan:
     """The plan of a counterexample of a modern model.
 
-    Errors: `InputError` for a step that nobody can bring about on a cluster, with its number.
+    Errors: `InputError` for a step that cannot be brought about on a cluster, with its number.
     """
     if "leader_knows" not in system.places:
         raise InputError(f"{system.model.name} is an abstraction that no Kafka runs; reproduce traces of kraft and kraft-elr")
@@ -208,7 +208,7 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
     stages: list[Stage] = []
     for first, following in zip(starts, [*starts[1:], len(steps)], strict=True):
         operation, broker, argument = _operation(steps[first].action.name, steps[first].arguments)
-        silent = silent | {broker} if operation == "silence" else silent - ({broker} if operation in HEARD else set())
+        silent = silent | {broker} if operation == "silence" else silent - ({broker} if operation in RECONNECTING else set())
         taken = steps[first:following]
         holds = _waited(operation, broker, states[first], _holds(states[first], states[following], taken, silent))
         before = stages[-1].holds if stages and operation in ENDING else Holds()
@@ -243,7 +243,7 @@ def _needs_spare(stages: Sequence[Stage]) -> bool:
 
 
 def beginnings(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Where stages begin: with what somebody does, with what a broker learns after records have moved, and after a broker
+    """Where stages begin: with what is done to it, with what a broker learns after records have moved, and after a broker
     has learned something where it must not learn of what follows in the same stage."""
     found: list[int] = []
     has_replicated = False
@@ -291,7 +291,7 @@ def target(state: Mapping[str, Any]) -> Target:
     leader = None if state["leader"] < 0 else state["leader"] + 1
     return Target(
         leader=leader,
-        has_taken_over=leader is not None and state["leader_knows"] != ELECTED,
+        has_applied_leadership=leader is not None and state["leader_knows"] != ELECTED,
         is_up_to_date=leader is not None and state["leader_knows"] == UP_TO_DATE,
         isr=numbered(state["isr"]),
         elr=numbered(state.get("elr", [])),

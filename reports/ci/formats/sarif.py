@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BASE = "NEVERLOST"
 
 Location = dict[str, Any]
-Told = list[tuple[Action, str]]
+Sentences = list[tuple[Action, str]]
 """The actions of a trace's steps, with what each did."""
 
 
@@ -78,7 +78,7 @@ def _of_property(name: str) -> Location:
     return _location(inspect.getsourcefile(broken.condition) or "", inspect.getsourcelines(broken.condition)[1], broken.says)
 
 
-def _steps(trace: Path) -> Told:
+def _steps(trace: Path) -> Sentences:
     document = read_json(trace)
     about = document["#meta"]["neverlost"]
     actions = {each.name: each for each in models()[about["model"]].actions}
@@ -86,7 +86,7 @@ def _steps(trace: Path) -> Told:
     return [(actions[label], says) for label, says in zip(labels[1:], about["says"][1:], strict=True)]
 
 
-def that_mattered(steps: Told, refused: dict[str, Any] | None) -> Location:
+def that_mattered(steps: Sentences, refused: dict[str, Any] | None) -> Location:
     """The step that the nearest safe cell refuses, at the clause that refuses it; else the last step that is no fault."""
     if refused:
         action, says = steps[refused["step"] - 1]

@@ -263,8 +263,8 @@ function ledger() {
 }
 if (data.varying.length) { filters(); map(); } else verdicts();
 /* The first look is worth most at a loss that one setting prevents. */
-const isTelling = entry => entry && entry.sibling && Object.keys(entry.sibling.changed).length === 1 && entry.comparison !== null && data.comparisons[entry.comparison].refused;
-const telling = data.cells.findIndex(cell => isTelling(entryOf(cell)));
-const first = telling >= 0 ? telling : data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
+const isOneSetting = entry => entry && entry.sibling && Object.keys(entry.sibling.changed).length === 1 && entry.comparison !== null && data.comparisons[entry.comparison].refused;
+const best = data.cells.findIndex(cell => isOneSetting(entryOf(cell)));
+const first = best >= 0 ? best : data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
 if (data.cells.length && data.properties.length) show(Math.max(first, 0), false);
 ledger();

@@ -51,7 +51,7 @@ def test_sorted_distinct_is_the_set_in_order(rows: int, bits: int) -> None:
 
 
 def test_states_with_equal_keys_stay_different() -> None:
-    """Keys that collide in all 64 bits, or in the bits that survive the tagging, are told apart by the other words."""
+    """Keys that collide in all 64 bits, or in the bits that survive the tagging, are distinguished by the other words."""
     states = random_states(3, 4_000, 3, 2)
     states[0] += np.uint64(1 << 63)
     found = keyed.sorted_distinct(states)

@@ -113,7 +113,7 @@ def test_the_dictionary_describes_every_column_and_its_values(tmp_path: Path) ->
     assert total == [(described["states"],)]
 
 
-def test_configurations_are_told_apart(tmp_path: Path) -> None:
+def test_configurations_are_distinguished(tmp_path: Path) -> None:
     system = kraft_matrix()
     outcome = on_disk_search.explore(system, (), Options(state_dir=tmp_path / "levels"))
     dataset.export(system, Store.attach(tmp_path / "levels"), tmp_path / "export")

@@ -73,7 +73,7 @@ def test_a_search_resumes_from_any_level(tmp_path: Path, depth: int, options: di
     assert essence(resumed) == in_memory(system, **options)
 
 
-def test_resuming_a_finished_search_only_tells_it_again(tmp_path: Path) -> None:
+def test_resuming_a_finished_search_only_reports_it_again(tmp_path: Path) -> None:
     system = classic("kip-320", 2, 2, 2, 1)
     first = essence(on_storage(system, tmp_path / "s"))
     before = sorted(path.name for path in (tmp_path / "s").rglob("*"))
@@ -163,7 +163,7 @@ class EveryTaskTwice:
         list(task(text, given))
         return list(task(text, given))
 
-    def news(self) -> list[str]:
+    def events(self) -> list[str]:
         return []
 
     def prepare(self) -> None:
@@ -271,8 +271,8 @@ def test_unnamed_models_are_searched_here(tmp_path: Path) -> None:
     system = classic("kip-320", 2, 1, 1, 1)
     mutant = System(system.model.differing("mutant", ""), system.configurations)
 
-    def nobody(search: object) -> on_disk_search.Jobs:
-        raise AssertionError("hired for a model that nobody else knows")
+    def no_workers(search: object) -> on_disk_search.Jobs:
+        raise AssertionError("hired for a model that other processes do not know")
 
-    found = on_disk_search.explore(mutant, (), Options(state_dir=tmp_path / "s"), None, nobody)
+    found = on_disk_search.explore(mutant, (), Options(state_dir=tmp_path / "s"), None, no_workers)
     assert found.counts == explore(system, (), Options(workers=1)).counts

@@ -37,7 +37,7 @@ def is_alive(pid: int) -> bool:
 
 
 def is_free(port: int) -> bool:
-    """Whether nobody listens there."""
+    """Whether no process listens there."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 

@@ -124,7 +124,7 @@ def test_kafka_itself_loses_an_acknowledged_record_unless_known_epochs_are_skipp
         found[name] = json.loads((tmp_path / name).read_text()) | {"status": status}
     shipped, fixed = found["shipped"], found["fixed"]
     assert (shipped["status"], shipped["verdict"], len(shipped["trace"])) == (12, "violated", 10)
-    assert shipped["trace"][-1] == "record" and "acks=all" in shipped["story"][-1]
+    assert shipped["trace"][-1] == "record" and "acks=all" in shipped["described"][-1]
     assert (fixed["status"], fixed["verdict"], fixed["trace"]) == (20, "inconclusive", None)
     assert shipped["replayed"] > 10 and fixed["states"]["depth"] == 10
 

@@ -97,7 +97,7 @@ def test_a_cut_ends_the_connections_that_carry_what_it_stops(network: Network) -
         assert answer_to(raft) == 6
 
 
-def test_what_was_held_for_somebody_who_hung_up_goes_nowhere(network: Network) -> None:
+def test_what_was_held_for_a_client_that_hung_up_goes_nowhere(network: Network) -> None:
     rule = network.hold(2, 1)
     with connected(network) as client:
         ask(client, FETCH, b"broker-2-fetcher-0")

@@ -21,7 +21,7 @@ from neverlost.checker.kafka.history.history import as_lines, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.judgement import Judgement, judge
 from neverlost.checker.kafka.observe.losses import intervals, ranges
-from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL, switched_off
+from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.catalogue import models
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
@@ -139,7 +139,7 @@ def test_a_reassignment_that_ends_before_its_replica_is_in_sync_is_refused() -> 
     assert found.refusal.seen[-1]["partition_epoch"] == 5
 
 
-def test_a_removed_replica_is_waited_for_until_it_hears_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removed_replica_is_waited_for_until_it_learns_of_that(monkeypatch: pytest.MonkeyPatch) -> None:
     """The old epoch commits a record after the controller has begun the next one, by a replica that is none any more."""
     joint = partition(31, 1, 5, 2, [1, 2, 3]) | {"replicas": [1, 2, 4, 3], "adding": [4], "removing": [3]}
     done = partition(33, 2, 6, 2, [1, 2, 4]) | {"replicas": [1, 2, 4]}
@@ -177,7 +177,7 @@ def at(line: Line) -> float:
 
 
 def test_a_reassignment_that_replaces_another_keeps_the_list_that_it_does_not_fill() -> None:
-    """Given back to where it was: broker 4 is then to be added and to be removed, and nobody's leader epoch ends."""
+    """Given back to where it was: broker 4 is then to be added and to be removed, and no leader epoch ends."""
     lines = moved()
     given_back = {"isr": [2, 3], "replicas": [1, 2, 3, 4], "adding": [4], "removing": [4], "leader_epoch": 1}
     only(lines, partition_epoch=5).update(given_back)
@@ -204,7 +204,7 @@ def test_a_client_that_may_send_again_leaves_copies() -> None:
     assert sorted(twice) == [9, 14]
 
 
-def test_what_was_sent_once_is_as_safe_as_if_nobody_could_send_again() -> None:
+def test_what_was_sent_once_is_as_safe_as_if_no_client_could_send_again() -> None:
     assert intervals(sent_again(plain())) == intervals(judged(plain()))
 
 
@@ -257,7 +257,7 @@ def test_a_mechanism_that_was_seen_cannot_be_off() -> None:
     without = switched_off(seen, {}, found)
     assert without["unclean-restart-leaves-elr"].startswith("refused at 19.000 s: ")
     assert without["eligible.leader.replicas"].startswith("refused at ")
-    assert without["maximal-isr"] == CANNOT_TELL
+    assert without["maximal-isr"] == NOT_SHOWN
 
 
 def partition_dropped_from_elr() -> Line:

@@ -12,7 +12,7 @@ from neverlost.checker.kafka.history.history import History, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.judgement import described, judge
 from neverlost.checker.kafka.observe.losses import intervals, ranges
-from neverlost.checker.kafka.observe.mechanisms_shown import CANNOT_TELL, without
+from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, without
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.observed.starting_brokers import OBSERVED
 from neverlost.model.system import bind
@@ -52,6 +52,6 @@ def test_it_needs_brokers_that_remember_their_high_watermark(recorded: History, 
     assert described(found.refusal.seen[-1]) == "the leader of epoch 3 shows high watermark 10"
 
 
-def test_a_mechanism_is_missed_or_cannot_be_told(recorded: History) -> None:
+def test_a_mechanism_is_missed_or_is_not_shown(recorded: History) -> None:
     assert without(recorded, {"eligible.leader.replicas": ("false", "test")}).startswith("refused at 18.6")
-    assert without(recorded, {"mechanism.fenced-replicas-kept-out": ("off", "test")}) == CANNOT_TELL
+    assert without(recorded, {"mechanism.fenced-replicas-kept-out": ("off", "test")}) == NOT_SHOWN

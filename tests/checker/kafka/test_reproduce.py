@@ -22,14 +22,14 @@ from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, FETCH, Rule
 from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, Unmet, until
 from neverlost.checker.kafka.cluster.requests import refusal, request
 from neverlost.checker.kafka.reproduce import follow as reproduce
-from neverlost.checker.kafka.reproduce.follow import Moment, Outcome, Parting, Run, rules
+from neverlost.checker.kafka.reproduce.follow import Divergence, Moment, Outcome, Run, rules
 from neverlost.checker.kafka.reproduce.order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.plan import Holds, Plan, Target, plan
 from neverlost.checker.outcome import Trace
 from neverlost.model.scene import Lane, Scene
 from neverlost.model.system import System
 from neverlost.reports.counterexample.timeline import timeline
-from neverlost.reports.reproduction import evidence as telling
+from neverlost.reports.reproduction import evidence
 from neverlost.reports.reproduction.script import script
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
@@ -141,7 +141,7 @@ def test_followers_lag_soon_only_where_the_trace_has_slow_ones() -> None:
     assert planned("3.9", acks="1", crash=1).server_settings["replica.lag.time.max.ms"] == "60000"
 
 
-def test_steps_that_nobody_can_bring_about_are_refused_by_number() -> None:
+def test_steps_that_cannot_be_brought_about_are_refused_by_number() -> None:
     with pytest.raises(InputError, match=r"^step 1 \(.*acks=0.*\) cannot be brought about on a cluster yet$"):
         planned("3.9", acks="0")
 
@@ -174,7 +174,7 @@ def test_the_script_is_shell_and_names_every_step() -> None:
     for line in (
         "--replica-assignment 1:2:3 --config min.insync.replicas=2",
         "produce 1 m1 all &",
-        'end 1 KILL\nlose_from 1 m1\nfor each in $CONTROLLERS; do hear 1 "$each"; done\nwait_for none 1\n',
+        'end 1 KILL\nlose_from 1 m1\nfor each in $CONTROLLERS; do undeafen 1 "$each"; done\nwait_for none 1\n',
         'deafen 1 "$each"',
         "--from-beginning",
     ):
@@ -194,11 +194,11 @@ def scene() -> Scene:
     return Scene(0, 1, (0,), tuple(Lane(each, "replica", ()) for each in range(3)))
 
 
-def told(outcome: Outcome) -> telling.Told:
+def report_of(outcome: Outcome) -> evidence.Report:
     bound, trace = found("3.9", "acked-never-lost", tuple(LAST_STANDING.items()))
     broken = properties()["acked-never-lost"]
     outcome.moments.append(Moment("the beginning", 0.1, scene()))
-    return telling.Told(plan(bound, broken, trace), timeline(bound, broken, trace), outcome, "3.9.1", {})
+    return evidence.Report(plan(bound, broken, trace), timeline(bound, broken, trace), outcome, "3.9.1", {})
 
 
 def record(offset: int, value: bytes) -> Record:
@@ -206,8 +206,8 @@ def record(offset: int, value: bytes) -> Record:
 
 
 def test_a_loss_says_what_stands_at_the_offset_now() -> None:
-    outcome = Outcome(told={1: ("2026-01-01T00:00:00.000Z", 1)}, read=[record(0, b"m0")])
-    said = told(outcome)
+    outcome = Outcome(acknowledged={1: ("2026-01-01T00:00:00.000Z", 1)}, read=[record(0, b"m0")])
+    said = report_of(outcome)
     assert said.is_reproduced
     assert said.verdict() == [
         "reproduced on Kafka 3.9.1: violates acked-never-lost: acknowledged record m1 is lost",
@@ -218,15 +218,15 @@ def test_a_loss_says_what_stands_at_the_offset_now() -> None:
     assert said.document()["lost"] == ["m1"]
 
 
-def test_a_parting_names_the_steps_and_what_was_seen() -> None:
-    parting = Parting(9, 10, "broker 1 crashes", ("broker 2 leads, in the model nobody leads",))
-    said = told(Outcome(parting, told={1: ("now", 2)}, read=[record(2, b"m1")]))
+def test_a_divergence_names_the_steps_and_what_was_seen() -> None:
+    divergence = Divergence(9, 10, "broker 1 crashes", ("broker 2 leads, in the model no broker leads",))
+    said = report_of(Outcome(divergence, acknowledged={1: ("now", 2)}, read=[record(2, b"m1")]))
     assert said.verdict() == [
         "not reproduced on Kafka 3.9.1: it diverges from the trace at steps 9 to 10 (broker 1 crashes)",
-        "  seen: broker 2 leads, in the model nobody leads",
+        "  seen: broker 2 leads, in the model no broker leads",
         "  m1: acknowledged at now at offset 2; still there, at offset 2",
     ]
-    assert said.document()["parted"]["steps"] == [9, 10]
+    assert said.document()["diverged"]["steps"] == [9, 10]
 
 
 def test_too_few_copies_are_reproduced_though_the_record_is_still_read() -> None:
@@ -239,8 +239,8 @@ def test_too_few_copies_are_reproduced_though_the_record_is_still_read() -> None
     assert crashed.operation == "crash-lossy"
     assert made.stages[-2].target.logs[crashed.broker] == (1,), "it hits a broker that has the record"
     assert sorted(map(len, crashed.target.logs.values())) == [0, 0, 1]
-    outcome = Outcome(told={1: ("now", 0)}, read=[record(0, b"m1")])
-    said = telling.Told(made, timeline(bound, broken, trace), outcome, "3.9.1", {})
+    outcome = Outcome(acknowledged={1: ("now", 0)}, read=[record(0, b"m1")])
+    said = evidence.Report(made, timeline(bound, broken, trace), outcome, "3.9.1", {})
     assert said.verdict() == [
         "reproduced on Kafka 3.9.1: violates acked-on-min-isr",
         "  m1: acknowledged at now at offset 0; still there, at offset 0",
@@ -248,20 +248,20 @@ def test_too_few_copies_are_reproduced_though_the_record_is_still_read() -> None
 
 
 def test_an_offline_partition_has_lost_nothing_yet() -> None:
-    said = told(Outcome(told={1: ("now", 0)}, read=None, logs={1: [record(0, b"m1")], 2: []}))
+    said = report_of(Outcome(acknowledged={1: ("now", 0)}, read=None, logs={1: [record(0, b"m1")], 2: []}))
     assert not said.is_reproduced
     assert said.document()["offline"]
     assert said.verdict()[1].endswith("the partition is offline, the record is on the disk of broker 1")
 
 
 def test_every_step_seen_but_nothing_lost_is_not_reproduced() -> None:
-    said = told(Outcome(told={1: ("now", 0)}, read=[record(0, b"m1")]))
+    said = report_of(Outcome(acknowledged={1: ("now", 0)}, read=[record(0, b"m1")]))
     assert said.verdict()[0] == "not reproduced on Kafka 3.9.1: every step was seen, but nothing is lost"
 
 
 def test_the_evidence_is_one_folder(tmp_path: Path) -> None:
-    said = told(Outcome(told={1: ("now", 0)}, read=[]))
-    telling.save(said, "{}", {"broker-1": "a line\n"}, tmp_path)
+    said = report_of(Outcome(acknowledged={1: ("now", 0)}, read=[]))
+    evidence.save(said, "{}", {"broker-1": "a line\n"}, tmp_path)
     assert sorted(each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*") if each.is_file()) == [
         "cluster.svg",
         "logs/broker-1.log",
@@ -271,7 +271,7 @@ def test_the_evidence_is_one_folder(tmp_path: Path) -> None:
         "reproduction.md",
         "trace.itf.json",
     ]
-    assert json.loads((tmp_path / "reproduction.json").read_text())["schema"] == telling.SCHEMA
+    assert json.loads((tmp_path / "reproduction.json").read_text())["schema"] == evidence.SCHEMA
     assert "Kafka 3.9.1: reproduced" in (tmp_path / "cluster.svg").read_text()
 
 
@@ -293,12 +293,12 @@ class Clients:
         return made
 
 
-def test_a_record_for_an_old_leader_asks_nobody_else_who_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_for_an_old_leader_asks_no_other_who_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Clients(2, 1)
     monkeypatch.setattr(clients, "library", lambda: library)
     clients.Sending("127.0.0.1:1", "t", b"m1", "1", 1, leader=1)
     first, second = library.made
-    assert (first.produced, second.produced) == ([], [b"m1"]), "only the producer that was told that 1 leads"
+    assert (first.produced, second.produced) == ([], [b"m1"]), "only the producer that got the answer that 1 leads"
     assert second.settings["topic.metadata.refresh.interval.ms"] == -1
     clients.Sending("127.0.0.1:1", "t", b"m1", "1", 1)
     assert library.made[2].settings["topic.metadata.refresh.interval.ms"] == 500, "who leads may be asked again"
@@ -307,15 +307,15 @@ def test_a_record_for_an_old_leader_asks_nobody_else_who_leads(monkeypatch: pyte
 def test_a_broker_that_does_not_lead_for_its_clients_gets_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Clients(2)
     monkeypatch.setattr(clients, "library", lambda: library)
-    monkeypatch.setattr(clients, "TELLING", 0)
-    with pytest.raises(ClusterError, match="broker 1 tells its clients that broker 2 leads"):
+    monkeypatch.setattr(clients, "ANSWERING", 0)
+    with pytest.raises(ClusterError, match="broker 1 answers clients that broker 2 leads"):
         clients.Sending("127.0.0.1:1", "t", b"m1", "1", 1, leader=1)
     assert not any(each.produced for each in library.made)
 
 
 def test_what_does_not_change_any_more_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as differences change there is something to wait for."""
-    seen = [["the ISR 1,2"], ["the ISR 1"], ["nobody leads"]]
+    seen = [["the ISR 1,2"], ["the ISR 1"], ["no broker leads"]]
 
     class Watching(Run):
         def differences(self, target: Target) -> list[str]:
@@ -324,7 +324,7 @@ def test_what_does_not_change_any_more_is_not_waited_for(monkeypatch: pytest.Mon
     cluster: Any = SimpleNamespace(wait=until)
     made = planned("3.9", **LAST_STANDING)
     monkeypatch.setattr(reproduce, "STILL", 0)
-    with pytest.raises(Unmet, match="nobody leads") as problem:
+    with pytest.raises(Unmet, match="no broker leads") as problem:
         Watching(cluster, made, "t", print, patience=60)._reach(made.begin)
     assert problem.value.seconds == 0
     seen[:] = [["the ISR 1,2"], []]
@@ -434,7 +434,7 @@ def test_ctrl_c_in_the_middle_of_a_try_leaves_nothing(saved: str, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_a_server_that_does_not_shut_down_is_killed_and_its_last_words_are_told(tmp_path: Path) -> None:
+def test_a_server_that_does_not_shut_down_is_killed_and_its_last_words_are_reported(tmp_path: Path) -> None:
     class Stubborn:
         def command(self, *arguments: str) -> list[str]:
             return ["sh", "-c", "trap '' TERM; echo waiting for controlled shutdown; while :; do sleep 1; done"]

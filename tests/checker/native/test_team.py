@@ -31,7 +31,7 @@ SYSTEMS: dict[str, Callable[[], System]] = {
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Machine code takes over almost at once, in small portions, and is kept in a folder of the test."""
+    """Machine code continues almost at once, in small portions, and is kept in a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("neverlost.checker.search.memory.WORTH_COMPILING", 12)
     monkeypatch.setattr(team, "CHUNK", 64)

@@ -155,11 +155,11 @@ INTERRUPTED = """
     from neverlost.model.system import bind
     from neverlost.specs.property import properties
     import multiprocessing, threading, time
-    def tell():
+    def interrupt():
         while len(multiprocessing.active_children()) < 2:
             time.sleep(0.01)
         print(*[each.pid for each in multiprocessing.active_children()], flush=True)
-    threading.Thread(target=tell, daemon=True).start()
+    threading.Thread(target=interrupt, daemon=True).start()
     sizes = {"replication.factor": 3, "bounds.records": 3, "bounds.log_size": 3, "bounds.max_leader_epoch": 3}
     system = bind(models()["kip-320"], sizes)
     bounded = bmc.check(system, [properties()["strong-isr"]], 40)

@@ -1,4 +1,4 @@
-"""Forecasts: predictions on made-up and real counts, refusals with advice, and what documents and people are told."""
+"""Forecasts: predictions on made-up and real counts, refusals with advice, and what documents and terminals show."""
 
 from __future__ import annotations
 
@@ -90,16 +90,16 @@ def test_real_counts_are_forecast_within_a_factor_of_three(model: str, given: di
         predicting._explore(lambda value: None, make, point, False, math.inf, found)
     whole = found.pop(target)
     known = {point: each for point, each in found.items() if each.distinct * 6 < whole.distinct}
-    told = predicted(known, floor, target, make(target).words, 1, 1.0)
-    assert whole.distinct / 3 < told.states.likely < whole.distinct * 3
-    assert told.states.low < whole.distinct < told.states.high and not told.exact
+    forecast = predicted(known, floor, target, make(target).words, 1, 1.0)
+    assert whole.distinct / 3 < forecast.states.likely < whole.distinct * 3
+    assert forecast.states.low < whole.distinct < forecast.states.high and not forecast.exact
 
 
 def test_sampling_ends_with_the_target_when_there_is_time() -> None:
     chosen = keys("kip-320", **{"replication.factor": 2, "bounds.records": 1, "bounds.max_leader_epoch": 1})
-    told = forecasts.forecast_of("kip-320", [chosen], Options(workers=1), 20.0)
-    assert told is not None and told.exact and told.states.low == told.states.high
-    assert told.states.likely == pytest.approx(predicting.explore(bind(models()["kip-320"], chosen)).counts.distinct)
+    forecast = forecasts.forecast_of("kip-320", [chosen], Options(workers=1), 20.0)
+    assert forecast is not None and forecast.exact and forecast.states.low == forecast.states.high
+    assert forecast.states.likely == pytest.approx(predicting.explore(bind(models()["kip-320"], chosen)).counts.distinct)
 
 
 def test_axes_are_budgets_and_bounds_that_can_be_lowered() -> None:

@@ -132,7 +132,7 @@ def test_the_state_set_is_exact(words: int) -> None:
     assert sorted(map(tuple, states.slice(0, len(states)).T.tolist())) == sorted(seen)
 
 
-def test_states_with_equal_mixes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_with_equal_mixes_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "neverlost.checker.search.visited_states.mix", lambda states: np.full(states.shape[1], 12345, np.uint64)
     )

@@ -258,7 +258,7 @@ def test_a_certificate_of_an_outage_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "status"), [(["stays-writable"], 13), (["stays-writable", "acked-never-lost"], 12), (["log-matching"], 0)]
 )
-def test_a_loss_is_worse_news_than_an_outage(asked: list[str], status: int) -> None:
+def test_a_loss_is_worse_than_an_outage(asked: list[str], status: int) -> None:
     names = [word for each in asked for word in ("--property", each)]
     faults = ["--set", "faults.crash=1", "--set", "faults.isr_shrink=1", "--continue"]
     assert neverlost("check", *SET, *faults, *names).returncode == status

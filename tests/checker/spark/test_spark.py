@@ -268,7 +268,7 @@ def test_a_scenario_is_judged_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_what_java_says_is_told_in_one_line() -> None:
+def test_what_java_says_is_shown_in_one_line() -> None:
     conf = ["--spark-conf", "spark.driver.memory=tiny", "--spark-conf", "neverlost.driver.states=300"]
     ran = command(os.environ["PATH"], "--master", "local[2]", *conf)
     assert (ran.returncode, ran.stdout) == (64, "")

@@ -53,10 +53,10 @@ def running(tmp_path: Path) -> Iterator[Cluster]:
 
 def test_counts_survive_the_death_of_executor_worker_and_driver(running: Cluster) -> None:
     """The driver has nothing but its own source to give to the executors, and the storage."""
-    found, told = disturbed(running, "kip-320", SETTINGS, ON_SPARK, [9, 11, 13], random.Random(20))
+    found, events = disturbed(running, "kip-320", SETTINGS, ON_SPARK, [9, 11, 13], random.Random(20))
     assert found == undisturbed()
     assert {key: found[key] for key in EXPECTED} == EXPECTED
-    assert len(told) == 3
+    assert len(events) == 3
 
 
 @pytest.fixture

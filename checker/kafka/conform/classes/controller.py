@@ -53,7 +53,7 @@ class Clock:
         self.now += ms
 
     def waitObject(self, *arguments: Any) -> None:
-        """Nobody waits."""
+        """No thread waits."""
 
     def java(self) -> Any:
         """The clock as Kafka takes it."""
@@ -152,8 +152,8 @@ class Controller:
     def _handle_shutdowns(self, made: Any) -> None:
         """What a registration does to the partitions of an earlier incarnation: a handler of the replication manager."""
         controls = PACKAGE + "controller.ClusterControlManager$"
-        self.tells_clean_shutdowns = has_method(made, "setBrokerShutdownHandler")
-        if self.tells_clean_shutdowns:
+        self.distinguishes_clean_shutdowns = has_method(made, "setBrokerShutdownHandler")
+        if self.distinguishes_clean_shutdowns:
 
             def shut_down(broker: int, clean: bool, records: Any) -> None:
                 call(self.replication, "handleBrokerShutdown", broker, clean, records)
@@ -225,7 +225,7 @@ class Controller:
             offered.add(feature.setMinSupportedVersion(levels.min()).setMaxSupportedVersion(levels.max()))
         request.setFeatures(offered)
         finalized = call(self.features, "finalizedFeatures", 2**63 - 1)
-        flags = [True] if self.tells_clean_shutdowns else []
+        flags = [True] if self.distinguishes_clean_shutdowns else []
         self._done(call(self.cluster, "registerBroker", request, self.offset + 1, finalized, *flags))
         self.epochs[broker] = int(self.registration_of(broker).epoch())
 
@@ -250,7 +250,7 @@ class Controller:
             call(call(self.cluster, "heartbeatManager"), "touch", broker, fenced, self.offset)
 
     def expire(self, *lost: int) -> None:
-        """The sessions of `lost` run out, nobody else's do."""
+        """The sessions of `lost` run out, no others do."""
         self.clock.now += SESSION_MS - 1_000
         for each in self.epochs:
             if each not in lost:
@@ -399,7 +399,7 @@ class Controller:
                 self.track(each)
 
     def end_sessions(self) -> None:
-        """All sessions run out; nobody notices before a timer does."""
+        """All sessions run out; it is not noticed before a timer fires."""
         self.clock.now += 2 * SESSION_MS
 
 

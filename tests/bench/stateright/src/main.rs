@@ -1,5 +1,5 @@
 //! The kip-320 model for Stateright: the same variables, actions and bounds as `model/classic.py` and
-//! `model/versions/kip320.py`, so that it counts as many unique states.  Stateright tells states apart by 64-bit
+//! `model/versions/kip320.py`, so that it counts as many unique states.  Stateright distinguishes states by 64-bit
 //! fingerprints.
 //!
 //! `kip320 REPLICAS LOG_SIZE RECORDS MAX_EPOCH THREADS` prints the count, the depth and the seconds.
