@@ -8,11 +8,15 @@ most N are impaired that this kind has struck.  So a broker that is impaired alr
 
 A ghost flag for each broker remembers which limited kind has struck it; it is cleared when the broker is unimpaired.  A broker
 that has lost data counts as one that lost data until then, and not also as one that is only out.
+
+`faults.out=any:3,1,0` limits those that are out by how many have lost data at the same time: at most 3 while none has, 1 while
+one has, and 0 while two have.  So one question speaks about several rectangles of the tolerance table together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,25 +33,32 @@ AT_ONCE = "faults.at_once"
 NO_LIMIT = 0
 """Its value where there is no such limit."""
 
+_LIMIT = re.compile("[0-9]|any|any:[1-9](,[0-9]){0,8}", re.ASCII)
+
 
 @dataclass(frozen=True)
 class AnyNumber:
-    """Any number of faults, of which at most `at_once` brokers suffer at the same time (None: as many as there are)."""
+    """Any number of faults, of which at most `at_once` brokers suffer at the same time (None: as many as there are).
+
+    `beside`: at most so many while 0, 1, 2, ... brokers have lost data; the first of them is `at_once`.
+    """
 
     at_once: int | None = None
+    beside: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return "any" if self.at_once is None else f"any:{self.at_once}"
+        return "any" if self.at_once is None else "any:" + ",".join(map(str, self.beside or (self.at_once,)))
 
 
 def parsed(text: str) -> int | AnyNumber | None:
-    """`2`, `any` or `any:2`; None for anything else."""
-    kind, colon, many = text.partition(":")
-    if len(text) > 6 or not text.isascii():
+    """`2`, `any`, `any:2` or `any:3,1,0`; None for anything else."""
+    if not _LIMIT.fullmatch(text):
         return None
-    if not colon:
-        return AnyNumber() if kind == "any" else int(kind) if kind.isdigit() and int(kind) <= MOST else None
-    return AnyNumber(int(many)) if kind == "any" and many.isdigit() and 1 <= int(many) <= MOST else None
+    kind, _, many = text.partition(":")
+    if not many:
+        return AnyNumber() if kind == "any" else int(kind)
+    first, *others = map(int, many.split(","))
+    return AnyNumber(first, (first, *others) if others else ())
 
 
 def encoded(limit: int | AnyNumber) -> int:
@@ -83,12 +94,14 @@ class Limits:
     """What the limits of a configuration put into the state: a part of its sizes.
 
     `payers` names the fault that pays for another, `counted` those that are counted, `marked` those whose victims are.
+    `beside` is how many may be out while so many have lost data, where that is said.
     """
 
     payers: tuple[tuple[str, str], ...]
     counted: frozenset[str]
     marked: tuple[str, ...]
     has_at_once: bool
+    beside: tuple[int, ...] = ()
 
 
 def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
@@ -101,7 +114,13 @@ def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
         counted=frozenset(each.name for each in faults if is_counted(configuration, each)),
         marked=tuple(each.name for each in marked),
         has_at_once=configuration.get(AT_ONCE, NO_LIMIT) != NO_LIMIT,
+        beside=_beside(configuration),
     )
+
+
+def _beside(configuration: Configuration) -> tuple[int, ...]:
+    out = configuration.get(OUT.key)
+    return out.beside if isinstance(out, AnyNumber) else ()
 
 
 def contradiction(configuration: Configuration) -> str | None:
@@ -116,6 +135,19 @@ def contradiction(configuration: Configuration) -> str | None:
             return f"{each.key}={limit}: it impairs no broker, so use a number or any"
         if each.is_of_one_rack and limit and isinstance(limit, int):
             return f"{each.key}={limit}: it strikes the brokers of a rack one by one, so use any or any:N"
+        if isinstance(limit, AnyNumber) and limit.beside and each is not OUT:
+            return f"{each.key}={limit}: only {OUT.key} is limited by how many have lost data; use any:{limit.at_once}"
+    return _uneven(_beside(configuration), configuration.get(DATA_LOSS.key))
+
+
+def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | None:
+    """What is wrong with limits of what may be out beside so many that lose data, if anything."""
+    if list(beside) != sorted(beside, reverse=True):
+        return f"{OUT.key}=any:{','.join(map(str, beside))}: more brokers that lose data cannot allow more others out"
+    if beside and losing != AnyNumber(len(beside) - 1):
+        return (
+            f"{OUT.key} speaks about 0 to {len(beside) - 1} brokers that lose data: give {DATA_LOSS.key}=any:{len(beside) - 1}"
+        )
     return None
 
 
@@ -136,17 +168,13 @@ def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int
     return {each.left: configuration[each.key] for each in faults if is_counted(configuration, each)}
 
 
-def _with(k: Primitives, flags: Iterable[Value], brokers: Sequence[int]) -> Value:
-    """How many flags are set, those of some brokers taken as set."""
-    return count(k, [True if broker in brokers else each for broker, each in enumerate(flags)])
-
-
-def _suffers(k: Primitives, s: View, fault: Fault, broker: int) -> Value:
-    """Whether a broker counts for the limit of a kind: struck by it and impaired since."""
-    struck = getattr(s, fault.struck)[broker]
-    if fault is OUT and DATA_LOSS.name in s.sizes.limits.marked:
-        return k.all_of(struck, k.not_(getattr(s, DATA_LOSS.struck)[broker]))
-    return struck
+def _suffering(k: Primitives, s: View, fault: Fault, paid: Fault, brokers: Sequence[int]) -> list[Value]:
+    """Which brokers count for the limit of a kind after a strike that `paid` pays for: struck, and impaired since."""
+    struck = [True if fault is paid and each in brokers else flag for each, flag in enumerate(getattr(s, fault.struck))]
+    if fault is not OUT or DATA_LOSS.name not in s.sizes.limits.marked:
+        return struck
+    lost = _suffering(k, s, DATA_LOSS, paid, brokers)
+    return [k.all_of(one, k.not_(other)) for one, other in zip(struck, lost, strict=True)]
 
 
 def _payer(s: View, fault: Fault) -> Fault:
@@ -160,14 +188,19 @@ def may_strike(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
     if paid.name in limits.counted:
         yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
     if paid.name in limits.marked:
-        suffering = [_suffers(k, s, paid, each) for each in range(s.sizes["replica"])]
-        yield f"bound: so many {paid.many} at once", _with(k, suffering, brokers) + MOST + 1 <= getattr(s, paid.limit)
+        suffering = _suffering(k, s, paid, paid, brokers)
+        yield f"bound: so many {paid.many} at once", count(k, suffering) + MOST + 1 <= getattr(s, paid.limit)
         if paid.is_of_one_rack:
             elsewhere = [each for broker, each in enumerate(suffering) if s.sizes.racks[broker] != s.sizes.racks[brokers[0]]]
             yield "bound: one rack at a time", k.not_(k.any_of(False, *elsewhere))
+    if limits.beside and paid in (OUT, DATA_LOSS):
+        out, lost = (count(k, _suffering(k, s, each, paid, brokers)) for each in (OUT, DATA_LOSS))
+        allowed = [k.all_of(lost == many, out <= most) for many, most in enumerate(limits.beside)]
+        yield "bound: so many brokers out beside those that lose data", k.any_of(*allowed)
     if limits.has_at_once and brokers:
         impaired = [s.sizes.is_impaired(k, s, each) for each in range(s.sizes["replica"])]
-        yield "bound: so many brokers impaired at once", _with(k, impaired, brokers) <= s.at_once
+        after = [True if each in brokers else flag for each, flag in enumerate(impaired)]
+        yield "bound: so many brokers impaired at once", count(k, after) <= s.at_once
 
 
 def strike(s: View, fault: Fault, *brokers: int) -> None:

@@ -31,7 +31,7 @@ from neverlost.checker.disk.sorted_states import unkeyed
 from neverlost.checker.disk.storage import Bytes, Storage, storage
 from neverlost.checker.outcome import EngineError
 from neverlost.model.kernel import Configuration
-from neverlost.model.limits import AnyNumber
+from neverlost.model.limits import AnyNumber, parsed
 from neverlost.model.system import System
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
@@ -124,7 +124,7 @@ def plain(configuration: Configuration) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, AnyNumber):
-        return {"any": value.at_once}
+        return {"limit": str(value)}
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -135,7 +135,7 @@ def restored(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
 def _restored(value: Any) -> Any:
     if isinstance(value, dict):
-        return AnyNumber(value["any"])
+        return parsed(value["limit"])
     return tuple(value) if isinstance(value, list) else value
 
 

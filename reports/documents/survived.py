@@ -40,6 +40,10 @@ def _fault(name: str, limit: int | AnyNumber) -> str:
     one, many = FAULTS.get(name, (name, name))
     if isinstance(limit, int):
         return f"{limit} {many if limit > 1 else one}"
+    if limit.beside:
+        return f"number of {many}, at once " + ", ".join(
+            f"{n} beside {lost} that lose data" for lost, n in enumerate(limit.beside)
+        )
     return f"number of {many}" + ("" if limit.at_once is None else f", {limit.at_once} at once")
 
 

@@ -25,7 +25,7 @@ ACKED = properties()["acked-never-lost"]
 def test_values() -> None:
     assert [parsed(each) for each in ("0", "9", "any", "any:2")] == [0, 9, AnyNumber(), AnyNumber(2)]
     assert [parsed(each) for each in ("10", "-1", "any:0", "any:x", "ANY", "any:", "\u0662", "some:1", "any:10")] == [None] * 9
-    assert [str(AnyNumber()), str(AnyNumber(3))] == ["any", "any:3"]
+    assert [str(AnyNumber()), str(AnyNumber(3)), str(parsed("any:3,1,0"))] == ["any", "any:3", "any:3,1,0"]
     grown = [encoded(each) for each in (0, 9, AnyNumber(1), AnyNumber(9), AnyNumber())]
     assert grown == sorted(set(grown))
 
@@ -38,6 +38,15 @@ def test_values() -> None:
         ({"out": "any:1", "crash": 1}, "faults.crash stands for faults.out too: give one of them"),
         ({"leader_move": "any:1"}, "faults.leader_move=any:1: it impairs no broker, so use a number or any"),
         ({"min_isr_change": "any"}, "faults.min_isr_change=any has no finite space in this model: give a number"),
+        (
+            {"data_loss": "any:1,1"},
+            "faults.data_loss=any:1,1: only faults.out is limited by how many have lost data; use any:1",
+        ),
+        ({"out": "any:1,2", "data_loss": "any:1"}, "more brokers that lose data cannot allow more others out"),
+        (
+            {"out": "any:2,1", "data_loss": "any"},
+            "faults.out speaks about 0 to 1 brokers that lose data: give faults.data_loss=any:1",
+        ),
         ({"crash": "any", "policy": "longest-log"}, "is not modelled where leader epochs are compared: give a number"),
         ({"rack_down": 1}, "faults.rack_down=1: it strikes the brokers of a rack one by one, so use any or any:N"),
         ({"rack_cut": "any", "out": "any"}, "faults.out stands for faults.rack_cut too: give one of them"),
@@ -191,6 +200,32 @@ def test_no_fault_strikes_beyond_the_limit(limit: int) -> None:
             assert len(impaired(bound, after)) <= limit, step.label
         state = after
     assert struck > 100, "the walk would prove nothing"
+
+
+@pytest.mark.parametrize(
+    ("rectangle", "steps"),
+    [({"data_loss": "any:1", "out": "any:1"}, "any:1,1"), ({"data_loss": "any:2", "out": "any:2"}, "any:2,1,0")],
+)
+def test_limits_of_those_out_beside_those_that_lose_data(rectangle: dict[str, Any], steps: str) -> None:
+    """A rectangle of the table as one step is that rectangle; so is what two replicas cannot leave."""
+    assert found(system("kraft", rf=2, **rectangle)) == found(system("kraft", rf=2, **rectangle | {"out": steps}))
+
+
+def test_no_fault_strikes_beyond_what_may_be_out_beside_those_that_lose_data() -> None:
+    bound, allowed = system("kraft-elr", data_loss="any:2", out="any:3,1,0"), (3, 1, 0)
+    chance, seen = random.Random(5), set()
+    state = first = bound.initial_states()[0][1]
+    for number in range(3000):
+        state = state if number % 30 else first
+        steps = list(bound.steps)
+        chance.shuffle(steps)
+        step, state = next((each, found) for each in steps if (found := ints.take(bound, state, each)) is not None)
+        values = bound.nested(state)
+        lost = {each for each, is_set in enumerate(values["ghost_struck_by_data_loss"]) if is_set}
+        out = {each for each, is_set in enumerate(values["ghost_struck_by_out"]) if is_set} - lost
+        assert len(out) <= allowed[len(lost)], step.label
+        seen.add((len(lost), len(out)))
+    assert seen >= {(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)}
 
 
 def test_marks_are_forgotten_when_a_broker_is_unimpaired() -> None:
