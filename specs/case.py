@@ -23,7 +23,7 @@ class Case:
     """One configuration, one property, one expected verdict.
 
     `keys` are keys of the contract as given (`model` and `kafka.version` among them).  `steps` is the length of the
-    shortest counterexample, `because` why the verdict is expected, `interleaving` the known way to it.  `slow` cases take
+    shortest counterexample, `because` why the verdict is expected, `interleaving` the known steps to it.  `slow` cases take
     more than about 20 seconds.
     """
 

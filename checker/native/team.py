@@ -70,9 +70,9 @@ class Native:
         self._fresh: list[list[Rows]] = [[] for _ in range(self.total)]
         self._waiting = Shares([], self._chunk)
         self._compared = False
-        self._take_over(local)
+        self._continue_from(local)
 
-    def _take_over(self, local: Partition) -> None:
+    def _continue_from(self, local: Partition) -> None:
         for start, end in zip(local.bounds, local.bounds[1:], strict=False):
             for first in range(start, end, self._room):
                 rows = np.ascontiguousarray(local.states.slice(first, min(first + self._room, end)).T)

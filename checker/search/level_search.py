@@ -160,7 +160,7 @@ class LevelSearch:
         return Finding(broken, cell, Verdict.VIOLATED, replayed(self.system, self._trace(*where), broken))
 
     def _trace(self, depth: int, target: Words) -> Trace:
-        """A shortest way to the target, from the levels, backwards."""
+        """A shortest behaviour that ends in the target, from the levels, backwards."""
         words = [target]
         steps: list[int] = []
         for level in range(depth - 1, -1, -1):

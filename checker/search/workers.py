@@ -105,7 +105,7 @@ def _best(targets: Sequence[Words], answers: Sequence[dict[Words, tuple[Words, i
 
 
 class Processes:
-    """Several partitions, one process each, taking over what one partition has found so far."""
+    """Several partitions, one process each, continuing from what one partition has found so far."""
 
     def __init__(self, local: Partition, total: int) -> None:
         context = multiprocessing.get_context("spawn")
@@ -255,9 +255,9 @@ class _Worker:
         self._turn = 0
         self._arriving = [0] * self.total
         self._unsent: list[list[Packed]] = [[] for _ in range(self.total)]
-        self._take_over(SharedMemory(name=task["handover"]), task["bounds"])
+        self._continue_from(SharedMemory(name=task["handover"]), task["bounds"])
 
-    def _take_over(self, memory: SharedMemory, bounds: list[int]) -> None:
+    def _continue_from(self, memory: SharedMemory, bounds: list[int]) -> None:
         block = np.ndarray((self.partition.system.words, bounds[-1]), np.uint64, memory.buf)
         for start, end in pairwise(bounds):
             self.partition.adopt(block[:, start:end])

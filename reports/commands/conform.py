@@ -73,10 +73,10 @@ def conform(
     with PartsProgress() as progress:
         progress.expect(len(todo))
 
-        def progress(name: str, so_far: comparing.Report) -> None:
+        def compared(name: str, so_far: comparing.Report) -> None:
             progress(page.rate(name, so_far))
 
-        found = comparing.compare(kafka, todo, request.workers or os.cpu_count() or 1, request.time_limit, progress)
+        found = comparing.compare(kafka, todo, request.workers or os.cpu_count() or 1, request.time_limit, compared)
     document = page.document(found, known)
     output.deliver(document, lines=page.verdict_lines)
     if out is not None:

@@ -9,7 +9,7 @@ from neverlost.specs.configuration.keys import MECHANISM, is_setting
 from neverlost.specs.setting import Kind, Origin
 
 SPOKEN = (Kind.WARNING, Kind.ASSUMED)
-"""What a reader of the verdict has to know; the rest is listed for whoever asks."""
+"""What a reader of the verdict has to know; the rest is listed on request."""
 
 
 def sources(cell: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -99,8 +99,8 @@ def show_input(out: Console, cell: Mapping[str, Any]) -> None:
     """Where the values come from, and what was noticed about the input."""
     if not provenance.has_files(cell):
         return
-    told = ", ".join(f"{each['key']}={each['value']} ({each['source']})" for each in provenance.sources(cell))
-    out.print(Text(f"settings: {told}", "dim"))
+    settings = ", ".join(f"{each['key']}={each['value']} ({each['source']})" for each in provenance.sources(cell))
+    out.print(Text(f"settings: {settings}", "dim"))
     for each in provenance.notices(cell):
         out.print(Text(f"{each['kind']}: {each['says']}", "yellow" if each["matters"] else "dim"))
 

@@ -1,10 +1,10 @@
 """Why KIP-320 keeps a committed record: the lemmas of its proof.
 
-The heart is `committed-survives`: behind every offset below anybody's high watermark there is an epoch in which the whole ISR
-had the record, and from then on each member of an ISR, and so each possible leader, has it too and is at least in that epoch.
-The other lemmas say what makes that argument go round: leaders are unique per epoch, logs that share an entry share
-what is before it, a follower's log is a prefix of its leader's, and a leader whose ISR has not moved on still contains
-every later ISR.
+The heart is `committed-survives`: behind every offset below any broker's high watermark there is an epoch in which the whole
+ISR had the record, and from then on each member of an ISR, and so each possible leader, has it too and is at least in that
+epoch. The other lemmas say what makes that argument go round: leaders are unique per epoch, logs that share an entry share what
+is before it, a follower's log is a prefix of its leader's, and a leader whose ISR has not moved on still contains every later
+ISR.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ THEORY = Theory(
         ),
         Lemma(
             "committed-survives",
-            "for every offset below anybody's high watermark there is an epoch, not newer than that broker's, since when "
+            "for every offset below any broker's high watermark there is an epoch, not newer than that broker's, since when "
             "everyone in the quorum's or a newer request's ISR has its entry and has reached that epoch",
             "the epoch in which a leader saw its whole ISR, in its own epoch, hold the record",
             committed_survives,

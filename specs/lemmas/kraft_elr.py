@@ -271,7 +271,7 @@ THEORY = Theory(
         ),
         Lemma(
             "watermark-is-committed",
-            "what is below anybody's high watermark is committed and in that log",
+            "what is below any broker's high watermark is committed and in that log",
             "a follower takes a watermark with the records below it, and loses it when it stops",
             watermark_is_committed,
         ),

@@ -10,7 +10,7 @@ from neverlost.specs.property import AVAILABILITY, Property
 
 
 def stays_writable(k: Any, s: Any) -> Value:
-    """While a failure is being detected or a leader is taking over no Kafka accepts writes; that is not counted."""
+    """While a failure is being detected or a leader is applying its leadership no Kafka accepts writes; that is not counted."""
     return implies(k, is_settled(k, s), is_writable(k, s))
 
 

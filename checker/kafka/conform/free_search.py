@@ -41,7 +41,7 @@ class RestoreError(Exception):
 
 @dataclass
 class Found:
-    """What a search found.  `trace`: the events of a shortest way to a loss; `left`: states that were not expanded."""
+    """What a search found.  `trace`: the events of a shortest counterexample; `left`: states that were not expanded."""
 
     kafka: str
     bounds: Bounds

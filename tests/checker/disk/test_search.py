@@ -103,7 +103,7 @@ def test_runs_are_merged_and_gone_at_the_end(tmp_path: Path) -> None:
     assert not list((tmp_path / "s" / "runs").iterdir())
 
 
-def test_levels_of_another_writer_are_taken_over(tmp_path: Path) -> None:
+def test_levels_of_another_writer_are_continued(tmp_path: Path) -> None:
     """Packed files in any order, without runs: what an engine that keeps its states elsewhere would commit."""
     system = classic("kip-320", 2, 2, 2, 1)
     first = on_storage(system, tmp_path / "a")
