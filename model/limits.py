@@ -11,6 +11,8 @@ that has lost data counts as one that lost data until then, and not also as one 
 
 `faults.out=any:3,1,0` limits those that are out by how many have lost data at the same time: at most 3 while none has, 1 while
 one has, and 0 while two have.  So one question speaks about several rectangles of the tolerance table together.
+`faults.kill=any:data_loss` lets a fault strike as often as the limit of another kind allows: each strike counts as one of
+those.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ AT_ONCE = "faults.at_once"
 NO_LIMIT = 0
 """Its value where there is no such limit."""
 
+_NAMES = frozenset(each.name for each in FAULTS)
 _LIMIT = re.compile("[0-9]|any|any:[1-9](,[0-9]){0,8}", re.ASCII)
 
 
@@ -41,20 +44,26 @@ class AnyNumber:
     """Any number of faults, of which at most `at_once` brokers suffer at the same time (None: as many as there are).
 
     `beside`: at most so many while 0, 1, 2, ... brokers have lost data; the first of them is `at_once`.
+    `counts_as`: the name of another kind, whose limit each strike spends.
     """
 
     at_once: int | None = None
     beside: tuple[int, ...] = ()
+    counts_as: str | None = None
 
     def __str__(self) -> str:
+        if self.counts_as:
+            return f"any:{self.counts_as}"
         return "any" if self.at_once is None else "any:" + ",".join(map(str, self.beside or (self.at_once,)))
 
 
 def parsed(text: str) -> int | AnyNumber | None:
-    """`2`, `any`, `any:2` or `any:3,1,0`; None for anything else."""
+    """`2`, `any`, `any:2`, `any:3,1,0` or `any:data_loss`; None for anything else."""
+    kind, _, many = text.partition(":")
+    if kind == "any" and many in _NAMES:
+        return AnyNumber(counts_as=many)
     if not _LIMIT.fullmatch(text):
         return None
-    kind, _, many = text.partition(":")
     if not many:
         return AnyNumber() if kind == "any" else int(kind)
     first, *others = map(int, many.split(","))
@@ -79,7 +88,10 @@ def is_counted(configuration: Configuration, fault: Fault) -> bool:
 
 
 def payer(configuration: Mapping[str, Any], fault: Fault) -> Fault:
-    """The fault whose limit a step spends: its own, or that of the kind that stands for several."""
+    """The fault whose limit a step spends: its own, or that of the kind that it counts as or that stands for several."""
+    limit = configuration.get(fault.key)
+    if isinstance(limit, AnyNumber) and limit.counts_as:
+        return next(each for each in FAULTS if each.name == limit.counts_as)
     whole = (each for each in FAULTS if fault.name in each.of and configuration.get(each.key))
     return next(whole, fault)
 
@@ -135,9 +147,19 @@ def contradiction(configuration: Configuration) -> str | None:
             return f"{each.key}={limit}: it impairs no broker, so use a number or any"
         if each.is_of_one_rack and limit and isinstance(limit, int):
             return f"{each.key}={limit}: it strikes the brokers of a rack one by one, so use any or any:N"
+        if isinstance(limit, AnyNumber) and limit.counts_as and not _is_limited(configuration, each, limit.counts_as):
+            what = f"faults.{limit.counts_as} is not any:N for faults that strike the same"
+            return f"{each.key}={limit}: {what}, so use any or any:N"
         if isinstance(limit, AnyNumber) and limit.beside and each is not OUT:
             return f"{each.key}={limit}: only {OUT.key} is limited by how many have lost data; use any:{limit.at_once}"
     return _uneven(_beside(configuration), configuration.get(DATA_LOSS.key))
+
+
+def _is_limited(configuration: Configuration, fault: Fault, other: str) -> bool:
+    """Whether a fault may count as another kind: that one has `any:N`, and strikes as this one does."""
+    kind = next(each for each in FAULTS if each.name == other)
+    limit = configuration.get(kind.key)
+    return isinstance(limit, AnyNumber) and limit.at_once is not None and kind.impairs == fault.impairs
 
 
 def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | None:

@@ -40,6 +40,8 @@ def _fault(name: str, limit: int | AnyNumber) -> str:
     one, many = FAULTS.get(name, (name, name))
     if isinstance(limit, int):
         return f"{limit} {many if limit > 1 else one}"
+    if limit.counts_as:
+        return f"number of {many}, each counted as a {FAULTS[limit.counts_as][0]}"
     if limit.beside:
         return f"number of {many}, at once " + ", ".join(
             f"{n} beside {lost} that lose data" for lost, n in enumerate(limit.beside)

@@ -50,6 +50,7 @@ def test_values() -> None:
         ({"crash": "any", "policy": "longest-log"}, "is not modelled where leader epochs are compared: give a number"),
         ({"rack_down": 1}, "faults.rack_down=1: it strikes the brokers of a rack one by one, so use any or any:N"),
         ({"rack_cut": "any", "out": "any"}, "faults.out stands for faults.rack_cut too: give one of them"),
+        ({"kill": "any:data_loss"}, "faults.kill=any:data_loss: faults.data_loss is not any:N for faults that strike the same"),
         ({"crash": "any:0"}, "bad value 'any:0' for faults.crash in test: use a whole number from 0 to 9, any, or any:N"),
     ],
 )
@@ -209,6 +210,13 @@ def test_no_fault_strikes_beyond_the_limit(limit: int) -> None:
 def test_limits_of_those_out_beside_those_that_lose_data(rectangle: dict[str, Any], steps: str) -> None:
     """A rectangle of the table as one step is that rectangle; so is what two replicas cannot leave."""
     assert found(system("kraft", rf=2, **rectangle)) == found(system("kraft", rf=2, **rectangle | {"out": steps}))
+
+
+def test_a_kill_that_counts_as_a_data_loss_spends_its_limit() -> None:
+    """One broker at once, killed or with data lost: fewer states than with kills beside it, and more than without."""
+    losing = {"rf": 2, "data_loss": "any:1", **FIXED}
+    spaces = [found(system("kraft-elr", **losing, **kills))[2] for kills in ({}, {"kill": "any:data_loss"}, {"kill": "any"})]
+    assert spaces == sorted(set(spaces))
 
 
 def test_no_fault_strikes_beyond_what_may_be_out_beside_those_that_lose_data() -> None:
