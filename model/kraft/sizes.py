@@ -12,7 +12,7 @@ from typing import TypeVar
 from neverlost.model.kernel import NO_REPLICA, Configuration, Primitives, Sizes, Value
 from neverlost.model.kraft.faults import CLEAN_STOP, CRASH, FAULTS, OF_RACKS
 from neverlost.model.kraft.mechanisms import is_on
-from neverlost.model.limits import Limits, can_happen, limits_of, payer
+from neverlost.model.limits import Limits, can_happen, is_counted, limits_of, payer
 from neverlost.model.system import View
 
 KEPT = NO_REPLICA - 1
@@ -34,6 +34,10 @@ def is_impaired(k: Primitives, s: View, broker: int) -> Value:
         return impaired
     joining = k.all_of(s.is_adding[broker], k.not_(s.isr[broker]))
     return k.all_of(s.is_replica[broker], k.not_(joining), impaired)
+
+
+MOST_EPOCHS_OF_A_STEP = 3
+"""How often one step moves the leader epoch at most."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,14 @@ class KraftSizes(Sizes):
     epochs: bool
     limits: Limits
     stops_cleanly: bool
+    has_ranks: bool
 
     is_impaired = staticmethod(is_impaired)
+
+    @property
+    def highest_rank(self) -> int:
+        """The largest leader epoch that is a rank: 0, the controller's, each leader's, each record's, and what a step adds."""
+        return 1 + self.replica + self.record + MOST_EPOCHS_OF_A_STEP
 
     @property
     def compares_logs(self) -> bool:
@@ -167,6 +177,7 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
     """The sizes that a configuration needs: a part that cannot happen takes no room."""
     records, replicas = configuration["bounds.records"], configuration["replication.factor"]
     growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
+    has_epochs = truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log"
     return kind(
         replica=replicas + growing,
         first_replicas=replicas,
@@ -185,7 +196,8 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         effective_min_isr=is_on(configuration, "effective-min-isr"),
         limits=limits_of(configuration, FAULTS),
         stops_cleanly=can_happen(configuration, CLEAN_STOP) and payer(configuration, CLEAN_STOP) is not CRASH,
-        epochs=truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log",
+        epochs=has_epochs,
+        has_ranks=has_epochs and not all(is_counted(configuration, each) for each in FAULTS),
     )
 
 

@@ -25,6 +25,7 @@ from neverlost.model.kraft.faults import FAULTS, MIN_ISR_CHANGE, PRODUCER_RETRY
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
 from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of
+from neverlost.model.ranks import ranks
 from neverlost.model.system import View
 
 ELECTED, BEHIND, UP_TO_DATE = 0, 1, 2
@@ -67,8 +68,15 @@ def is_isr_big_enough(k: Primitives, s: View, isr: list[Value], broker: int | No
     return count(k, isr) >= minimum_isr(k, s, broker)
 
 
-def elections(configuration: Configuration) -> int:
-    """How often the leader epoch can move at most: by elections, and where it does so by removals from the ISR."""
+def highest_epoch(configuration: Configuration) -> int:
+    """How often the leader epoch can move at most: by elections, and where it does so by removals from the ISR.
+
+    Where faults are not counted leader epochs are ranks: 0, those that the controller, a leader and a record can have, and
+    those that one step may bring.
+    """
+    size = sizes(configuration)
+    if size.has_ranks:
+        return size.highest_rank
     budget = {each.name: configuration[each.key] for each in FAULTS}
     away = sum(
         budget[each] for each in ("crash", "clean_stop", "kill", "data_loss", "lossy_crash", "disk_loss", "out", "fence")
@@ -138,8 +146,6 @@ def _uncountable(configuration: Configuration) -> str | None:
     for each in uncounted:
         if each in (PRODUCER_RETRY, MIN_ISR_CHANGE):
             return f"{each.key}={configuration[each.key]} has no finite space in this model: give a number"
-        if sizes(configuration).epochs:
-            return f"{each.key}={configuration[each.key]} is not modelled where leader epochs are compared: give a number"
     return None
 
 
@@ -172,7 +178,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         flag("request_outdated"),
         flag("record_to_come"),
         *_config_fields(size, configuration["faults.min_isr_change"]),
-        *(_epoch_fields(elections(configuration)) if size.epochs else []),
+        *(_epoch_fields(highest_epoch(configuration)) if size.epochs else []),
         # clients and ghosts
         number("next_record", 0, records),
         flag("ghost_acked", "record"),
@@ -227,6 +233,19 @@ def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, f
     inside = len(order) - configuration["start.outside_isr"]
     eligible = max(inside, _min_isr(configuration)) if configuration["eligible.leader.replicas"] else inside
     return order[0], frozenset(order[:inside]), frozenset(order[inside:eligible])
+
+
+def settle(k: Primitives, s: View) -> None:
+    """Effect, after every step: what limits of faults need; leader epochs become ranks where faults are not counted."""
+    limits.settle(k, s)
+    if not s.sizes.has_ranks:
+        return
+    found = ranks(k, [s.leader_epoch, *s.led_epoch, *s.record_epoch], s.sizes.highest_rank)
+    s.leader_epoch = found[0]
+    for broker in everyone(s):
+        s.led_epoch[broker] = found[1 + broker]
+    for record in range(s.sizes.record):
+        s.record_epoch[record] = found[1 + s.sizes.replica + record]
 
 
 def is_symmetric(configuration: Configuration) -> bool:

@@ -30,6 +30,7 @@ from neverlost.model.kraft.log import (
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
 from neverlost.model.kraft.stops import crash, crash_unflushed, lose_disk
 from neverlost.model.limits import may_strike, strike
+from neverlost.model.ranks import ranks
 from neverlost.model.system import View
 
 
@@ -186,21 +187,13 @@ def note_loss(s: View, broker: int) -> None:
 
 def rank_terms(k: Primitives, s: View) -> None:
     """Effect: terms become ranks among those that something still names; only their order is ever asked for."""
-    terms = range(s.sizes.term - 1)
-    named = [s.newest_term, *s.term, *s.record_epoch]
-    is_named = [True if term == 0 else k.any_of(*[each == term for each in named]) for term in terms]
-
-    def rank(value: Value) -> Value:
-        return count(k, [k.all_of(is_named[term], value > term) for term in terms])
-
-    newest = rank(s.newest_term)
-    of_brokers = [rank(each) for each in s.term]
-    of_records = [rank(each) for each in s.record_epoch]
-    s.newest_term = newest
-    for broker, term in enumerate(of_brokers):
-        s.term[broker] = term
-    for record, term in enumerate(of_records):
-        s.record_epoch[record] = term
+    brokers, records = len(s.term), len(s.record_epoch)
+    found = ranks(k, [s.newest_term, *s.term, *s.record_epoch], s.sizes.term - 1)
+    s.newest_term = found[0]
+    for broker in range(brokers):
+        s.term[broker] = found[1 + broker]
+    for record in range(records):
+        s.record_epoch[record] = found[1 + brokers + record]
 
 
 def settle(k: Primitives, s: View) -> None:

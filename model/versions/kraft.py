@@ -39,7 +39,7 @@ from neverlost.model.kraft.metadata import (
 )
 from neverlost.model.kraft.scene import portrait
 from neverlost.model.kraft.sizes import sizes
-from neverlost.model.kraft.state import FROZEN, contradiction, fields, initial, is_symmetric
+from neverlost.model.kraft.state import FROZEN, contradiction, fields, initial, is_symmetric, settle
 from neverlost.model.kraft.stops import (
     broker_bounce,
     broker_crash,
@@ -51,7 +51,7 @@ from neverlost.model.kraft.stops import (
     broker_stop_cleanly,
     rack_lose_power,
 )
-from neverlost.model.limits import AT_ONCE, settle
+from neverlost.model.limits import AT_ONCE
 
 MODEL = Model(
     name="kraft",
