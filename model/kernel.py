@@ -259,6 +259,11 @@ def count(k: Primitives, conditions: Iterable[Value]) -> Value:
     return total
 
 
+def members(bits: int) -> list[int]:
+    """The replicas in a set that is a parameter: bit `r` says whether replica `r` belongs to it."""
+    return [each for each in range(bits.bit_length()) if bits >> each & 1]
+
+
 def smaller(k: Primitives, left: Value, right: Value) -> Value:
     """The smaller of two numbers."""
     return k.ite(left < right, left, right)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.model.kernel import Clauses, Configuration, Field, Primitives, Value, count, flag, number
-from neverlost.model.kraft.faults import DATA_LOSS, FAULTS, NOTHING, OUT, Fault
+from neverlost.model.kraft.faults import BY_NAME, DATA_LOSS, FAULTS, NOTHING, OUT, Fault
 from neverlost.model.system import View
 
 MOST = 9
@@ -200,8 +200,7 @@ def _suffering(k: Primitives, s: View, fault: Fault, paid: Fault, brokers: Seque
 
 
 def _payer(s: View, fault: Fault) -> Fault:
-    name = dict(s.sizes.limits.payers).get(fault.name, fault.name)
-    return next(each for each in FAULTS if each.name == name)
+    return BY_NAME[dict(s.sizes.limits.payers).get(fault.name, fault.name)]
 
 
 def may_strike(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:

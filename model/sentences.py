@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from neverlost.model.kernel import Action
+from neverlost.model.kernel import Action, members
 from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, Lane, Scene
 from neverlost.model.system import State, Step, System
 
@@ -133,7 +133,7 @@ def _argument(system: System, action: Action, name: str, value: int, names: Name
     """An argument as people say it: a broker by its name, a set of brokers as a list, a record as in the pictures."""
     axis = action.parameters[name]
     if axis in ("target", "ballot"):
-        return listed((each for each in range(len(names)) if value >> each & 1), names)
+        return listed(members(value), names)
     if axis in ("record", "retried"):
         return f"m{value + 1}"
     if axis == "rack":

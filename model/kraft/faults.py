@@ -1,6 +1,7 @@
 """What may go wrong: one declaration for each kind of fault.
 
-The configuration key `faults.NAME`, its help, its limit (`limits.py`) and the words of the reports are made from it.
+The configuration key `faults.NAME`, its help, its limit (`limits.py`) and the words of the reports are made from it, and so is
+what it is on a real cluster: how it is brought about, and how a history shows it.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from dataclasses import dataclass
 BROKER, RACK, NOTHING = "broker", "rack", "nothing"
 """What a fault impairs: one broker, every broker of a rack, or no replica at all."""
 
+STOPPED, KILLED, LOST = "stopped", "killed", "lost"
+"""How a process ends: in a controlled shutdown, with its log intact, or without unflushed data or its disk."""
+
 
 @dataclass(frozen=True)
 class Fault:
     """One kind of fault.
 
-    `one` and `many` are its nouns, `says` completes "how many times ...".  `impairs` is what it strikes, `stops` whether
-    a process ends, `loses_data` whether the log may be shorter afterwards, `in_majority` whether the majority quorum
-    knows it too, and `is_structural` whether the model has fields or axes only where it can happen.  A fault `of` others
-    stands for all of them: they share one limit.  One that impairs a rack and is `of` others strikes its brokers one by one.
+    `one` and `many` are its nouns, `says` completes "how many times ...".  `impairs` is what it strikes, `in_majority`
+    whether the majority quorum knows it too, and `is_structural` whether the model has fields or axes only where it can
+    happen.  A fault `of` others stands for all of them: they share one limit.  One that impairs
+    a rack and is `of` others strikes its brokers one by one.
+
+    On a cluster: `done` is the operation that brings it about (none: it cannot be, yet), `ends` how a history shows the end of
+    the process, and `seen` names it, with its action's arguments, as what an observed partition would not survive.
     """
 
     name: str
@@ -26,11 +33,17 @@ class Fault:
     many: str
     says: str
     impairs: str = BROKER
-    stops: bool = False
-    loses_data: bool = False
     in_majority: bool = False
     is_structural: bool = False
     of: tuple[str, ...] = ()
+    done: str = ""
+    ends: str = ""
+    seen: str = ""
+
+    @property
+    def stops(self) -> bool:
+        """Whether a process ends."""
+        return bool(self.ends)
 
     @property
     def key(self) -> str:
@@ -58,54 +71,67 @@ class Fault:
         return f"ghost_struck_by_{self.name}"
 
 
-CLEAN_STOP = Fault("clean_stop", "clean stop", "clean stops", "a broker may shut down in a controlled way", stops=True)
+CLEAN_STOP = Fault(
+    "clean_stop", "clean stop", "clean stops", "a broker may shut down in a controlled way", done="stop", ends=STOPPED
+)
 KILL = Fault(
     "kill",
     "killed broker",
     "killed brokers",
     "a broker's process may die, and with it nothing that is in the page cache",
-    stops=True,
     in_majority=True,
+    done="crash",
+    ends=KILLED,
+    seen="crash of {broker}",
 )
 CRASH = Fault(
     "crash",
     "broker down",
     "brokers down",
     "a broker may stop and come back with its log intact",
-    stops=True,
     in_majority=True,
     of=("clean_stop", "kill"),
+    done="crash",
+    ends=KILLED,
 )
 LOSSY_CRASH = Fault(
     "lossy_crash",
     "lossy crash",
     "lossy crashes",
     "a broker may come back having lost an unflushed suffix of its log",
-    stops=True,
-    loses_data=True,
     in_majority=True,
+    done="crash-lossy",
+    ends=LOST,
+    seen="lossy crash of {broker}",
 )
 DISK_LOSS = Fault(
     "disk_loss",
     "lost disk",
     "lost disks",
     "a broker may come back with an empty log directory",
-    stops=True,
-    loses_data=True,
     in_majority=True,
+    done="lose-disk",
+    ends=LOST,
+    seen="disk loss of {broker}",
 )
 DATA_LOSS = Fault(
     "data_loss",
     "data loss",
     "data losses",
     "a broker may come back without records that it had: a lossy crash or a lost disk",
-    stops=True,
-    loses_data=True,
     in_majority=True,
     of=("lossy_crash", "disk_loss"),
+    ends=LOST,
 )
-ISR_SHRINK = Fault("isr_shrink", "slow follower", "slow followers", "a leader may drop a slow, live follower")
-FENCE = Fault("fence", "fenced broker", "fenced brokers", "the controller may fence a live broker")
+ISR_SHRINK = Fault("isr_shrink", "slow follower", "slow followers", "a leader may drop a slow, live follower", done="lag")
+FENCE = Fault(
+    "fence",
+    "fenced broker",
+    "fenced brokers",
+    "the controller may fence a live broker",
+    done="silence",
+    seen="fencing of {broker}",
+)
 OUT = Fault(
     "out",
     "broker out",
@@ -120,6 +146,8 @@ LEADER_MOVE = Fault(
     "the controller may move leadership without a failure",
     impairs=NOTHING,
     in_majority=True,
+    done="move",
+    seen="leader move to {elected}",
 )
 REASSIGN = Fault(
     "reassign",
@@ -128,6 +156,7 @@ REASSIGN = Fault(
     "the partition may be reassigned",
     impairs=NOTHING,
     is_structural=True,
+    done="reassign",
 )
 PRODUCER_RETRY = Fault(
     "producer_retry",
@@ -151,9 +180,8 @@ RACK_LOSS = Fault(
     "lost racks",
     "every broker of one rack crashes at once, losing its unflushed suffix",
     impairs=RACK,
-    stops=True,
-    loses_data=True,
     is_structural=True,
+    ends=LOST,
 )
 RACK_DOWN = Fault(
     "rack_down",
@@ -161,9 +189,9 @@ RACK_DOWN = Fault(
     "racks down",
     "the brokers of one rack may be shut down in a controlled way",
     impairs=RACK,
-    stops=True,
     is_structural=True,
     of=("clean_stop",),
+    ends=STOPPED,
 )
 RACK_CUT = Fault(
     "rack_cut",
@@ -181,6 +209,7 @@ MIN_ISR_CHANGE = Fault(
     "an operator may raise min.insync.replicas by one while the cluster runs",
     impairs=NOTHING,
     is_structural=True,
+    done="raise",
 )
 
 FAULTS = (
@@ -206,6 +235,9 @@ FAULTS = (
 
 OF_RACKS = (RACK_LOSS, RACK_DOWN, RACK_CUT)
 """Those for which it matters which replicas share a rack."""
+
+BY_NAME = {each.name: each for each in FAULTS}
+"""The same, by the name that an action's `fault` gives."""
 
 MAJORITY_FAULTS = tuple(each for each in FAULTS if each.in_majority)
 """Those that a majority quorum knows."""

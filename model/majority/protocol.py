@@ -10,7 +10,19 @@ Source: Raft (Ongaro and Ousterhout 2014), KIP-595.
 from __future__ import annotations
 
 from neverlost.model import limits
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, at, count, different, larger, smaller
+from neverlost.model.kernel import (
+    NO_REPLICA,
+    Clauses,
+    Primitives,
+    Value,
+    action,
+    at,
+    count,
+    different,
+    larger,
+    members,
+    smaller,
+)
 from neverlost.model.kraft.faults import LEADER_MOVE
 from neverlost.model.kraft.high_watermark import acknowledge, note_committed
 from neverlost.model.kraft.leader import leads
@@ -37,11 +49,6 @@ from neverlost.model.system import View
 def majority(s: View) -> int:
     """How many replicas are a majority."""
     return int(s.sizes.replica) // 2 + 1
-
-
-def voters(s: View, ballot: int) -> list[int]:
-    """The replicas that a step's parameter stands for: bit `r` says whether replica `r` votes."""
-    return [each for each in everyone(s) if ballot >> each & 1]
 
 
 def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
@@ -115,7 +122,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
     """A majority of running brokers, none with a better log, votes for the candidate in a new term and follows it."""
-    chosen = voters(s, ballot)
+    chosen = members(ballot)
     yield "a majority runs", k.all_of(*[s.is_running[each] for each in chosen])
     better = [is_longer_log(k, s, each, candidate) for each in chosen if each != candidate]
     yield "no voter has a better log", k.not_(k.any_of(False, *better))
@@ -130,7 +137,7 @@ def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
 
 def is_ballot(candidate: int, ballot: int) -> bool:
     """Whether the candidate votes for itself; larger majorities than needed only do more of what others do later."""
-    return bool(ballot >> candidate & 1)
+    return candidate in members(ballot)
 
 
 @action(

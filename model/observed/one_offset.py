@@ -7,16 +7,13 @@ unknown record.  Budgets are refilled after every step, so faults are not limite
 unfencing, because the controller's log shows both; what a follower learns of the high watermark need not come with the tracked
 record.
 
-What people see is an action too: `producer_is_notified`, `consumer_reads`, `leader_shows_high_watermark`, `disk_shows`.
-Its guard is what must be true then.
-
 Source: ReplicationControlManager (handleBrokerUncleanShutdown, handleBrokerUnfenced, handleBrokerInControlledShutdown),
 Partition.maybeShrinkIsr, KafkaApis.handleListOffsetRequest (KIP-207).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from neverlost.model.kernel import (
@@ -25,11 +22,11 @@ from neverlost.model.kernel import (
     Clauses,
     Configuration,
     Field,
-    Model,
     Primitives,
     action,
     different,
     flag,
+    members,
     number,
 )
 from neverlost.model.kraft.controller.partition_change import (
@@ -40,24 +37,24 @@ from neverlost.model.kraft.controller.partition_change import (
     outdate_leader,
     unfenced,
 )
-from neverlost.model.kraft.faults import CRASH, DISK_LOSS, FENCE, LEADER_MOVE, LOSSY_CRASH, REASSIGN
+from neverlost.model.kraft.faults import FAULTS, REASSIGN, Fault
 from neverlost.model.kraft.high_watermark import is_waited_for
 from neverlost.model.kraft.leader import accepts_writes, is_answered, is_up_to_date_leader, leads, logs_agree, put_in_log
 from neverlost.model.kraft.log import EMPTY, log_end, truncate_to
 from neverlost.model.kraft.sizes import KraftSizes, sizes_of
-from neverlost.model.kraft.state import ELECTED, everyone, fields
+from neverlost.model.kraft.state import everyone, fields
 from neverlost.model.kraft.stops import start, stop
 from neverlost.model.system import View
 from neverlost.model.versions.kraft import MODEL as KRAFT
 
-REFILLED = (CRASH, LOSSY_CRASH, DISK_LOSS, FENCE, LEADER_MOVE)
-"""Faults that the observable model spends and refills."""
+REFILLED = tuple(each for each in FAULTS if each.seen)
+"""Faults that are spent and refilled."""
 
-UNLIMITED = tuple(each.name for each in REFILLED)
-"""Their names."""
 
-ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH = range(3)
-"""Which leader epoch an observed high watermark belongs to."""
+def refilled(sizes: Mapping[str, int]) -> tuple[Fault, ...]:
+    """The same, with reassignments where there may be any."""
+    return (*REFILLED, REASSIGN) if sizes["reassignment"] else REFILLED
+
 
 SPLIT = (
     "broker_restart",
@@ -126,15 +123,16 @@ def follower_truncate_namesake(k: Primitives, s: View, follower: int, leader: in
     leader="replica",
     dropped="subset",
     outcome="isr_change_outcome",
-    where=lambda leader, dropped, outcome: dropped > 0 and not dropped >> leader & 1,
+    where=lambda leader, dropped, outcome: dropped > 0 and leader not in members(dropped),
     says="the controller commits that leader {leader} drops the slow brokers of set {dropped} from the ISR",
+    fault="isr_shrink",
 )
 def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int) -> Clauses:
     """Request and commit at once: until the commit the maximal ISR is the old one, so no other step can distinguish them.
 
     One request names every replica that is out of sync, running or not.
     """
-    going = [each for each in everyone(s) if dropped >> each & 1]
+    going = members(dropped)
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
     yield "no request in flight", s.pending[leader] == NO_REPLICA
     yield "in the ISR", k.all_of(*[s.leader_isr[leader][each] for each in going])
@@ -173,7 +171,7 @@ def broker_register_clean(k: Primitives, s: View, broker: int, outcome: int) -> 
     s.stopped_cleanly[broker] = False
 
 
-@action(broker="replica", says="broker {broker} stops cleanly")
+@action(broker="replica", says="broker {broker} stops cleanly", fault="clean_stop")
 def broker_stop(k: Primitives, s: View, broker: int) -> Clauses:
     """What the controller did for its shutdown, if it did anything, was a step of its own."""
     yield "broker is running", s.is_running[broker]
@@ -182,7 +180,7 @@ def broker_stop(k: Primitives, s: View, broker: int) -> Clauses:
     stop(k, s, broker)
 
 
-@action(broker="replica", says="the disk of broker {broker}, which is down, loses the tracked offset")
+@action(broker="replica", says="the disk of broker {broker}, which is down, loses the tracked offset", fault="disk_loss")
 def broker_lose_down(k: Primitives, s: View, broker: int) -> Clauses:
     yield "broker is down", k.not_(s.is_running[broker])
     truncate_to(k, s, broker, 0)
@@ -202,53 +200,6 @@ def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
     move_leader_epoch(k, s, True)
 
 
-@action(change="one", says="the controller shows its metadata")
-def metadata_shows(k: Primitives, s: View, change: int) -> Clauses:
-    """A look; what was seen is for the observer to compare."""
-    yield "metadata", True
-
-
-@action(record="record", says="the producer sends record {record}")
-def producer_sends(k: Primitives, s: View, record: int) -> Clauses:
-    yield "a record", True
-    s.is_sent[record] = True
-
-
-@action(record="record", says="record {record} at the tracked offset is acknowledged to the producer")
-def producer_is_notified(k: Primitives, s: View, record: int) -> Clauses:
-    yield "acknowledged", s.ghost_acked[record]
-
-
-@action(record="record", says="a consumer reads record {record} at the tracked offset")
-def consumer_reads(k: Primitives, s: View, record: int) -> Clauses:
-    yield "was below a leader's high watermark", s.is_visible[record]
-
-
-@action(record="record", says="record {record} is seen at another offset")
-def record_stands_elsewhere(k: Primitives, s: View, record: int) -> Clauses:
-    """Appended once, so never at the tracked offset; where clients may send again, a second copy."""
-    repeats = s.sizes.retried > 0
-    yield "not at the tracked offset", k.any_of(repeats, k.not_(s.is_written[record]))
-    s.is_sent[record] = k.all_of(repeats, s.is_sent[record])
-
-
-@action(broker="replica", value="two", epoch="epoch", says="leader {broker} shows a high watermark")
-def leader_shows_high_watermark(k: Primitives, s: View, broker: int, value: int, epoch: int) -> Clauses:
-    """The real one may lag behind the model's, which is eager, but within a leader epoch it does not go back."""
-    yield "believes it is leader", leads(s, broker)
-    is_newest = k.all_of(s.leader == broker, s.leader_knows != ELECTED)
-    yield "leader epoch", k.any_of(epoch == ANY_EPOCH, k.ite(is_newest, epoch == NEWEST_EPOCH, epoch == OLDER_EPOCH))
-    yield "not below what it showed before", s.shown[broker] <= value
-    yield "not above what its in-sync replicas have", s.high_watermark[broker] >= value
-    s.shown[broker] = value
-
-
-@action(broker="replica", content="content", says="the log of broker {broker} shows {content} at the tracked offset")
-def disk_shows(k: Primitives, s: View, broker: int, content: int) -> Clauses:
-    """0: its log ends before; else the record's number."""
-    yield "content", s.log_record[broker][0] == content
-
-
 def leadership_applied_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
     """A new leader epoch begins: what was shown in the old one no longer binds."""
 
@@ -262,7 +213,7 @@ def leadership_applied_anew(body: Callable[..., Clauses]) -> Callable[..., Claus
 
 def settle(k: Primitives, s: View) -> None:
     """Effect: refill the budgets, note what is visible, forget what is not asked about."""
-    for fault in (*REFILLED, *([REASSIGN] if s.sizes.reassignment else [])):
+    for fault in refilled(s.sizes):
         setattr(s, fault.left, 1)
     s.ghost_committed[0] = 0
     for each in everyone(s):
@@ -298,12 +249,12 @@ class OneOffsetSizes(KraftSizes):
         return self.record + 1
 
 
-def observable_sizes(configuration: Configuration) -> OneOffsetSizes:
+def one_offset_sizes(configuration: Configuration) -> OneOffsetSizes:
     """One offset; the sets of brokers that a request may drop."""
     return replace(sizes_of(configuration, OneOffsetSizes), offset=1)
 
 
-def observable_fields(configuration: Configuration) -> tuple[Field, ...]:
+def one_offset_fields(configuration: Configuration) -> tuple[Field, ...]:
     """The model's, and ghosts of what was seen."""
     seen = (
         flag("is_sent", "record"),
@@ -319,76 +270,25 @@ def _one_slot(declared: Field) -> Field:
     return replace(declared, high=1) if is_offset else declared
 
 
-def _actions() -> tuple[Action, ...]:
+def _kept() -> tuple[Action, ...]:
     kept = [each for each in KRAFT.actions if each.name not in SPLIT + REPLACED and not each.name.startswith("consumer")]
-    changed = [
+    return tuple(
         replace(each, body=leadership_applied_anew(each.body)) if each.name == "broker_apply_leadership" else each
         for each in kept
-    ]
-    return (
-        *changed,
-        leader_append_named,
-        follower_take_others,
-        follower_truncate_namesake,
-        leader_drop,
-        broker_register,
-        broker_register_clean,
-        broker_stop,
-        broker_lose_down,
-        controller_touch,
-        controller_renew_leader,
-        metadata_shows,
-        producer_sends,
-        producer_is_notified,
-        consumer_reads,
-        record_stands_elsewhere,
-        leader_shows_high_watermark,
-        disk_shows,
     )
 
 
-SEEN = frozenset(
-    (
-        "metadata_shows",
-        "producer_sends",
-        "producer_is_notified",
-        "consumer_reads",
-        "record_stands_elsewhere",
-        "leader_shows_high_watermark",
-        "disk_shows",
-    )
+ONE_OFFSET_ACTIONS = (
+    *_kept(),
+    leader_append_named,
+    follower_take_others,
+    follower_truncate_namesake,
+    leader_drop,
+    broker_register,
+    broker_register_clean,
+    broker_stop,
+    broker_lose_down,
+    controller_touch,
+    controller_renew_leader,
 )
-"""Actions that are an observation and nothing else."""
-
-METADATA = frozenset(
-    (
-        "leader_drop",
-        "controller_alter_isr",
-        "controller_fence_dead",
-        "controller_fence_live",
-        "controller_unfence",
-        "controller_move_leader",
-        "controller_reassign",
-        "controller_cancel_reassignment",
-        "controller_assign_directory",
-        "broker_register",
-        "broker_register_clean",
-        "controller_touch",
-        "controller_renew_leader",
-    )
-)
-"""Actions of which the controller's log has a record."""
-
-PROCESS = frozenset(("broker_crash", "broker_crash_lossy", "broker_lose_disk", "broker_stop", "broker_lose_down"))
-"""Actions that end a broker's process."""
-
-MODEL: Model = replace(
-    KRAFT,
-    name="kraft-observable",
-    summary="today's Kafka as one offset of one partition shows it",
-    sizes=observable_sizes,
-    fields=observable_fields,
-    actions=_actions(),
-    normalise=settle,
-    guarantees=(),
-)
+"""Today's protocol, seen at one offset."""

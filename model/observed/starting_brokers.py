@@ -1,4 +1,4 @@
-"""The observable model, widened where the protocol's model leaves out what hides no loss but is seen of a cluster.
+"""How a broker comes back, in the parts that a cluster shows: the protocol's model leaves them out, as they hide no loss.
 
 A broker that starts has a high watermark of 0 in the protocol's model (decision 014).  A cluster shows the one that was written
 down in `replication-offset-checkpoint`, also while too few replicas are in sync for it to be raised again.
@@ -16,16 +16,13 @@ installed before the controller has acknowledged the broker, requests are proces
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from neverlost.model.kernel import NO_REPLICA, Clauses, Configuration, Field, Primitives, action, different, flag
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action, different, flag
 from neverlost.model.kraft.follower import truncate_before_fetching
 from neverlost.model.kraft.log import truncate_to
 from neverlost.model.kraft.state import ELECTED, everyone
 from neverlost.model.kraft.stops import stop
-from neverlost.model.observed import one_offset as observable
-from neverlost.model.observed.one_offset import MODEL, unknown_record
-from neverlost.model.system import System, View, bind
+from neverlost.model.observed.one_offset import unknown_record
+from neverlost.model.system import View
 
 
 @action(broker="replica", says="broker {broker} starts with the high watermark that it had written down")
@@ -79,33 +76,8 @@ def forget_registered(k: Primitives, s: View) -> None:
         s.is_back[each] = k.all_of(s.is_back[each], k.not_(s.is_running[each]))
 
 
-def settle(k: Primitives, s: View) -> None:
-    """Effect: as in the observable model, and for processes that are back."""
-    observable.settle(k, s)
-    forget_registered(k, s)
-
-
-def widened_fields(configuration: Configuration) -> tuple[Field, ...]:
-    """The observable model's, and which processes are back."""
-    return (*observable.observable_fields(configuration), IS_BACK)
-
-
-PROCESS = observable.PROCESS | {"process_start", "process_end"}
-"""Actions that start or end a broker's process."""
-
-OBSERVED = replace(
-    MODEL,
-    name="kraft-observed",
-    fields=widened_fields,
-    normalise=settle,
-    actions=(*MODEL.actions, broker_remember_high_watermark, process_start, process_end, broker_follow_unregistered),
-)
-"""What histories are held against."""
+STARTING_ACTIONS = (broker_remember_high_watermark, process_start, process_end, broker_follow_unregistered)
+"""What is added to today's protocol."""
 
 UNAWARE = ("follower_take_response", "a replica")
 """The clause that a replica without the newest metadata does not know of."""
-
-
-def observed_system(configuration: Configuration) -> System:
-    """The widened model with its sizes."""
-    return bind(OBSERVED, configuration, disabled=[UNAWARE] if configuration["faults.reassign"] else [])

@@ -14,7 +14,7 @@ from neverlost.checker.digest import model_digest
 from neverlost.checker.kafka.observe.judgement import Judgement, described
 from neverlost.checker.kafka.observe.losses import Exposure, Interval, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN
-from neverlost.model.observed.starting_brokers import OBSERVED
+from neverlost.model.observed.protocol import OBSERVED
 from neverlost.reports.output import verdict_line
 from neverlost.reports.terminal import results as terminal
 from neverlost.specs.configuration.keys import is_setting, shown
@@ -64,7 +64,7 @@ def document(judgement: Judgement, intervals: list[Interval], mechanisms: Mappin
     if refusal is not None:
         found["refusal"] = {
             "seen": [{"at": each.at, "says": described(each), "place": each.place} for each in refusal.seen],
-            "offset": refusal.group.tracked,
+            "offset": refusal.group.tracked.offset,
             "records": list(refusal.group.names),
             "allowed": list(refusal.allowed),
         }
@@ -136,7 +136,7 @@ def _show_refusal(out: Console, judgement: Judgement) -> None:
     for each in refusal.seen:
         out.print(f"  {each.at - judgement.setting.start_at:9.3f} s  {described(each)}   ({each.place or each.source})")
     names = f", records {', '.join(map(repr, refusal.group.names))}" if refusal.group.names else ""
-    out.print(f"  seen through offset {refusal.group.tracked}{names}")
+    out.print(f"  seen through offset {refusal.group.tracked.offset}{names}")
     out.print("explained there would have been:")
     for text in refusal.allowed or ("nothing of the kind",):
         out.print(f"  {text}")

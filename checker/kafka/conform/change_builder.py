@@ -28,7 +28,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
 )
 from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.settings import Setting
-from neverlost.model.kernel import NO_REPLICA, Configuration
+from neverlost.model.kernel import NO_REPLICA, Configuration, members
 
 BUILDER = "controller.PartitionChangeBuilder"
 LEADER_EPOCH, PARTITION_EPOCH = 7, 9
@@ -119,7 +119,7 @@ EVENTS = (
 
 def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> Change:
     """What is empty is not set, so that the lists of a reassignment under way stay."""
-    wanted = frozenset(each for each in brokers if target >> each & 1)
+    wanted = frozenset(members(target))
     adding, removing = wanted - before.replicas, before.replicas - wanted
     return Change(
         active(before, brokers),

@@ -16,7 +16,7 @@ import numpy as np
 
 from neverlost.checker.kafka.conform.cases import Projection, Reached
 from neverlost.model.interpreters.ints import take
-from neverlost.model.kernel import NO_REPLICA
+from neverlost.model.kernel import NO_REPLICA, members
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 from neverlost.model.system import State, Step, System
 
@@ -128,9 +128,7 @@ RAISING = (
 def subsets(brokers: range) -> list[frozenset[int]]:
     """Every ISR that has the leader in it."""
     others = [each for each in brokers if each != LEADER]
-    return [
-        frozenset({LEADER, *(each for bit, each in enumerate(others) if mask >> bit & 1)}) for mask in range(2 ** len(others))
-    ]
+    return [frozenset({LEADER, *(others[each] for each in members(mask))}) for mask in range(2 ** len(others))]
 
 
 def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:

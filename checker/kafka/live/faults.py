@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from neverlost.checker.kafka.cluster import faults
@@ -14,6 +14,8 @@ from neverlost.checker.kafka.cluster.metadata import Partition
 from neverlost.checker.kafka.cluster.network import Rule
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.live.workload import Notebook
+from neverlost.model.kraft.faults import FAULTS as DECLARED
+from neverlost.model.kraft.faults import Fault
 from neverlost.specs.errors import unknown
 
 TOPIC = "observed"
@@ -62,20 +64,8 @@ def look_at_disk(found: Cluster, notebook: Notebook, broker: int) -> None:
     notebook.note("log", f"disk {broker}", begun, time.time(), broker=broker, log_end=end, records=records)
 
 
-Fault = Callable[[Stage, int], None]
+Misfortune = Callable[[Stage, int], None]
 """What is done to a broker, until it is over."""
-
-
-def _ends(state: str, end: Callable[[Stage, int], int | None], longest: float = 12) -> Fault:
-    """A process that ends, and starts again after a while; `end` returns what the log has left, where the fault decides it."""
-
-    def fault(stage: Stage, broker: int) -> None:
-        begun = time.time()
-        stage.ended(broker, state, begun, end(stage, broker))
-        stage.rest(0.5, longest)
-        stage.start(broker)
-
-    return fault
 
 
 def _crash(stage: Stage, broker: int) -> None:
@@ -100,26 +90,48 @@ def _clean_stop(stage: Stage, broker: int) -> None:
     faults.stop(stage.cluster, broker)
 
 
-def _cuts(cut: Callable[[Cluster, int], list[Rule]], shortest: float, longest: float) -> Fault:
+ENDS: Mapping[str, tuple[Callable[[Stage, int], int | None], float]] = {
+    "crash": (_crash, 12),
+    "crash-lossy": (_lossy_crash, 12),
+    "lose-disk": (_disk_loss, 12),
+    "stop": (_clean_stop, 8),
+}
+"""How a process is ended, by `Fault.done`: returns what the log has left, where that is decided; and the longest time down."""
+
+
+def _ended(fault: Fault) -> Misfortune:
+    """A process that ends, and starts again after a while."""
+    end, longest = ENDS[fault.done]
+
+    def misfortune(stage: Stage, broker: int) -> None:
+        begun = time.time()
+        stage.ended(broker, fault.ends, begun, end(stage, broker))
+        stage.rest(0.5, longest)
+        stage.start(broker)
+
+    return misfortune
+
+
+def _cuts(cut: Callable[[Cluster, int], list[Rule]], shortest: float, longest: float) -> Misfortune:
     """Traffic that is blocked for a while."""
 
-    def fault(stage: Stage, broker: int) -> None:
+    def misfortune(stage: Stage, broker: int) -> None:
         rules = cut(stage.cluster, broker)
         stage.rest(shortest, longest)
         stage.cluster.network.lift(*rules)
 
-    return fault
+    return misfortune
 
 
-def _pauses(shortest: float, longest: float) -> Fault:
+def _pauses(shortest: float, longest: float) -> Misfortune:
     """A process that stands still for a while."""
 
-    def fault(stage: Stage, broker: int) -> None:
+    def misfortune(stage: Stage, broker: int) -> None:
         faults.pause(stage.cluster, broker)
         stage.rest(shortest, longest)
         faults.resume(stage.cluster, broker)
 
-    return fault
+    return misfortune
 
 
 _silence, _sleep = _cuts(faults.silence, 7, 12), _pauses(7, 12)
@@ -173,21 +185,33 @@ def _controller(stage: Stage, broker: int) -> None:
     stage.cluster.controllers[old].process.start()
 
 
-FAULTS: Mapping[str, Fault] = {
-    "crash": _ends("killed", _crash),
-    "lossy_crash": _ends("lost", _lossy_crash),
-    "disk_loss": _ends("lost", _disk_loss),
-    "clean_stop": _ends("stopped", _clean_stop, 8),
-    "slow": _cuts(faults.slow_follower, 4, 8),
+LASTING: Mapping[str, Misfortune] = {
+    "lag": _cuts(faults.slow_follower, 4, 8),
+    "silence": _cuts(faults.lose_heartbeats, 7, 11),
+    "move": _leader_move,
+    "reassign": _reassign,
+}
+"""How what ends no process is done for a while, by `Fault.done`."""
+
+
+def _declared() -> Iterator[tuple[str, Misfortune]]:
+    """Each kind of fault that can be done."""
+    for fault in DECLARED:
+        if fault.done in ENDS:
+            yield fault.name, _ended(fault)
+        elif fault.done in LASTING:
+            yield fault.name, LASTING[fault.done]
+
+
+FAULTS: Mapping[str, Misfortune] = {
+    **dict(_declared()),
+    "slow": LASTING["lag"],
     "pause": _pauses(1, 4.5),
     "session_timeout": _session_timeout,
-    "fence": _cuts(faults.lose_heartbeats, 7, 11),
-    "leader_move": _leader_move,
-    "reassign": _reassign,
     "network": _network,
     "controller": _controller,
 }
-"""What may go wrong, by the name that --faults takes."""
+"""What may go wrong, by the name that --faults takes: the kinds of fault, and what may bring about several of them."""
 
 DEFAULT = ("crash", "lossy_crash", "slow", "session_timeout", "leader_move", "clean_stop", "network")
 

@@ -10,21 +10,11 @@ from neverlost.checker.kafka.history.events import Change
 from neverlost.checker.kafka.history.history import Seen
 from neverlost.checker.kafka.observe.explained import Explanation, Observation, Observer, TooLarge, explain
 from neverlost.checker.kafka.observe.offset_groups import Matching, OffsetGroup, numbers
-from neverlost.checker.kafka.observe.starting_model import Setting
+from neverlost.checker.kafka.observe.starting_model import LISTS, Setting, lists_of
 from neverlost.model.interpreters.columns import Batch
-from neverlost.model.kernel import NO_REPLICA
-from neverlost.model.observed.one_offset import METADATA
+from neverlost.model.observed.protocol import METADATA
 
 MOST_SHOWN = 6
-
-LISTS = {
-    "isr": ("isr", "ISR"),
-    "elr": ("elr", "ELR"),
-    "replicas": ("is_replica", "replicas"),
-    "adding": ("is_adding", "adding"),
-    "removing": ("is_removing", "removing"),
-}
-"""A partition's lists to the model's flags and how they are called; the last three where replicas move."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ def _explained(matching: Matching, group: OffsetGroup, before: float | None) -> 
 def _refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -> Refusal:
     refused = explanation.refused
     assert refused is not None
-    seen = matching.questions.all[refused.label] if refused.label >= 0 else ()
+    seen = matching.seen(refused.label)
     return Refusal(group, refused, seen, _allowed(matching, matching.observer(group), group, explanation, seen))
 
 
@@ -127,7 +117,8 @@ def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanat
     calls = numbers(observer, [(name, {}) for name in METADATA])
     after = observer.after(explanation.last, Observation(("any change",), calls))
     batch = Batch(observer.system, observer.packed(after))
-    columns = {name: _column(batch, name) for name in _shown_fields(observer)}
+    lists = lists_of(observer.system.sizes)
+    columns = {name: _column(batch, name) for name in ("leader", "is_fenced", *lists.values())}
     epoch = change.before.partition["partition_epoch"]
     found: dict[str, int] = {}
     for row in range(len(batch)):
@@ -136,14 +127,12 @@ def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanat
             for name, column in columns.items()
         }
         leader, distance = values["leader"][0], 0
-        wanted = setting.index(change.after.partition["leader"])
-        distance += 2 * (leader != (NO_REPLICA if wanted is None else wanted))
+        distance += 2 * (leader != setting.replica(change.after.partition["leader"]))
         words = [f"leader {setting.replicas[leader] if leader >= 0 else 'none'}"]
-        for name, (flag, word) in LISTS.items():
-            if flag in values:
-                members = [broker for at, broker in enumerate(setting.replicas) if values[flag][at]]
-                distance += len(set(members) ^ set(change.after.lists(name)))
-                words += _listed(word, members)
+        for name, flags in lists.items():
+            members = [broker for at, broker in enumerate(setting.replicas) if values[flags][at]]
+            distance += len(set(members) ^ set(change.after.lists(name)))
+            words += _listed(name, members)
         down = [broker for at, broker in enumerate(setting.replicas) if values["is_fenced"][at]]
         distance += sum((broker in down) != change.after.fenced.get(broker, False) for broker in setting.replicas)
         words.append(f"fenced {','.join(map(str, down)) or 'none'}")
@@ -152,13 +141,11 @@ def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanat
     return tuple(sorted(found, key=lambda each: (found[each], each))[:MOST_SHOWN])
 
 
-def _shown_fields(observer: Observer) -> list[str]:
-    return ["leader", "is_fenced", *[flag for flag, _ in LISTS.values() if flag in observer.system.places]]
-
-
-def _listed(word: str, members: Sequence[int]) -> list[str]:
+def _listed(name: str, members: Sequence[int]) -> list[str]:
     """A list in words; nothing to add or to remove goes without saying."""
-    return [f"{word} {','.join(map(str, members)) or 'empty'}"] if members or word in ("ISR", "ELR") else []
+    is_set_of_copies = name in ("isr", "elr")
+    word = name.upper() if is_set_of_copies else name
+    return [f"{word} {','.join(map(str, members)) or 'empty'}"] if members or is_set_of_copies else []
 
 
 def _column(batch: Batch, name: str) -> list[Any]:
@@ -167,7 +154,7 @@ def _column(batch: Batch, name: str) -> list[Any]:
 
 
 def _high_watermarks(observer: Observer, group: OffsetGroup, explanation: Explanation) -> tuple[str, ...]:
-    offset, found = group.tracked, []
+    offset, found = group.tracked.offset, []
     for value, text in ((0, f"at most {offset}"), (1, f"above {offset}")):
         steps = [(("leader_shows_high_watermark"), {"value": value, "epoch": epoch}) for epoch in range(3)]
         if observer.after(explanation.last, Observation(("high watermark", value), numbers(observer, steps))):
@@ -181,7 +168,7 @@ def _contents(observer: Observer, group: OffsetGroup, explanation: Explanation, 
         steps = numbers(observer, [("disk_shows", {"broker": broker, "content": content})])
         if observer.after(explanation.last, Observation(("content", broker, content), steps)):
             found.append(_named(group, content))
-    return tuple(f"{each} at offset {group.tracked}" for each in found)
+    return tuple(f"{each} at offset {group.tracked.offset}" for each in found)
 
 
 def _named(group: OffsetGroup, content: int) -> str:
@@ -196,8 +183,8 @@ def _records(observer: Observer, group: OffsetGroup, explanation: Explanation, k
     for number, name in enumerate(group.names):
         steps = numbers(observer, [(action, {"record": number})])
         if observer.after(explanation.last, Observation((action, number), steps)):
-            found.append(f"{name!r} at offset {group.tracked}")
-    return tuple(found) or (f"nothing at offset {group.tracked}",)
+            found.append(f"{name!r} at offset {group.tracked.offset}")
+    return tuple(found) or (f"nothing at offset {group.tracked.offset}",)
 
 
 ENDED = {"started": "starts", "stopped": "stops", "killed": "crashes", "lost": "crashes"}
@@ -217,7 +204,7 @@ def described(seen: Seen) -> str:
     if seen.saw == "partition":
         is_moving = any(says.get(name) for name in ("adding", "removing"))
         shown = [name for name in LISTS if says.get(name) is not None and (is_moving or name in ("isr", "elr"))]
-        lists = [text for name in shown for text in _listed(LISTS[name][1], says[name])]
+        lists = [text for name in shown for text in _listed(name, says[name])]
         leader = says["leader"] if says["leader"] >= 0 else "none"
         epochs = f"partition epoch {says['partition_epoch']}: leader {leader}, leader epoch {says['leader_epoch']}"
         return ", ".join([epochs, *lists])

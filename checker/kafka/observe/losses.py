@@ -13,38 +13,29 @@ from typing import Any
 
 from neverlost.checker.kafka.history.events import Known
 from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.observe.controller_events import shows
 from neverlost.checker.kafka.observe.explained import Explanation, Observation, Observer, Relation, States
 from neverlost.checker.kafka.observe.judgement import Judgement, described
 from neverlost.checker.kafka.observe.offset_groups import OffsetGroup
-from neverlost.checker.kafka.observe.questions import shows
 from neverlost.model.kernel import count
 from neverlost.model.kraft.state import ELECTED, everyone
-from neverlost.model.observed.one_offset import SEEN
-from neverlost.model.observed.starting_brokers import PROCESS
+from neverlost.model.observed.protocol import FAULT_OF, PROCESS, SEEN
 
-SAYS = {
-    "broker_crash": "crash of {broker}",
-    "broker_crash_lossy": "lossy crash of {broker}",
-    "broker_lose_disk": "disk loss of {broker}",
-    "broker_lose_down": "disk loss of {broker}",
-    "controller_fence_live": "fencing of {broker}",
-    "controller_move_leader": "leader move to {elected}",
-}
-FAULTS = tuple(SAYS)
-NOT_RECOVERY = frozenset(
-    (
-        *FAULTS,
-        *SEEN,
-        *PROCESS,
+SEEN_FAULTS = {name: fault.seen for name, fault in FAULT_OF.items() if fault.seen}
+"""The actions that may be the one further fault, and how they are named."""
+
+NOT_RECOVERY = (
+    SEEN
+    | PROCESS
+    | FAULT_OF.keys()
+    | {
         "leader_append_named",
-        "leader_drop",
         "controller_touch",
         "controller_renew_leader",
-        "controller_reassign",
         "controller_cancel_reassignment",
-    )
+    }
 )
-"""Steps that are a fault, an observation, or a producer's."""
+"""Steps that are a fault, an observation, or a producer's or an operator's."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +83,7 @@ class Recovery:
             if each.action.name not in NOT_RECOVERY and number not in registers
         ]
         self.recoverer = Observer(system, others, registers)
-        self.faults = [number for number, each in enumerate(system.steps) if each.action.name in FAULTS]
+        self.faults = [number for number, each in enumerate(system.steps) if each.action.name in SEEN_FAULTS]
         self._losing: dict[int, States] = {}
 
     def taken(self, states: States) -> States:
@@ -145,78 +136,83 @@ class _Case:
     after: tuple[tuple[int, States], ...]
 
 
+@dataclass(frozen=True)
+class _Span:
+    """The time of an interval, and the labels of the events that begin and end it; -1: the history does."""
+
+    number: int
+    since: float
+    until: float
+    begins: int
+    ends: int
+
+
 def intervals(judgement: Judgement) -> list[Interval]:
     """How safe every acknowledged offset was in every interval that was explained."""
-    bounds = _bounds(judgement)
+    spans = _spans(judgement)
     recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []
     for group, explanation in zip(judgement.groups, judgement.explanations, strict=False):
         observer = judgement.matching.observer(group)
         if observer not in recoveries:
             recoveries[observer] = Recovery(observer)
-        cases += _cases(judgement, bounds, group, explanation, recoveries[observer])
+        cases += _cases(judgement, spans, group, explanation, recoveries[observer])
     found = []
-    for number, (since, until, label) in enumerate(bounds):
-        here = [_exposure(judgement.setting.replicas, each) for each in cases if each.interval == number]
-        found.append(_interval(judgement, since, until, label, _merged(here)))
+    for span in spans:
+        here = [_exposure(judgement.setting.replicas, each) for each in cases if each.interval == span.number]
+        found.append(_interval(judgement, span, _merged(here)))
     return found
 
 
-def _bounds(judgement: Judgement) -> list[tuple[float, float, int]]:
-    """From when, until when, and the label of the event that begins each interval (-1: the beginning)."""
-    questions = judgement.matching.questions
-    places = sorted(
-        (place.earliest if questions.all[place.label][-1].saw == "process" else place.latest, place.label)
-        for place, _ in questions.fixed
-        if questions.all[place.label][-1].saw in ("partition", "broker", "process")
+def _spans(judgement: Judgement) -> list[_Span]:
+    """The times between events of the controller or of a process."""
+    events = sorted(
+        (each.earliest if each.saw == "process" else each.latest, label)
+        for label, each in enumerate(judgement.matching.questions)
+        if each.saw in ("partition", "broker", "process")
     )
     end = max((each.until for each in judgement.setting.history.seen), default=0.0)
-    times = [(judgement.setting.start_at, -1), *places]
-    return [(at, times[number + 1][0] if number + 1 < len(times) else end, label) for number, (at, label) in enumerate(times)]
+    begun = [(judgement.setting.start_at, -1), *events]
+    ended = [*events, (end, -1)]
+    return [
+        _Span(number, since, until, begins, ends)
+        for number, ((since, begins), (until, ends)) in enumerate(zip(begun, ended, strict=True))
+    ]
 
 
 def _cases(
-    judgement: Judgement,
-    bounds: list[tuple[float, float, int]],
-    group: OffsetGroup,
-    explanation: Explanation,
-    recovery: Recovery,
+    judgement: Judgement, spans: list[_Span], group: OffsetGroup, explanation: Explanation, recovery: Recovery
 ) -> Iterator[_Case]:
-    """The intervals in which a group's record was acknowledged."""
-    acknowledgements = [each for each in group.observations if each.key[0] == "producer_is_notified"]  # type: ignore[index]
-    if not acknowledgements:
+    """The intervals at whose end a group's record was acknowledged."""
+    if group.acknowledged is None:
         return
-    acked, record = min(each.latest for each in acknowledgements), int(acknowledgements[0].key[1])  # type: ignore[index]
-    ordered = sorted((each for each in group.observations if each.label in explanation.known), key=lambda each: each.earliest)
-    for number, (_, until, _) in enumerate(bounds):
-        is_last = number + 1 == len(bounds)
-        so_far = [each for each in ordered if each.earliest < until or is_last]
-        if not so_far or (acked >= until and not is_last):
-            continue
-        states = recovery.observer.closed(explanation.known[so_far[-1].label])
-        states = _in_interval(judgement, recovery.observer, states, bounds, number)
-        counts = _disks(recovery.observer, states, record)
-        if not counts:
-            continue
-        here = recovery.taken(states)
-        after = tuple((fault, recovery.after(here, fault)) for fault in recovery.faults)
-        yield _Case(number, group, recovery, record, min(counts), max(counts), here, after)
+    at, record = group.acknowledged
+    ordered = sorted(group.observations, key=lambda each: each.earliest)
+    known = [(each.earliest, explanation.known[each.label]) for each in ordered if each.label in explanation.known]
+    for span in spans:
+        if at < span.until or span is spans[-1]:
+            so_far = [states for earliest, states in known if earliest < span.until or span is spans[-1]]
+            states = _at_the_end(judgement, span, so_far[-1], recovery.observer) if so_far else frozenset()
+            copies = _copies(recovery.observer, states, record)
+            if copies:
+                here = recovery.taken(states)
+                after = tuple((fault, recovery.after(here, fault)) for fault in recovery.faults)
+                yield _Case(span.number, group, recovery, record, min(copies), max(copies), here, after)
 
 
-def _in_interval(
-    judgement: Judgement, observer: Observer, states: States, bounds: list[tuple[float, float, int]], number: int
-) -> States:
-    """The states with the metadata of the interval, before the process ends that ends it, if one does.
+def _at_the_end(judgement: Judgement, span: _Span, states: States, observer: Observer) -> States:
+    """Those that follow, with the metadata of the interval, before the process ends that ends it, if one does.
 
     Observations near the end may have come after the next event.
     """
-    setting, known = judgement.setting, _known(judgement, bounds[number][0])
-    if setting.is_whole and states:
+    setting, ending = judgement.setting, judgement.matching.seen(span.ends)
+    states = observer.closed(states)
+    if setting.is_whole:
+        known = _known(judgement, span.since)
         states = observer.where(states, lambda k, s: shows(k, s, setting, known))
-    following = judgement.matching.questions.all[bounds[number + 1][2]][-1] if number + 1 < len(bounds) else None
-    if following is None or following.saw != "process":
+    if not ending or ending[-1].saw != "process":
         return states
-    broker = setting.index(following["broker"])
+    broker = setting.replica(ending[-1]["broker"])
     # one that loses its disk while it is down was not running before either
     return observer.where(states, lambda k, s: s.is_running[broker]) or states
 
@@ -230,7 +226,7 @@ def _known(judgement: Judgement, since: float) -> Known:
     return found
 
 
-def _disks(observer: Observer, states: States, record: int) -> list[int]:
+def _copies(observer: Observer, states: States, record: int) -> list[int]:
     """For each state in which the record is acknowledged: how many electable replicas hold it on disk."""
 
     def holding(k: Any, s: Any) -> Any:
@@ -255,13 +251,13 @@ def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
         if states & losing and not may_be_lost:
             name, arguments = case.recovery.named(fault)
             brokers = {key: replicas[value] for key, value in arguments.items() if key in ("broker", "elected")}
-            lost_by.append(SAYS[name].format(**brokers))
+            lost_by.append(SEEN_FAULTS[name].format(**brokers))
     group = case.group
     return Exposure(group.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost, group.repeats)
 
 
 def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
-    """OffsetGroups that are equally safe, as one."""
+    """Offset groups that are equally safe, as one."""
     groups: dict[tuple[int, int, tuple[str, ...], bool, bool], list[int]] = {}
     for each in exposures:
         key = (each.fewest, each.most, each.lost_by, each.may_be_lost, each.repeats)
@@ -270,11 +266,11 @@ def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
     return tuple(sorted(merged, key=lambda each: each.offsets))
 
 
-def _interval(judgement: Judgement, since: float, until: float, label: int, exposures: tuple[Exposure, ...]) -> Interval:
-    known = _known(judgement, since)
-    seen = judgement.matching.questions.all[label] if label >= 0 else ()
-    event = "; ".join(map(_short, seen)) or "the history begins"
-    return Interval(since, until, event, known.partition["leader"], known.lists("isr"), known.lists("elr"), exposures)
+def _interval(judgement: Judgement, span: _Span, exposures: tuple[Exposure, ...]) -> Interval:
+    known = _known(judgement, span.since)
+    event = "; ".join(map(_short, judgement.matching.seen(span.begins))) or "the history begins"
+    leader, isr, elr = known.partition["leader"], known.lists("isr"), known.lists("elr")
+    return Interval(span.since, span.until, event, leader, isr, elr, exposures)
 
 
 def _short(seen: Seen) -> str:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.observe.controller_events import controller_questions
 from neverlost.checker.kafka.observe.explained import Observation, Observer, States
-from neverlost.checker.kafka.observe.questions import Questions
+from neverlost.checker.kafka.observe.process_events import process_questions
+from neverlost.checker.kafka.observe.question import Asked, Call, Question, Tracked, always
+from neverlost.checker.kafka.observe.shown_offsets import disk_questions, high_watermark_questions
 from neverlost.checker.kafka.observe.starting_model import Setting
-
-UNKNOWN = "unknown record"
 
 
 @dataclass(frozen=True)
@@ -33,22 +34,47 @@ class OffsetGroup:
     repeats: bool = False
 
     @property
-    def tracked(self) -> int:
+    def tracked(self) -> Tracked:
         """The offset that stands for all."""
-        return self.offsets[-1]
+        return Tracked(self.offsets[-1], self.names)
+
+    @property
+    def acknowledged(self) -> tuple[float, int] | None:
+        """When the producer was surely notified of a record at this offset, and the record's number; None: never."""
+        notified = [
+            (each.latest, each.key.record)
+            for each in self.observations
+            if isinstance(each.key, RecordKey) and each.key.action == "producer_is_notified"
+        ]
+        return (min(at for at, _ in notified), notified[0][1]) if notified else None
+
+
+class RecordKey(NamedTuple):
+    """What is asked about a record: the action that shows it, and the record's number in the model."""
+
+    action: str
+    record: int
 
 
 class Matching:
     """The groups of a history."""
 
     def __init__(self, setting: Setting) -> None:
-        self.setting, self.questions = setting, Questions(setting)
-        self._steps: dict[tuple[int, bool, Any], tuple[int, ...]] = {}
+        self.setting, self.questions = setting, questions_of(setting)
+        self._steps: dict[tuple[int, bool, Hashable], tuple[int, ...]] = {}
+        self._records: list[Seen] = []
         self._labels: dict[int, int] = {}
+
+    def seen(self, label: int) -> tuple[Seen, ...]:
+        """What an observation's label stands for: questions first, then single records; nothing for -1."""
+        if label < 0:
+            return ()
+        later = label - len(self.questions)
+        return self.questions[label].seen if later < 0 else (self._records[later],)
 
     @cached_property
     def _grid(self) -> list[float]:
-        times = {time for place, _ in self.questions.fixed for time in (place.earliest, place.latest) if math.isfinite(time)}
+        times = {time for each in self.questions for time in (each.earliest, each.latest) if math.isfinite(time)}
         return sorted(times)
 
     def _down(self, time: float) -> float:
@@ -107,83 +133,94 @@ class Matching:
             for offset in offsets:
                 records.setdefault(offset, set()).add(record)
         beyond = max([each["high_watermark"] for each in self.setting.history.of("high_watermark")] + [*records, 0]) + 1
-        found: dict[Any, list[int]] = {}
-        asked: dict[Any, tuple[tuple[str, ...], tuple[Observation, ...]]] = {}
         # what was written before the history begins is not known
-        for offset in [beyond, *sorted(records)] if self.setting.begins_with_the_topic else [beyond]:
-            names = tuple(sorted(records.get(offset, ())))
-            observations = self._observations(offset, names)
-            signature = (len(names), tuple((each.key, each.earliest, each.latest) for each in observations))
-            found.setdefault(signature, []).append(offset)
-            asked[signature] = (names, observations)
-        return [OffsetGroup(tuple(offsets), *asked[signature]) for signature, offsets in found.items()]
+        wanted = [beyond, *sorted(records)] if self.setting.begins_with_the_topic else [beyond]
+        found: dict[Hashable, OffsetGroup] = {}
+        for offset in wanted:
+            tracked = Tracked(offset, tuple(sorted(records.get(offset, ()))))
+            observations = self._observations(tracked)
+            signature = (len(tracked.names), tuple((each.key, each.earliest, each.latest) for each in observations))
+            alike = found[signature].offsets if signature in found else ()
+            found[signature] = OffsetGroup((*alike, offset), tracked.names, observations)
+        return list(found.values())
 
     def with_repeats(self, group: OffsetGroup) -> OffsetGroup:
         """The same group, when its records may have been sent more than once."""
-        return replace(group, observations=self._observations(group.tracked, group.names, True), repeats=True)
+        return replace(group, observations=self._observations(group.tracked, repeats=True), repeats=True)
 
     def observer(self, group: OffsetGroup) -> Observer:
-        """Who is asked about a group."""
-        return self.setting.observer(count_of(group.names), group.repeats)
+        """The observer that is asked about a group."""
+        return self.setting.observer(group.tracked.count, group.repeats)
 
     def starts(self, group: OffsetGroup) -> States:
         """The states that the history of a group may begin in."""
-        return self.setting.starts(count_of(group.names), group.repeats)
+        return self.setting.starts(group.tracked.count, group.repeats)
 
-    def _observations(self, offset: int, names: tuple[str, ...], repeats: bool = False) -> tuple[Observation, ...]:
-        count, index, found = count_of(names), {name: number for number, name in enumerate(names)}, []
-        for place, asked in self.questions.fixed:
-            key, calls, fits = asked(offset, count, index)
-            found.append(self._asking(count, repeats, place, key, calls, fits))
-        for kind, name, at, seen in self._records(offset, names):
-            number = count - 1 if name == UNKNOWN else index[name]
-            label = self._label(seen)
-            place = Observation(None, (), None, at, at, f"{kind} {name}", label)
-            found.append(self._asking(count, repeats, place, (kind, number), [(kind, {"record": number})], None))
-        return tuple(found)
+    def _observations(self, tracked: Tracked, repeats: bool = False) -> tuple[Observation, ...]:
+        """Every question, then what was seen of the records at the offset."""
+        return tuple(self._observation(label, each, tracked, repeats) for label, each in self._asked(tracked))
 
-    def _records(self, offset: int, names: tuple[str, ...]) -> Iterator[tuple[str, str, float, Seen | None]]:
-        """What is said about the records at one offset, with the moment that says least: sent early, acknowledged late."""
+    def _observation(self, label: int, question: Question, tracked: Tracked, repeats: bool) -> Observation:
+        asked = question.asked(tracked)
+        steps = self._numbers(tracked.count, repeats, asked)
+        return Observation(asked.key, steps, asked.fits, question.earliest, question.latest, question.source, label)
+
+    def _asked(self, tracked: Tracked) -> Iterator[tuple[int, Question]]:
+        """What is asked about an offset, by label."""
+        yield from enumerate(self.questions)
+        for action, record, at, seen in self._records_at(tracked):
+            number = tracked.number(record)
+            asked = always(Asked(RecordKey(action, number), [(action, {"record": number})]))
+            yield self._label(seen), Question((), at, at, f"{action} {record or 'unknown record'}", asked)
+
+    def _records_at(self, tracked: Tracked) -> Iterator[tuple[str, str | None, float, Seen | None]]:
+        """What is seen of the records at one offset, with the moment that says least: sent early, notified late.
+
+        None stands for every unknown record, and for what was not seen.
+        """
         if self.unaccounted < math.inf:
-            yield "producer_sends", UNKNOWN, self._down(self.unaccounted), None
-        for name in names:
+            yield "producer_sends", None, self._down(self.unaccounted), None
+        for name in tracked.names:
             yield "producer_sends", name, self._down(self._sent.get(name, -math.inf)), None
-            for elsewhere in self._places[name] - {offset}:
-                first = min(
-                    (each for each in self.about.get(elsewhere, ()) if each["record"] == name),
-                    key=lambda each: each.at,
-                    default=None,
-                )
-                if first is not None:
+            for elsewhere in self._places[name] - {tracked.offset}:
+                there = [each for each in self.about.get(elsewhere, ()) if each["record"] == name]
+                if there:
+                    first = min(there, key=lambda each: each.at)
                     yield "record_stands_elsewhere", name, self._up(first.until), first
         once: set[tuple[str, str]] = set()
-        for each in self.about.get(offset, ()):
-            kind = "producer_is_notified" if each.saw == "acked" else "consumer_reads"
-            if (kind, each["record"]) not in once:
-                once.add((kind, each["record"]))
-                yield kind, each["record"], self._up(each.until), each
+        for each in self.about.get(tracked.offset, ()):
+            action = "producer_is_notified" if each.saw == "acked" else "consumer_reads"
+            if (action, each["record"]) not in once:
+                once.add((action, each["record"]))
+                yield action, each["record"], self._up(each.until), each
 
     def _label(self, seen: Seen | None) -> int:
         if seen is None:
             return -1
         if id(seen) not in self._labels:
-            self.questions.all.append((seen,))
-            self._labels[id(seen)] = len(self.questions.all) - 1
+            self._labels[id(seen)] = len(self.questions) + len(self._records)
+            self._records.append(seen)
         return self._labels[id(seen)]
 
-    def _asking(self, count: int, repeats: bool, place: Observation, key: Any, calls: Iterable[Any], fits: Any) -> Observation:
-        where = (count, repeats, key)
+    def _numbers(self, count: int, repeats: bool, asked: Asked) -> tuple[int, ...]:
+        """The steps that may have been seen; found once."""
+        where = (count, repeats, asked.key)
         if where not in self._steps:
-            self._steps[where] = numbers(self.setting.observer(count, repeats), calls)
-        return Observation(key, self._steps[where], fits, place.earliest, place.latest, place.source, place.label)
+            self._steps[where] = numbers(self.setting.observer(count, repeats), asked.calls)
+        return self._steps[where]
 
 
-def count_of(names: tuple[str, ...]) -> int:
-    """How many names the model has: those that were seen, at least one, and the unknown record."""
-    return max(1, len(names)) + 1
+def questions_of(setting: Setting) -> list[Question]:
+    """What every offset is asked about.  An observation's label is its place here."""
+    return [
+        *controller_questions(setting),
+        *process_questions(setting),
+        *high_watermark_questions(setting),
+        *disk_questions(setting),
+    ]
 
 
-def numbers(observer: Observer, calls: Iterable[tuple[str, Mapping[str, int]]]) -> tuple[int, ...]:
+def numbers(observer: Observer, calls: Iterable[Call]) -> tuple[int, ...]:
     """The steps of some actions with some of their arguments given."""
     wanted = list(calls)
     return tuple(

@@ -14,8 +14,8 @@ from neverlost.checker.kafka.observe.explained import Observer, States
 from neverlost.model.kernel import NO_REPLICA, Configuration
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
-from neverlost.model.observed.one_offset import METADATA, SEEN, UNLIMITED
-from neverlost.model.observed.starting_brokers import OBSERVED, PROCESS, observed_system
+from neverlost.model.observed.one_offset import REFILLED, refilled
+from neverlost.model.observed.protocol import METADATA, OBSERVED, PROCESS, SEEN, observed_system
 from neverlost.specs.configuration.choose import Given, choose
 from neverlost.specs.configuration.keys import is_setting
 from neverlost.specs.errors import InputError
@@ -23,14 +23,23 @@ from neverlost.specs.errors import InputError
 OLDEST = (3, 6)
 """Before, a shrunk ISR moved the leader epoch (KAFKA-15021), which the model leaves out."""
 
-TOUCHES_REGISTRATION = (
+REGISTRATIONS = (
     "controller_fence_dead",
     "controller_fence_live",
     "controller_unfence",
     "broker_register",
     "broker_register_clean",
 )
-"""Metadata steps that may leave the partition alone."""
+"""Metadata steps that change a registration, and may leave the partition alone."""
+
+LISTS = {"isr": "isr", "elr": "elr", "replicas": "is_replica", "adding": "is_adding", "removing": "is_removing"}
+"""A partition's lists of brokers to the model's flags; the last three where replicas move."""
+
+
+def lists_of(sizes: Mapping[str, int]) -> dict[str, str]:
+    """Those that a model of these sizes has."""
+    left_out = [*([] if sizes["elr"] else ["elr"]), *([] if sizes["reassignment"] else ["replicas", "adding", "removing"])]
+    return {name: flags for name, flags in LISTS.items() if name not in left_out}
 
 
 @dataclass(frozen=True)
@@ -74,13 +83,18 @@ class Setting:
         """The model's number of a broker; None for one that never had a replica."""
         return self.replicas.index(broker) if broker in self.replicas else None
 
+    def replica(self, broker: int = NO_REPLICA) -> int:
+        """The same, `NO_REPLICA` for one that never had a replica."""
+        at = self.index(broker)
+        return NO_REPLICA if at is None else at
+
     @property
     def observer_sizes(self) -> Mapping[str, int]:
         """The model's sizes, whatever the number of names."""
         return OBSERVED.sizes(self.configured(2, False))
 
     def configured(self, names: int, repeats: bool) -> Configuration:
-        """The configuration of the observable model for so many record names, which may be sent again or not."""
+        """The model's configuration for so many record names, which may be sent again or not."""
         return {**self.configuration, "bounds.records": names, "faults.producer_retry": int(repeats)}
 
     def observer(self, names: int, repeats: bool) -> Observer:
@@ -92,9 +106,7 @@ class Setting:
             silent = [number for number, step in enumerate(system.steps) if step.action.name not in loud]
             quiet = {}
             if self.is_whole and not self.sees_brokers:
-                quiet = {
-                    number: unchanged for number, each in enumerate(system.steps) if each.action.name in TOUCHES_REGISTRATION
-                }
+                quiet = {number: unchanged for number, each in enumerate(system.steps) if each.action.name in REGISTRATIONS}
             self.observers[names, repeats] = Observer(system, silent, quiet)
         return self.observers[names, repeats]
 
@@ -116,25 +128,15 @@ class Setting:
 
     def _shown(self) -> dict[str, Any]:
         """The fields of the model that the first partition gives."""
-        partition = self.start.partition
-
-        def flags(name: str) -> list[bool]:
-            return [broker in (partition.get(name) or ()) for broker in self.replicas]
-
-        leader, last = partition["leader"], self.start.lists("last_known_elr")
-        found: dict[str, Any] = {"leader": NO_REPLICA if leader < 0 else self.replicas.index(leader), "isr": flags("isr")}
-        if self.configuration["eligible.leader.replicas"]:
-            found["elr"] = flags("elr")
-            found["last_known_leader"] = self.replicas.index(last[0]) if last and last[0] in self.replicas else NO_REPLICA
-        if self.configuration["faults.reassign"]:
-            found |= {
-                f"is_{name}": flags(key)
-                for name, key in (("replica", "replicas"), ("adding", "adding"), ("removing", "removing"))
-            }
-        if not self.observer_sizes["fenced_fetch"]:
+        sizes, partition = self.observer_sizes, self.start.lists
+        found: dict[str, Any] = {"leader": self.replica(self.start.partition["leader"])}
+        for name, flags in lists_of(sizes).items():
+            found[flags] = [broker in partition(name) for broker in self.replicas]
+        if sizes["elr"]:
+            found["last_known_leader"] = self.replica(*partition("last_known_elr")[:1])
+        if not sizes["fenced_fetch"]:
             found["is_stale"] = True
-        budgets = [*UNLIMITED, *(["reassign"] if self.configuration["faults.reassign"] else [])]
-        return found | {f"{each}_left": 1 for each in budgets}
+        return found | {each.left: 1 for each in refilled(sizes)}
 
     def _hidden(self, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """What a partition may hide in the middle of a run: who follows whom, and who still believes it is leader."""
@@ -171,12 +173,10 @@ def unchanged(k: Any, before: Any, after: Any) -> Any:
 def is_changed(k: Any, before: Any, after: Any) -> Any:
     """Whether a step changes what the controller has of the partition."""
     differs = [before.leader != after.leader]
-    vectors = ["isr", *(["elr"] if before.sizes["elr"] else [])]
     if before.sizes["elr"]:
         differs.append(before.last_known_leader != after.last_known_leader)
-    vectors += ["is_replica", "is_adding", "is_removing"] if before.sizes["reassignment"] else []
-    for name in vectors:
-        one, other = getattr(before, name), getattr(after, name)
+    for flags in lists_of(before.sizes).values():
+        one, other = getattr(before, flags), getattr(after, flags)
         differs += [one[each] != other[each] for each in range(len(one))]
     return k.any_of(*differs)
 
@@ -217,7 +217,7 @@ def _configuration(
     chosen = choose(keys_given | {"acks": (min(acks, key=ACKS_ORDER.index), "the history")})
     is_ordered = all(each.after.lists("replicas") == start.lists("replicas") for each in changes)
     found = dict(chosen.configuration) | {"replication.factor": factor, "faults.reassign": int(moves or len(replicas) > factor)}
-    found |= {f"faults.{each}": 1 for each in UNLIMITED}
+    found |= {each.key: 1 for each in REFILLED}
     if "election.policy" not in keys_given:
         found["election.policy"] = "preferred" if is_ordered else "any"
     return {name: found[name] for name in OBSERVED.keys if name in found}

@@ -6,7 +6,7 @@ PartitionReassignmentRevert.java.
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action, members
 from neverlost.model.kraft.controller.leader_election import Flags, nowhere
 from neverlost.model.kraft.controller.partition_change import Assignment, Change, change_partition, choose, unfenced
 from neverlost.model.kraft.faults import REASSIGN
@@ -17,9 +17,9 @@ from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
 
-def members(s: View, target: int) -> Flags:
-    """The replica set that a step's parameter stands for: bit `r` says whether replica `r` belongs to it."""
-    return [bool(target >> each & 1) for each in everyone(s)]
+def asked_for(s: View, target: int) -> Flags:
+    """The replica set that is asked for."""
+    return [each in members(target) for each in everyone(s)]
 
 
 @action(
@@ -37,7 +37,7 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
     what is not empty (3.5 to 4.3).
     """
     yield from may_strike(k, s, REASSIGN)
-    wanted = members(s, target)
+    wanted = asked_for(s, target)
     added = [k.all_of(k.not_(s.is_replica[each]), wanted[each]) for each in everyone(s)]
     left_out = [k.all_of(s.is_replica[each], not wanted[each]) for each in everyone(s)]
     replicas = [k.any_of(s.is_replica[each], wanted[each]) for each in everyone(s)]

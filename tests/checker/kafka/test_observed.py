@@ -25,7 +25,7 @@ from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, switched
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.catalogue import models
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
-from neverlost.model.observed.starting_brokers import OBSERVED
+from neverlost.model.observed.protocol import OBSERVED
 from neverlost.model.system import bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError

@@ -14,7 +14,7 @@ from neverlost.checker.kafka.observe.judgement import described, judge
 from neverlost.checker.kafka.observe.losses import intervals, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, without
 from neverlost.checker.kafka.observe.starting_model import setting_of
-from neverlost.model.observed.starting_brokers import OBSERVED
+from neverlost.model.observed.protocol import OBSERVED
 from neverlost.model.system import bind
 from tests.support.histories import FALSIFIED
 

@@ -1,0 +1,113 @@
+"""What the controller did, as questions: which of its steps a change may be, and what the metadata were after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from neverlost.checker.kafka.history.events import Change, Known
+from neverlost.checker.kafka.observe.explained import Relation
+from neverlost.checker.kafka.observe.question import Asked, Call, Question, always
+from neverlost.checker.kafka.observe.starting_model import LISTS, REGISTRATIONS, Setting, is_changed, lists_of
+from neverlost.model.kraft.state import ELECTED
+from neverlost.model.observed.protocol import METADATA
+
+REGISTERS: Mapping[str, tuple[str, ...]] = {
+    "registered": ("broker_register", "broker_register_clean"),
+    "unfenced": ("controller_unfence",),
+}
+"""What puts a broker's registration into a state; what is in neither is fenced."""
+
+FENCES = ("controller_fence_dead", "controller_fence_live")
+
+
+def controller_questions(setting: Setting) -> Iterator[Question]:
+    """One for each controller event of which the model sees something."""
+    for number, change in enumerate(setting.changes):
+        calls = _calls(setting, change)
+        if calls:
+            asked = Asked(("change", number), calls, _fits(setting, change))
+            ends = max(each.until for each in change.seen)
+            yield Question(change.seen, change.seen[0].at, ends, change.seen[0].source, always(asked))
+
+
+def _calls(setting: Setting, change: Change) -> list[Call]:
+    """The actions that a controller event may be; none where the model sees nothing of it."""
+    if not setting.is_whole:
+        return [("metadata_shows", {})] if change.has_partition else []
+    if not (setting.sees_brokers or change.has_partition):
+        return []
+    calls = list(_registrations(setting, change))
+    if calls or not change.has_partition:
+        return calls
+    return [(name, {}) for name in sorted(METADATA) if not (setting.sees_brokers and name in REGISTRATIONS)]
+
+
+def _registrations(setting: Setting, change: Change) -> Iterator[Call]:
+    """What a controller event did to registrations of replicas; one that is fenced already is not fenced again."""
+    for broker, state in change.brokers:
+        at = setting.index(broker)
+        is_fenced_again = state not in REGISTERS and change.before.fenced.get(broker, False)
+        if at is not None and not is_fenced_again:
+            yield from ((name, {"broker": at}) for name in REGISTERS.get(state, FENCES))
+
+
+def _fits(setting: Setting, change: Change) -> Relation:
+    """Whether a step leaves the metadata that were seen, and moves the epochs as they moved."""
+    before, after = change.before, change.after
+    moved = after.partition["partition_epoch"] - before.partition["partition_epoch"]
+    led = after.partition["leader_epoch"] - before.partition["leader_epoch"]
+
+    def shown(k: Any, was: Any, now: Any) -> Any:
+        return shows(k, now, setting, after)
+
+    def leaves_partition(k: Any, was: Any, now: Any) -> Any:
+        return k.all_of(shown(k, was, now), k.not_(is_changed(k, was, now)))
+
+    def renews_leader(k: Any, was: Any, now: Any) -> Any:
+        return k.all_of(shown(k, was, now), now.leader_knows == ELECTED)
+
+    def changes_partition(k: Any, was: Any, now: Any) -> Any:
+        return k.all_of(shown(k, was, now), is_changed(k, was, now), has_new_leader_epoch(k, was, now) == bool(led))
+
+    if not setting.is_whole:
+        return shown
+    if not change.has_partition:
+        return leaves_partition
+    if moved != 1 or led not in (0, 1):
+        return lambda k, was, now: False
+    if _visible(before) == _visible(after):
+        return renews_leader if led else shown
+    return changes_partition
+
+
+def shows(k: Any, now: Any, setting: Setting, known: Known) -> Any:
+    """Whether a state has the metadata that were seen."""
+    sizes, last_known = now.sizes, known.lists("last_known_elr")
+    if not sizes["elr"] and (known.lists("elr") or last_known):
+        return False
+    wanted = [now.leader == setting.replica(known.partition["leader"])]
+    if sizes["elr"]:
+        wanted.append(now.last_known_leader == setting.replica(*last_known[:1]))
+    for name, flags in lists_of(sizes).items():
+        wanted += _are(k, getattr(now, flags), [broker in known.lists(name) for broker in setting.replicas])
+    if setting.sees_brokers:
+        wanted += _are(k, now.is_fenced, [known.fenced.get(broker, False) for broker in setting.replicas])
+    return k.all_of(*wanted)
+
+
+def _are(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
+    """Whether each flag is as it should be."""
+    return [flags[at] if is_set else k.not_(flags[at]) for at, is_set in enumerate(wanted)]
+
+
+def has_new_leader_epoch(k: Any, was: Any, now: Any) -> Any:
+    """A leader epoch ends when the leader changes, and when a replica goes."""
+    gone = []
+    if was.sizes["reassignment"]:
+        gone = [k.all_of(was.is_replica[each], k.not_(now.is_replica[each])) for each in range(len(was.is_replica))]
+    return k.any_of(was.leader != now.leader, *gone)
+
+
+def _visible(known: Known) -> tuple[Any, ...]:
+    return (known.partition["leader"], *(frozenset(known.lists(name)) for name in (*LISTS, "last_known_elr")))
