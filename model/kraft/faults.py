@@ -46,6 +46,11 @@ class Fault:
         return bool(self.ends)
 
     @property
+    def loses_data(self) -> bool:
+        """Whether the log may be shorter afterwards."""
+        return self.ends == LOST
+
+    @property
     def key(self) -> str:
         """Its configuration key."""
         return f"faults.{self.name}"
