@@ -230,7 +230,7 @@ def test_a_loss_is_called_a_loss() -> None:
 @pytest.mark.parametrize("name", ["kraft", "kraft-elr"])
 @pytest.mark.parametrize("seed", range(6))
 def test_every_behaviour_of_the_model_is_explained(name: str, seed: int) -> None:
-    """The observable model leaves nothing out: whatever a walk of the model shows is a projection of one of its behaviours."""
+    """The observed model leaves nothing out: whatever a walk of the model shows is a projection of one of its behaviours."""
     given = {"min.insync.replicas": 2, "bounds.records": 3, "faults.crash": 2, "faults.lossy_crash": 1, "faults.fence": 1}
     given |= {"faults.isr_shrink": 2, "faults.leader_move": 1, "faults.disk_loss": 1}
     chosen = configuration(models()[name], {key: (value, "test") for key, value in given.items()})
