@@ -36,6 +36,14 @@ class Setting:
 Settings = dict[str, Setting]
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the user's files speak of a topic; `is_declared` where the file asks for it, so that it is changed there."""
+
+    where: str
+    is_declared: bool = False
+
+
 class Kind(StrEnum):
     """What a notice is: something to look at, something assumed, or something read that no verdict depends on."""
 

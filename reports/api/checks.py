@@ -9,8 +9,9 @@ from os import PathLike
 from typing import Any, Unpack
 
 from neverlost import forecasts
+from neverlost.advice import SECONDS_EACH, Advisor, Remedy
 from neverlost.checker.machine.whole_files import writable_directory
-from neverlost.checker.outcome import Outcome, worst
+from neverlost.checker.outcome import Outcome, Verdict, worst
 from neverlost.checker.search.explore import explore as explored
 from neverlost.checker.search.options import Reporter
 from neverlost.keywords import Checking, Resumable, Settings
@@ -23,8 +24,9 @@ from neverlost.reports.request import Request
 from neverlost.results import Result, States, verdicts
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, choose, read_given, read_settings
-from neverlost.specs.errors import InputError
+from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.chosen import chosen_configurations
+from neverlost.specs.kafka_files.remedies import topic_of
 from neverlost.specs.property import Property
 
 Path = str | PathLike[str]
@@ -48,6 +50,8 @@ def check(
     properties: Iterable[str] | None = None,
     out: Path | None = None,
     certificate: bool = False,
+    topics: Sequence[str] | None = None,
+    advise: bool | None = None,
     progress: Reporter | None = None,
     **search: Unpack[Checking],
 ) -> Result:
@@ -56,7 +60,9 @@ def check(
     `settings` are configuration keys with values, such as `{"acks": "1", "faults.crash": 1}`; they win over `config`, a TOML
     file, and over what Kafka's tools print: `describe` and `configs` (one file or several, in any format that describes a
     cluster) and the properties files.  With `out` an evidence bundle is written into that directory; `certificate` adds the
-    reachable states to it.  `progress` is called while the search runs.  See `neverlost.keywords` for how to search.
+    reachable states to it.  `topics` are those of the described topics to ask about (default: all).  `advise` looks for the
+    smallest change with which a violated configuration holds (default: where topics are described).  `progress` is called
+    while the search runs.  See `neverlost.keywords` for how to search.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
@@ -72,15 +78,58 @@ def check(
         producer_properties=producer_properties,
         consumer_properties=consumer_properties,
     )
+    every = _about(every, topics) if topics else every
     if out is not None:
         writable_directory(out)
     with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
-        found = [searched(each.system, chosen_properties(each.model, properties), keeping, progress) for each in every]
+        found = _decided(every, properties, keeping, progress)
         certify(found[0][0])
-    result = _result(every, found, is_saved=out is not None)
+    advised = any(each.subjects for each in every) if advise is None else advise
+    advice = _advice(every, [outcome for outcome, _ in found], properties, request) if advised else {}
+    result = _result(every, found, is_saved=out is not None, advice=advice)
     if out is not None:
         seal.write(out, result.document, [(each.model, each.configuration) for each in every], counterexamples(result))
     return result
+
+
+def _about(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
+    """The configurations of some of the described topics.
+
+    Errors: `InputError` for a topic that is not described.
+    """
+    known = {topic_of(subject) for each in every for subject in each.subjects}
+    for name in topics:
+        if name not in known:
+            raise unknown("topic", name, known, "--topic")
+    kept = [replace(each, subjects=tuple(one for one in each.subjects if topic_of(one) in topics)) for each in every]
+    return [each for each in kept if each.subjects]
+
+
+def _decided(
+    every: Sequence[Chosen], properties: Iterable[str] | None, request: Request, progress: Reporter | None
+) -> list[tuple[Outcome, dict[str, Any]]]:
+    """Every configuration explored, those with fewer replicas first."""
+    order = sorted(range(len(every)), key=lambda number: _size(every[number]))
+    asked = None if properties is None else list(properties)
+    found = {
+        number: searched(every[number].system, chosen_properties(every[number].model, asked), request, progress)
+        for number in order
+    }
+    return [found[number] for number in range(len(every))]
+
+
+def _size(chosen: Chosen) -> int:
+    return int(chosen.configuration["replication.factor"])
+
+
+def _advice(
+    every: Sequence[Chosen], outcomes: Sequence[Outcome], properties: Iterable[str] | None, request: Request
+) -> dict[int, Remedy]:
+    """The remedies of the violated configurations, by number."""
+    short = replace(request, time_limit=min(request.time_limit or SECONDS_EACH, SECONDS_EACH), state_dir=None, resume=False)
+    advisor = Advisor(lambda chosen, asked: explored(chosen.system, asked, short.options(), None, request.engine))
+    broken = [number for number, each in enumerate(outcomes) if any(one.verdict is Verdict.VIOLATED for one in each.findings)]
+    return {number: advisor.remedy(every[number], chosen_properties(every[number].model, properties)) for number in broken}
 
 
 def explore(
@@ -164,11 +213,17 @@ def counterexamples(result: Result) -> dict[str, Counterexample]:
     }
 
 
-def _result(every: Sequence[Chosen], found: Sequence[tuple[Outcome, Mapping[str, Any]]], is_saved: bool) -> Result:
+def _result(
+    every: Sequence[Chosen],
+    found: Sequence[tuple[Outcome, Mapping[str, Any]]],
+    is_saved: bool,
+    advice: Mapping[int, Remedy] | None = None,
+) -> Result:
     """One result; several configurations are its cells, each with the topics that it speaks for."""
     cells = [
-        _cell(chosen, outcome, cost, (f"{number:02}-" if len(every) > 1 else "") if is_saved else None)
-        for number, (chosen, (outcome, cost)) in enumerate(zip(every, found, strict=True), start=1)
+        _cell(chosen, outcome, cost, (f"{number + 1:02}-" if len(every) > 1 else "") if is_saved else None, remedy)
+        for number, (chosen, (outcome, cost)) in enumerate(zip(every, found, strict=True))
+        for remedy in [(advice or {}).get(number)]
     ]
     if len(every) == 1 and not every[0].subjects:
         return cells[0]
@@ -177,7 +232,9 @@ def _result(every: Sequence[Chosen], found: Sequence[tuple[Outcome, Mapping[str,
     return Result(document=document, verdict=verdict, cells=tuple(cells))
 
 
-def _cell(chosen: Chosen, outcome: Outcome, cost: Mapping[str, Any], prefix: str | None) -> Result:
+def _cell(
+    chosen: Chosen, outcome: Outcome, cost: Mapping[str, Any], prefix: str | None, remedy: Remedy | None = None
+) -> Result:
     """The result of one configuration; with a prefix its traces have files."""
     known = {
         each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration, chosen.brokers)
@@ -192,6 +249,8 @@ def _cell(chosen: Chosen, outcome: Outcome, cost: Mapping[str, Any], prefix: str
     document |= {"brokers": {name: list(each) for name, each in chosen.brokers.items()}} if chosen.brokers else {}
     document["settings"] = {key: each.document() for key, each in chosen.settings.items()}
     document["notices"] = [each.document() for each in chosen.notices]
+    document |= {"places": {name: each.where for name, each in chosen.places.items()}} if chosen.places else {}
+    document |= {"remedy": remedy.document()} if remedy is not None else {}
     return Result.of(
         document,
         properties=verdicts(document["properties"], known),

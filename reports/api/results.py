@@ -160,6 +160,10 @@ class Result(Answer):
     """Every key of `config` and `bounds` with its value, where it stands and how it came to be."""
     notices: Sequence[Document] = field(default=(), repr=False)
     """What was noticed about the input: warnings, assumptions, what is not modelled, what was ignored."""
+    remedy: Document | None = None
+    """What to change so that everything holds, decided; None where nothing is violated or no advice was asked for."""
+    places: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Where the user's files speak of each topic."""
     kafka_version: str | None = None
     cells: tuple[Result, ...] = ()
     outcome: Outcome | None = field(default=None, repr=False)

@@ -44,7 +44,7 @@ SMALL = 5_000_000
 SAMPLING_SECONDS = 20.0
 """How long a sample of the cells of a larger bundle is explored again."""
 
-ABOUT = ("topics", "brokers", "kafka.version", "settings", "notices")
+ABOUT = ("topics", "brokers", "kafka.version", "settings", "notices", "places", "remedy")
 """For whom a result speaks, and what it took from the user's files."""
 
 PASSING = ("seconds", "peak_memory_bytes", "engine", "version", "trace", "changes", "forecast", *ABOUT)

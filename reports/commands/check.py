@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Unpack
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 import neverlost
 from neverlost.keywords import Checking
 from neverlost.reports import options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from neverlost.reports.output import Output
 
 
 def register(app: typer.Typer) -> None:
@@ -30,6 +39,13 @@ def check(
     producer_properties: options.KafkaFile = None,
     consumer_properties: options.KafkaFile = None,
     kafka_version: options.KafkaVersion = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
+    ] = None,
+    advise: Annotated[
+        bool | None,
+        typer.Option("--advise/--no-advise", help="look for the smallest change that helps (default: for described topics)"),
+    ] = None,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="with --out: add the reachable states, for verify to walk through")
     ] = False,
@@ -55,7 +71,7 @@ def check(
         from neverlost.reports.commands.forecasting import foretell
 
         return foretell(configurations(settings, config, kafka_version, **files), output, **search)
-    with LiveProgress() as progress:
+    with LiveProgress() as progress, shown_once(output):
         result = neverlost.check(
             settings,
             config=config,
@@ -63,6 +79,8 @@ def check(
             properties=properties,
             out=out,
             certificate=certificate,
+            topics=topic,
+            advise=advise,
             progress=progress,
             **files,
             **search,
@@ -75,19 +93,41 @@ def check(
     return exit_status.of_outcomes(each.outcome for each in result.configurations if each.outcome is not None)
 
 
+@contextmanager
+def shown_once(output: Output) -> Iterator[None]:
+    """On a terminal what is noticed about the input stands beside the verdicts, so it is not a warning as well."""
+    with warnings.catch_warnings():
+        if output.is_read and sys.stdout.isatty() and sys.stderr.isatty():
+            warnings.simplefilter("ignore", neverlost.KafkaFilesWarning)
+        yield
+
+
 def show(result: neverlost.Result) -> None:
-    """The verdicts, the shortest counterexample of each configuration, and what was covered."""
-    from neverlost.reports.terminal import forecast
+    """Of several configurations the groups of topics with the same answer; of one the verdicts, the shortest counterexample,
+    what to change, and what was covered."""
+    from neverlost.reports.terminal import answers
+    from neverlost.reports.terminal import results as terminal
+
+    console = terminal.console()
+    found = [each for each in result.configurations if each.outcome is not None]
+    if len(found) > 1:
+        answers.show_groups(console, result.document)
+    for each in found if len(found) == 1 else ():
+        _show_one(console, each)
+
+
+def _show_one(console: Console, found: neverlost.Result) -> None:
+    from neverlost.reports.documents.answers import groups
+    from neverlost.reports.terminal import answers, forecast
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.counterexample import show_timeline
 
-    console = terminal.console()
-    for each in result.configurations:
-        if each.outcome is None:
-            continue
-        terminal.show_outcome(console, each.outcome, chosen=each.chosen)
-        terminal.show_input(console, each.document)
-        if each.trace is not None and each.trace.counterexample.timeline is not None:
-            show_timeline(console, each.trace.counterexample.timeline)
-        terminal.show_counts(console, each.outcome)
-        forecast.show_afterwards(console, each.document)
+    if found.outcome is None:
+        return
+    terminal.show_outcome(console, found.outcome, chosen=found.chosen)
+    terminal.show_input(console, found.document)
+    if found.trace is not None and found.trace.counterexample.timeline is not None:
+        show_timeline(console, found.trace.counterexample.timeline)
+    answers.show_remedy(console, groups(found.document)[0])
+    terminal.show_counts(console, found.outcome)
+    forecast.show_afterwards(console, found.document)

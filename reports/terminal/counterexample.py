@@ -13,20 +13,23 @@ from neverlost.reports.counterexample.timeline import Frame, Timeline
 COLUMNS = 100
 """How wide a counterexample is at most."""
 
+NARROWEST = 20
+"""How wide its last column is at least."""
+
 
 def show_timeline(out: Console, shown: Timeline) -> None:
     """A counterexample in at most 100 columns: the first and the last frame whole, between them a line per broker that
     changed.  What changed is bold, a lost record red where it is lost."""
-    widths = _widths(shown)
+    widths, room = _widths(shown), min(COLUMNS, out.width)
     for frame in shown.frames:
-        head = _table([3], "right")
+        head = _table([3], room, "right")
         head.add_row(str(frame.number), frame.says, style="bold yellow" if frame.is_fault else "bold")
         out.print(head)
         is_whole = frame in (shown.frames[0], shown.last)
         lines = [_lane(shown, lane, frame) for lane in frame.scene.lanes if is_whole or frame.changed[lane.broker]]
         lines += [_controller(shown, frame)] if is_whole or frame.controller_changed else []
         if lines:
-            out.print(_lines(lines, widths))
+            out.print(_lines(lines, widths, room))
     out.print(Text(shown.verdict_line, "bold red"))
 
 
@@ -36,20 +39,20 @@ def _widths(shown: Timeline) -> list[int]:
     return [max(len(cells[column]) for frame in lines for cells in frame) for column in range(6)]
 
 
-def _lines(lines: list[list[Text]], widths: list[int]) -> Table:
+def _lines(lines: list[list[Text]], widths: list[int], room: int) -> Table:
     """Lines with their columns where they are in every frame."""
-    table = _table([3, *filter(None, widths)])
+    table = _table([3, *filter(None, widths)], room)
     for cells in lines:
         table.add_row("", *(cell for cell, width in zip(cells, [*widths, COLUMNS], strict=True) if width))
     return table
 
 
-def _table(widths: list[int], justify: JustifyMethod = "left") -> Table:
+def _table(widths: list[int], room: int, justify: JustifyMethod = "left") -> Table:
     """Columns with a blank between them; the last one is wrapped in the room that is left."""
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
     for width in widths:
         table.add_column(width=width, no_wrap=True, justify=justify)
-    table.add_column(width=COLUMNS - sum(widths) - len(widths), overflow="fold")
+    table.add_column(width=max(room - sum(widths) - len(widths), NARROWEST), overflow="fold")
     return table
 
 

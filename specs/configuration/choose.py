@@ -16,7 +16,7 @@ from neverlost.specs.configuration.input import flattened, parsed_toml, read_tex
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
-from neverlost.specs.setting import Notice, Origin, Setting
+from neverlost.specs.setting import Notice, Origin, Place, Setting
 
 Given = dict[str, tuple[Any, str]]
 """Raw values by key, each with the place that it came from, for messages."""
@@ -31,7 +31,7 @@ class Chosen:
 
     `release` is the Kafka version that was asked for, where no key departs from its mechanisms.  `brokers` are those that
     the replicas stand for, by partition.  `settings` are the configuration's values as text, each with where it comes from;
-    `notices` what was noticed about the input.
+    `notices` what was noticed about the input, `places` where the user's files speak of each subject.
     """
 
     model: Model
@@ -41,6 +41,7 @@ class Chosen:
     brokers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Mapping[str, Setting] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     @property
     def system(self) -> System:

@@ -18,7 +18,7 @@ def asked_topic(name: str, where: str, replication_factor: Setting | None, confi
         raise InputError(f"the topic in {where} has no name; write one")
     strange = unknown_keys(configs, "topic")
     factor = replication_factor or Setting("", where)
-    found = Described(topics={name: Topic(name, factor, configs, False)})
+    found = Described(topics={name: Topic(name, factor, configs, False, is_declared=True)})
     if strange:
         says = f"topic {quoted(name)} has settings that Kafka does not know: {', '.join(map(quoted, list(strange)[:5]))}"
         found.notices.append(Notice(Kind.IGNORED, says, next(iter(strange.values())).where, topics=(name,)))

@@ -33,7 +33,8 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
             asked = given | {"kafka.version": (each.version.value, each.version.where)}
         chosen = choose(asked, subjects=each.topics, offered=each.settings)
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
-        found.append(replace(chosen, notices=each.notices + _not_read(each.settings, given, chosen), brokers=brokers))
+        notices = each.notices + _not_read(each.settings, given, chosen)
+        found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places))
     notices = [notice for each in found for notice in each.notices]
     return found, list(map(str, of_kind(notices, Kind.WARNING, Kind.ASSUMED)))
 

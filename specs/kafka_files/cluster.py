@@ -17,7 +17,7 @@ from neverlost.specs.kafka_files.described import Described, Partition, Topic, r
 from neverlost.specs.kafka_files.sources import ELR, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
 from neverlost.specs.kafka_files.text import Path, quoted
 from neverlost.specs.kafka_files.versions import Version, canonical
-from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings, of_kind
+from neverlost.specs.setting import Kind, Notice, Origin, Place, Setting, Settings, of_kind
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class ClusterConfiguration:
     """One configuration: contract keys with raw values, each with its place and how it came to be.
 
     `topics` are those it speaks for, with partitions where they differ within a topic; empty if no file names a topic.
-    `version` is the Kafka version that a file states.  `notices` are what was noticed about them: warnings, assumptions, and
-    what was read but is not modelled.
+    `version` is the Kafka version that a file states, `places` are where the files speak of each topic.  `notices` are what
+    was noticed about them: warnings, assumptions, and what was read but is not modelled.
     """
 
     settings: Mapping[str, Setting]
@@ -34,6 +34,7 @@ class ClusterConfiguration:
     notices: tuple[Notice, ...] = ()
     partitions: Mapping[str, tuple[Partition, tuple[int, ...]]] = field(default_factory=dict)
     version: Setting | None = None
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     def brokers(self, are_alike: bool) -> dict[str, tuple[str, ...]]:
         """Per partition the brokers that the model's replicas stand for, by number.
@@ -225,10 +226,23 @@ def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
         rack = _racks(each, described)
         alike.setdefault((len(each.settled), _outside(each), rack.value if rack else ""), []).append(each)
     return [
-        replace(found, topics=_subjects(topic, group, len(alike)), partitions=_placed(topic, group, described))
+        replace(
+            found,
+            topics=_subjects(topic, group, len(alike)),
+            partitions=_placed(topic, group, described),
+            places={name: _place(topic, group, described) for name in _subjects(topic, group, len(alike))},
+        )
         for group in list(alike.values()) or [[]]
         for found in _configurations(sources, topic, next(iter(group), None))
     ]
+
+
+def _place(topic: Topic, group: list[Partition], described: Described) -> Place:
+    """Where a topic is described, or its first partition that is meant if not all are."""
+    listed = (each.where for each in described.configs.get(topic.name, {}).values())
+    is_part = group and len(group) < len(topic.partitions)
+    where = group[0].where if is_part else topic.place or next(listed, "")
+    return Place(where, topic.is_declared)
 
 
 def _subjects(topic: Topic, group: list[Partition], groups: int) -> tuple[str, ...]:
@@ -259,6 +273,7 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
             notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
             partitions={name: placed for each in same for name, placed in each.partitions.items()},
             version=same[0].version,
+            places={name: place for each in same for name, place in each.places.items()},
         )
         for same in found.values()
     ]

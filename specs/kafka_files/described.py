@@ -53,13 +53,21 @@ class Partition:
 class Topic:
     """One described topic.  With `shows_broker_values` a broker printed it, so a value that is not Kafka's default
     shows even where the topic does not set it; ZooKeeper, and files that ask for a topic, show what the topic sets.
-    `named_by` is the option that gives what the format lacks."""
+    With `is_declared` the file asks for the topic, so that it is changed there."""
 
     name: str
     replication_factor: Setting
     configs: Settings
     shows_broker_values: bool
     partitions: dict[int, Partition] = field(default_factory=dict)
+    is_declared: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where the files speak of it first."""
+        settings = (each.where for each in self.configs.values())
+        partitions = (each.where for each in self.partitions.values())
+        return next(filter(None, (self.replication_factor.where, *settings, *partitions)), "")
 
 
 @dataclass

@@ -1,0 +1,114 @@
+"""Advice: for a violated configuration the smallest change of its settings with which everything that was asked holds.
+
+Every change is decided as the configuration itself was; what is not decided is not advised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from neverlost.checker.outcome import Outcome, Verdict, worst
+from neverlost.reports.documents.result import question_id
+from neverlost.specs.configuration.choose import Chosen
+from neverlost.specs.defects import Defect
+from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files import remedies
+from neverlost.specs.kafka_files.remedies import Changes, Command
+from neverlost.specs.property import Property
+
+MOST_TRIED = 24
+"""How many changes are decided for one configuration."""
+
+SECONDS_EACH = 30.0
+"""How long one change may take; one that takes longer is not advised."""
+
+Decide = Callable[[Chosen, Sequence[Property]], Outcome]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to change: `changes` by key, the configuration with them, its outcome, and the `commands` that make them.
+
+    Without changes nothing that was `tried` helps.  With `holds_as_designed` it is known defects of the version that lose;
+    `defects` are those of which mending one alone is enough.
+    """
+
+    tried: int
+    changes: Changes = field(default_factory=dict)
+    drawbacks: tuple[str, ...] = ()
+    chosen: Chosen | None = None
+    outcome: Outcome | None = None
+    commands: tuple[Command, ...] = ()
+    holds_as_designed: bool = False
+    defects: tuple[Defect, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The remedy in a result document: the changes with the question that was decided."""
+        found: dict[str, Any] = {
+            "says": self.says,
+            "changes": dict(self.changes),
+            "drawbacks": list(self.drawbacks),
+            "commands": [each.document() for each in self.commands],
+            "tried": self.tried,
+            "holds_as_designed": self.holds_as_designed,
+            "defects": [{"name": each.name, "report": each.report, "says": each.says} for each in self.defects],
+        }
+        if self.chosen is not None and self.outcome is not None:
+            names = [each.property.name for each in self.outcome.findings]
+            found["id"] = question_id(self.chosen.model, self.chosen.configuration, names)
+            found["distinct"] = self.outcome.counts.distinct
+        return found
+
+    @property
+    def says(self) -> str:
+        """What to change, in words."""
+        if self.changes:
+            return ", ".join(f"{key}={value}" for key, value in self.changes.items())
+        return f"no setting helps ({self.tried} tried)"
+
+
+class Advisor:
+    """Finds remedies; `decide` explores a configuration.  A configuration that several need is decided once."""
+
+    def __init__(self, decide: Decide) -> None:
+        self._decide = decide
+        self._known: dict[tuple[str, tuple[tuple[str, Any], ...]], Outcome] = {}
+
+    def remedy(self, chosen: Chosen, asked: Sequence[Property]) -> Remedy:
+        """The smallest sufficient change of one configuration, and whether it is a defect that loses."""
+        todo = [each for each in remedies.candidates(chosen) if remedies.is_possible(chosen, each)][:MOST_TRIED]
+        safest = remedies.strongest(todo)
+        if todo and remedies.is_possible(chosen, safest) and self._holds(chosen, safest, asked) is None:
+            todo = []
+        designed = self._as_designed(chosen, asked)
+        for number, changes in enumerate(todo, start=1):
+            found = self._holds(chosen, changes, asked)
+            if found is not None:
+                new, outcome = found
+                drawbacks = tuple(remedies.drawbacks(changes, int(chosen.configuration[remedies.FACTOR])))
+                return Remedy(number, changes, drawbacks, new, outcome, tuple(remedies.commands(chosen, changes)), *designed)
+        return Remedy(max(len(todo), 1), holds_as_designed=designed[0], defects=designed[1])
+
+    def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
+        """Whether it holds with every known defect mended, and the defects of which mending one alone is enough."""
+        if not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
+            return False, ()
+        alone = [
+            each for each in remedies.defects_in(chosen) if self._holds(chosen, {each.mechanism.key: "on"}, asked) is not None
+        ]
+        return True, tuple(alone)
+
+    def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
+        """The changed configuration with its outcome, where everything holds in it."""
+        try:
+            new = remedies.changed(chosen, changes)
+        except InputError:
+            return None
+        key = new.model.name, tuple(new.configuration.items())
+        if key not in self._known:
+            self._known[key] = self._decide(new, asked)
+        outcome = self._known[key]
+        verdict = worst((each.verdict for each in outcome.findings), outcome.reason)
+        return (new, outcome) if verdict is Verdict.HOLDS else None

@@ -1,0 +1,125 @@
+"""A result on many topics as few answers: topics with the same answer together, the worst first, with what to change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.survived import budget, fault_words
+
+ORDER = ("violated", "inconclusive", "holds")
+"""Verdicts from bad to good."""
+
+Cell = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cells with one answer, by their numbers in the document."""
+
+    numbers: tuple[int, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The answer."""
+        return str(self.cells[0]["verdict"])
+
+    @property
+    def topics(self) -> list[str]:
+        """For which topics it is the answer, each once."""
+        return list(dict.fromkeys(topic for each in self.cells for topic in each.get("topics", ())))
+
+    @property
+    def settings(self) -> str:
+        """What they are configured as, in few words."""
+        return "; ".join(dict.fromkeys(brief(each) for each in self.cells))
+
+    @property
+    def cause(self) -> str:
+        """How it is broken first: the property, the steps and the faults of the shortest counterexample."""
+        return cause(self.cells[0])
+
+    @property
+    def remedy(self) -> Mapping[str, Any] | None:
+        """What to change; the same for all."""
+        found: Mapping[str, Any] | None = self.cells[0].get("remedy")
+        return found
+
+    @property
+    def change(self) -> str:
+        """What to change, in words; empty where there is nothing to change."""
+        return "" if self.remedy is None else str(self.remedy["says"])
+
+    @property
+    def commands(self) -> list[Mapping[str, str]]:
+        """What makes the change, for all topics."""
+        listed = [command for each in self.cells for command in (each.get("remedy") or {}).get("commands", ())]
+        return list({(each["where"], each["line"]): each for each in listed}.values())
+
+
+def groups(document: Mapping[str, Any]) -> list[Group]:
+    """The answers of a result: the worst first, of several as bad the shortest, then that of most topics."""
+    found: dict[str, list[int]] = {}
+    cells = document.get("cells", [document])
+    for number, cell in enumerate(cells):
+        found.setdefault(_answer(cell), []).append(number)
+    listed = [Group(tuple(numbers), tuple(cells[each] for each in numbers)) for numbers in found.values()]
+    return sorted(listed, key=lambda each: (ORDER.index(each.verdict), shortest(each.cells[0])[0], -len(each.topics)))
+
+
+def _answer(cell: Cell) -> str:
+    """What makes two answers the same: verdicts, how they are broken, and what to change."""
+    listed = [[each["name"], each["verdict"], each.get("steps"), each.get("faults")] for each in cell["properties"]]
+    remedy = cell.get("remedy") or {}
+    return json.dumps([listed, remedy.get("changes"), remedy.get("holds_as_designed"), cell.get("reason")], sort_keys=True)
+
+
+def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
+    """The violated property with the fewest steps."""
+    broken = [each for each in cell["properties"] if each["verdict"] == "violated"]
+    found = min(broken, key=lambda each: each["steps"], default=None)
+    return (0, None) if found is None else (found["steps"], found)
+
+
+def cause(cell: Cell) -> str:
+    """How a cell is broken first, or why nothing is known."""
+    steps, broken = shortest(cell)
+    if broken is not None:
+        return f"{broken['name']}: {many(steps, 'step')}, {fault_words(budget(broken['faults'])) or 'no fault'}"
+    return str(cell.get("reason") or "") if cell["verdict"] == "inconclusive" else ""
+
+
+def brief(cell: Cell) -> str:
+    """A configuration in the words of operators."""
+    config = cell["config"]
+    parts = [f"RF {config['replication.factor']}"] if "replication.factor" in config else []
+    parts += [f"min ISR {config['min.insync.replicas']}"] if "min.insync.replicas" in config else []
+    parts += [f"acks={config['acks']}"] if "acks" in config else []
+    parts += ["unclean election"] if config.get("unclean.leader.election.enable") else []
+    parts += ["ELR"] if config.get("eligible.leader.replicas") else []
+    parts += ["flushed"] if str(config.get("flush.messages")) == "1" else []
+    outside = config.get("start.outside_isr") or 0
+    parts += [f"{outside} out of the ISR now"] if outside else []
+    return ", ".join(parts)
+
+
+def named(topics: Sequence[str], most: int = 3) -> str:
+    """The first topics by name, and how many more."""
+    more = len(topics) - most
+    return ", ".join(topics[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def general_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What was noticed about all of the input, once; what is about some topics stands beside these."""
+    listed = [each for cell in document.get("cells", [document]) for each in cell.get("notices", ()) if not each["topics"]]
+    return list({json.dumps(each, sort_keys=True): each for each in listed}.values())
+
+
+def notices_of(group: Group) -> list[Mapping[str, Any]]:
+    """What was noticed about the topics of a group, once."""
+    listed = [each for cell in group.cells for each in cell.get("notices", ()) if each["topics"]]
+    return list({json.dumps(each, sort_keys=True): each for each in listed}.values())

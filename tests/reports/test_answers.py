@@ -1,0 +1,115 @@
+"""Many topics on one screen: groups with the same answer, the worst first, and changes that were decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import neverlost
+from neverlost.reports.documents.answers import groups
+from neverlost.specs.configuration.choose import choose
+from neverlost.specs.kafka_files import remedies
+from tests.support.program import DATA
+from tests.support.program import neverlost as run
+
+TOPICS = """Topic: orders\tTopicId: a\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2
+\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3
+Topic: clicks\tTopicId: b\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: unclean.leader.election.enable=true
+\tTopic: clicks\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2
+Topic: views\tTopicId: c\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: unclean.leader.election.enable=true
+\tTopic: views\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2
+Topic: audit\tTopicId: d\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: min.insync.replicas=1
+\tTopic: audit\tPartition: 0\tLeader: none\tReplicas: 1\tIsr: 
+"""
+ASKED = {"faults.lossy_crash": 1, "faults.isr_shrink": 1, "bounds.records": 1, "defects": "fixed", "acks": "all"}
+PLAIN = [part for key, value in ASKED.items() for part in ("--set", f"{key}={value}")]
+NAMED = ["--kafka-version", "3.9", "--property", "acked-never-lost"]
+
+
+@pytest.fixture(scope="module")
+def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("described") / "topics.txt"
+    path.write_text(TOPICS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(topics: Path) -> dict[str, Any]:
+    found = neverlost.check(ASKED, describe=topics, kafka_version="3.9", properties=["acked-never-lost"], workers=1)
+    return dict(found.document)
+
+
+def test_topics_with_the_same_answer_are_a_group_and_the_worst_comes_first(result: dict[str, Any], topics: Path) -> None:
+    found = groups(result)
+    assert [(each.verdict, each.topics) for each in found] == [
+        ("violated", ["audit"]),
+        ("violated", ["clicks", "views"]),
+        ("holds", ["orders"]),
+    ]
+    assert found[0].cause.startswith("acked-never-lost: ") and found[-1].cause == found[-1].change == ""
+    assert {name: where for cell in result["cells"] for name, where in cell["places"].items()} == {
+        name: f"{topics} line {line}" for name, line in (("orders", 1), ("clicks", 3), ("views", 5), ("audit", 7))
+    }
+
+
+def test_an_advised_change_holds_when_it_is_asked_about(result: dict[str, Any]) -> None:
+    """The whole question again, with the change, gives the id that the advice names and the verdict that it promises."""
+    for each in groups(result):
+        if each.verdict == "holds":
+            assert each.remedy is None
+            continue
+        assert each.remedy is not None and each.remedy["changes"] and each.remedy["commands"]
+        config = dict(each.cells[0]["config"]) | dict(each.cells[0]["bounds"]) | dict(each.remedy["changes"])
+        given = {key: value for key, value in config.items() if value != ""} | {"model": each.cells[0]["model"]}
+        again = neverlost.check(given, properties=["acked-never-lost"], workers=1)
+        assert (again.id, again.verdict) == (each.remedy["id"], "holds")
+
+
+def test_a_change_never_makes_a_setting_less_safe_and_the_smallest_is_tried_first() -> None:
+    chosen = choose({"kafka.version": ("4.1", ""), "min.insync.replicas": ("1", ""), "acks": ("1", "")})
+    found = remedies.candidates(chosen)
+    costs = [remedies.cost(each, 3) for each in found]
+    assert costs == sorted(costs) and found[0] == {"acks": "all"}
+    assert {key for each in found for key in each} == {"acks", "min.insync.replicas", "flush.messages"}
+    assert not any(each.get("min.insync.replicas") == "1" for each in found)
+
+
+def test_what_a_file_declares_is_changed_there() -> None:
+    found = neverlost.check(
+        ASKED,
+        describe=DATA / "kafka" / "formats" / "strimzi-topics.yaml",
+        kafka_version="3.9",
+        properties=["acked-never-lost"],
+        topics=["Clicks"],
+        workers=1,
+    )
+    (command, *_) = found.configurations[0].document["remedy"]["commands"]
+    assert command["where"].endswith("strimzi-topics.yaml line 16") or " line " in command["where"]
+    assert ": " in command["line"] and "kafka-configs" not in command["line"]
+
+
+def test_the_screen_has_a_line_for_each_group_and_the_commands(topics: Path) -> None:
+    done = run("check", "--describe", str(topics), *NAMED, *PLAIN)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 12
+    assert [line.split()[:2] for line in lines[1:] if line.startswith(("VIOLATED", "HOLDS"))] == [
+        ["VIOLATED", "1"],
+        ["VIOLATED", "2"],
+        ["HOLDS", "1"],
+    ]
+    for name, change in (
+        ("clicks", "unclean.leader.election.enable=false"),
+        ("views", "unclean.leader.election.enable=false"),
+        ("audit", "flush.messages=1"),
+    ):
+        assert f"--alter --entity-type topics --entity-name {name} --add-config {change}" in done.stdout
+    assert "warning: topic 'audit' is offline now" in done.stdout and "step by step" in lines[-1]
+    one = run("check", "--describe", str(topics), *NAMED, *PLAIN, "--topic", "clicks")
+    assert "initial state" in one.stdout and "lost: m1" in one.stdout and "--entity-name clicks" in one.stdout
+    wrong = run("check", "--describe", str(topics), *NAMED, "--topic", "click")
+    assert (wrong.returncode, wrong.stderr.splitlines()[-1][:71]) == (
+        64,
+        "neverlost: unknown topic 'click' in --topic; did you mean 'clicks'? ava",
+    )
