@@ -174,6 +174,14 @@ def replicate(k: Primitives, s: View, follower: int, leader: int) -> None:
 
 @action(replica="replica", says="controller finds broker {replica} unavailable")
 def controller_shrink_isr(k: Primitives, s: View, replica: int) -> Clauses:
+    """The controller takes a broker out of the ISR when its ZooKeeper session ends, whether by failure or controlled shutdown.
+
+    A broker that led leaves the partition without a leader, until `controller_elect_leader`; if it was the last member of the
+    ISR it stays in it, since it alone is known to have every committed record and, without unclean election, only it may lead
+    again.  The broker itself need not have stopped, and may go on fetching or leading: only fencing protects from that.
+
+    Source: KafkaReplication.tla, ControllerShrinkIsr; ReplicaStateMachine, PartitionStateMachine (KafkaController).
+    """
     leads = s.quorum_leader == replica
     is_last = k.all_of(*[s.quorum_isr[each] if each == replica else k.not_(s.quorum_isr[each]) for each in replicas(s)])
     yield "in the ISR or leading", k.any_of(leads, s.quorum_isr[replica])
@@ -185,6 +193,13 @@ def controller_shrink_isr(k: Primitives, s: View, replica: int) -> Clauses:
 
 @action(replica="replica", says="controller holds an election")
 def controller_elect_leader(k: Primitives, s: View, replica: int) -> Clauses:
+    """The controller elects a member of the ISR, after a failure or to move leadership to the preferred replica.
+
+    Only the ISR is asked: its members have what the high watermark of the leader before covered.  Each election takes a new
+    leader epoch, by which brokers know which request is newer.
+
+    Source: KafkaReplication.tla, ControllerElectLeader.
+    """
     yield "in the ISR", s.quorum_isr[replica]
     yield "not the leader already", s.quorum_leader != replica
     yield "bound: epoch left", epoch_left(s)
@@ -193,12 +208,26 @@ def controller_elect_leader(k: Primitives, s: View, replica: int) -> Clauses:
 
 @action(replica="replica", epoch="epoch", says="broker {replica} becomes leader in epoch {epoch}")
 def become_leader(k: Primitives, s: View, replica: int, epoch: int) -> Clauses:
+    """A broker applies a LeaderAndIsr request that names it, unless it knows a newer epoch already (`Partition.makeLeader`).
+
+    It keeps its own high watermark, which is usually behind the one that the leader before had shown, since followers learn it
+    a fetch later.  That lag is why a follower must not truncate to its high watermark (KIP-101), and why the ISR must not grow
+    before the new epoch's records are committed (KAFKA-7128).
+
+    Source: KafkaReplication.tla, BecomeLeader.
+    """
     yield from request_to_follow(k, s, replica, replica, epoch)
     follow(k, s, replica, replica, epoch)
 
 
 @action(replica="replica", says="broker {replica} receives the producer's next record")
 def leader_write(k: Primitives, s: View, replica: int) -> Clauses:
+    """Any broker that believes it is leader accepts a record and stamps it with its leader epoch; a stale leader does, too.
+
+    That is no harm in itself: the record is committed only if the ISR has it, and the ISR is changed only by the true leader.
+
+    Source: KafkaReplication.tla, LeaderWrite.
+    """
     yield "presumes leadership", presumes_leadership(s, replica)
     yield "bound: record left", s.next_record < s.sizes.record
     yield "bound: room in the log", s.log_end_offset[replica] < s.sizes.offset
@@ -208,6 +237,13 @@ def leader_write(k: Primitives, s: View, replica: int) -> Clauses:
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
+    """The leader takes a lagging follower out of the ISR, so that the high watermark need not wait for it (`maybeShrinkIsr`).
+
+    ISR changes are a conditional write to ZooKeeper: a leader that was replaced fails with an old version, and so cannot commit
+    alone.  Here that is the clauses of `true_leader`, at once and without a race.
+
+    Source: KafkaReplication.tla, LeaderShrinkIsr.
+    """
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     yield "not caught up", k.not_(is_caught_up_to(k, s, leader, replica, s.log_end_offset[leader]))
@@ -216,6 +252,13 @@ def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
 def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
+    """The leader admits a follower that has reached its high watermark (`maybeExpandIsr`).
+
+    The high watermark of a new leader may be behind what the one before had committed, and then a follower is admitted without
+    committed records.  KIP-320 waits for the current epoch (KAFKA-7128).
+
+    Source: KafkaReplication.tla, LeaderExpandIsr.
+    """
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
     yield "reached the high watermark", is_caught_up_to(k, s, leader, replica, s.high_watermark[leader])
@@ -224,6 +267,13 @@ def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
 
 @action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
+    """The leader commits the next offset when every ISR member follows it and has a record there (`maybeIncrementLeaderHW`).
+
+    No epoch is compared: a follower counts that is still in an older epoch and truncates what it was counted for when it
+    reaches the newer one.  KIP-320 adds that comparison.
+
+    Source: KafkaReplication.tla, LeaderIncHighWatermark.
+    """
     watermark = s.high_watermark[leader]
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "bound: offset in the log", watermark < s.sizes.offset
@@ -241,6 +291,13 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from its high watermark on",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
+    """A broker applies a LeaderAndIsr request that names another, and truncates its log before it fetches (`makeFollowers`).
+
+    Here, before 0.11, it truncates to its own high watermark.  Since that lags, it may drop a record that was committed and be
+    elected before it has fetched it again; and what it keeps may diverge from the leader's log (KAFKA-1211, mended by KIP-101).
+
+    Source: KafkaReplication.tla, BecomeFollowerAndTruncateTo.
+    """
     yield from request_to_follow(k, s, replica, leader, epoch)
     yield "truncation point in the log", s.high_watermark[replica] <= s.log_end_offset[replica]
     truncate_and_follow(k, s, replica, leader, epoch, s.high_watermark[replica])
@@ -248,6 +305,13 @@ def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: in
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
 def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """A follower appends the leader's next record and takes its high watermark, as far as its own log reaches.
+
+    Only that both agree on who leads is asked: neither the leader epoch nor the epoch of the follower's last record is
+    compared, so a fetch may be answered by a leader of another epoch.  KIP-320 fences it.
+
+    Source: KafkaReplication.tla, FollowerReplicate.
+    """
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "follows the leader", is_following(s, follower, leader)
     yield "leader has more", has_offset(s, leader, s.log_end_offset[follower])

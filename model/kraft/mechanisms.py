@@ -187,7 +187,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "with ISR and ELR empty, the last known leader is elected when it returns (only with ELR)",
     ),
     Mechanism(
-        "unclean-restart-leaves-elr",
+        "unclean-shutdown-leaves-elr",
         (4, 0),
         "KIP-966, ReplicationControlManager.handleUncleanBrokerShutdown",
         "a broker that registers after an unclean shutdown leaves the ELR (only with ELR)",

@@ -75,6 +75,13 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
 
 @action(leader="replica", says="{leader} receives the producer's next record")
 def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
+    """Any broker that believes it is leader appends, with its term; a leader of an older term never finds a majority to commit
+    it.
+
+    Nothing like min.insync.replicas refuses the write: a record waits until a majority has it.
+
+    Source: Raft 5.3; KIP-595.
+    """
     yield "believes it is leader", leads(s, leader)
     yield "bound: a record is left", s.next_record < s.sizes.record
     yield "bound: a slot is left", has_room(k, s, leader)
@@ -89,6 +96,15 @@ def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
 
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
+    """A fetch says how far a follower's log reaches, as in KRaft, where followers pull; it stands for Raft's AppendEntries
+    answer.
+
+    Only a log that is a prefix of the leader's counts: a diverging one is about to be truncated.  A committed record needs a
+    majority and a record of the leader's own term at or after it: an older term's record that a majority has can still be
+    overwritten (Raft 5.4.2, figure 8).
+
+    Source: KIP-595, Fetch.
+    """
     yield "follower is in the leader's term", s.follows[follower] == leader
     known = log_end(k, s, follower)
     yield "bound: a new fetch offset", known != s.fetch_offset[leader][follower]
@@ -99,6 +115,10 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """The follower appends the records that its fetch asked for and takes the high watermark, as far as its log reaches.
+
+    Source: KIP-595, Fetch; Raft 5.3.
+    """
     yield "in the leader's term", s.follows[follower] == leader
     end = log_end(k, s, follower)
     yield "bound: the request was handled", s.fetch_offset[leader][follower] == end
@@ -114,6 +134,12 @@ def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -
     follower="replica", leader="replica", where=different, says="broker {follower} learns from {leader} that their logs diverge"
 )
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """The leader answers with a diverging epoch, and the follower drops what follows the last entry that both share.
+
+    What it drops was never committed: a majority has the leader's log.
+
+    Source: KIP-595, Fetch (DivergingEpoch); Raft 5.3.
+    """
     yield "in the leader's term", s.follows[follower] == leader
     yield "bound: logs diverge", k.not_(is_prefix(k, s, follower, leader))
     truncate_to_common(k, s, follower, leader)
@@ -147,6 +173,13 @@ def is_ballot(candidate: int, ballot: int) -> bool:
     says="broker {candidate} wins an election with the votes of {ballot}, because the leader is down",
 )
 def voters_replace_dead_leader(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
+    """Followers miss the leader and elect one of their majority, whose log is at least as up to date as each voter's.
+
+    Any two majorities share a member, so the winner has every committed record: this takes the place of the ISR.  It rests on
+    voters that keep their logs: a voter that has lost data can vote for a candidate without a committed record.
+
+    Source: Raft 5.2, 5.4.1; KIP-595, Vote.
+    """
     yield "a majority votes", ballot.bit_count() == majority(s)
     yield "the leader is down", s.leader_knows == ELECTED
     yield "bound: a term is left", s.newest_term < s.sizes.term - 1
@@ -161,6 +194,13 @@ def voters_replace_dead_leader(k: Primitives, s: View, candidate: int, ballot: i
     fault="leader_move",
 )
 def voters_replace_live_leader(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
+    """A candidate that does not reach the leader wins an election although the leader runs: a network cut, or a pause.
+
+    The old leader goes on as a stale one in its older term, until it learns of the newer; it can commit nothing, since a
+    majority has promised the newer term.
+
+    Source: Raft 5.2; KIP-595, Vote.
+    """
     yield "a majority votes", ballot.bit_count() == majority(s)
     yield from may_strike(k, s, LEADER_MOVE)
     yield "the leader is running", s.leader_knows == UP_TO_DATE
@@ -172,6 +212,11 @@ def voters_replace_live_leader(k: Primitives, s: View, candidate: int, ballot: i
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
 def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
+    """A broker learns of the leader of a newer term (BeginQuorumEpoch, or a fetch answered with it), and gives up its own
+    leadership.
+
+    Source: KIP-595, BeginQuorumEpoch; Raft 5.1.
+    """
     yield "current leader", s.leader == leader
     yield "leads", leads(s, leader)
     yield "broker is running", s.is_running[broker]
@@ -228,6 +273,7 @@ def stop(k: Primitives, s: View, broker: int) -> None:
 
 @action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="kill")
 def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
+    """The process dies and the page cache survives it: log, term and vote are as they were."""
     yield from crash(k, s, broker)
     stop(k, s, broker)
 
@@ -239,6 +285,13 @@ def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
     fault="lossy_crash",
 )
 def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
+    """The machine dies and unflushed records are lost, though they may have been counted for a majority.
+
+    Raft asks for the log to be on disk before an answer; Kafka's topics are not flushed so, unless `flush.messages` is 1.  Term
+    and vote are on disk in any case: to vote twice in a term would elect two leaders.
+
+    Source: Raft 5.1, figure 2 (persistent state); KIP-595, quorum-state.
+    """
     yield from crash_unflushed(k, s, broker, kept)
     note_loss(s, broker)
     stop(k, s, broker)
@@ -246,6 +299,7 @@ def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clause
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
 def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
+    """The broker comes back under its old id with an empty log, and may vote: no ELR and no broker epoch bars it."""
     yield from lose_disk(k, s, broker)
     note_loss(s, broker)
     stop(k, s, broker)
@@ -253,5 +307,9 @@ def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="broker {broker} starts again")
 def broker_restart(k: Primitives, s: View, broker: int) -> Clauses:
+    """It starts as a follower that knows no leader; there is no controller with which it would have to register.
+
+    Source: Raft 5.2.
+    """
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_running[broker] = True

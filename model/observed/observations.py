@@ -22,17 +22,20 @@ def metadata_shows(k: Primitives, s: View, change: int) -> Clauses:
 
 @action(record="record", says="the producer sends record {record}")
 def producer_sends(k: Primitives, s: View, record: int) -> Clauses:
+    """From here on the record may be appended; a history names the moment at which it was handed to the client."""
     yield "a record", True
     s.is_sent[record] = True
 
 
 @action(record="record", says="record {record} at the tracked offset is acknowledged to the producer")
 def producer_is_notified(k: Primitives, s: View, record: int) -> Clauses:
+    """An acknowledgement was seen, so by then some leader had committed the record as the producer's acks ask for it."""
     yield "acknowledged", s.ghost_acked[record]
 
 
 @action(record="record", says="a consumer reads record {record} at the tracked offset")
 def consumer_reads(k: Primitives, s: View, record: int) -> Clauses:
+    """A consumer shows only what is below a leader's high watermark, so by then a leader had raised it past the record."""
     yield "was below a leader's high watermark", s.is_visible[record]
 
 

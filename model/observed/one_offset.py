@@ -148,10 +148,10 @@ def register(k: Primitives, s: View, broker: int, outcome: int, unclean: bool) -
     active = [k.all_of(alive, each != broker) for each, alive in enumerate(unfenced(k, s))]
     isr, touched = list(s.isr), False
     if s.sizes.elr and unclean:
-        isr = [k.all_of(s.isr[each], k.any_of(each != broker, k.not_(s.unclean_restart_leaves_elr))) for each in everyone(s)]
+        isr = [k.all_of(s.isr[each], k.any_of(each != broker, k.not_(s.unclean_shutdown_leaves_elr))) for each in everyone(s)]
         touched = k.any_of(s.isr[broker], s.elr[broker])
     gone = broker if unclean else None
-    change = Change(isr, active, assignment_of(s), unclean_restart=gone, has_record=touched)
+    change = Change(isr, active, assignment_of(s), unclean_shutdown=gone, has_record=touched)
     yield from change_partition(k, s, change, outcome)
     s.is_fenced[broker] = True
     start(k, s, broker)
@@ -159,6 +159,7 @@ def register(k: Primitives, s: View, broker: int, outcome: int, unclean: bool) -
 
 @action(broker="replica", outcome="outcome", says="broker {broker} registers after an unclean shutdown: {outcome}")
 def broker_register(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """The controller's log shows a registration whose broker epoch no clean-shutdown file names: with ELR it leaves the ELR."""
     if s.sizes.elr:
         yield "unclean shutdown", k.not_(s.stopped_cleanly[broker])
     yield from register(k, s, broker, outcome, True)
@@ -166,6 +167,7 @@ def broker_register(k: Primitives, s: View, broker: int, outcome: int) -> Clause
 
 @action(broker="clean_stop", outcome="outcome", says="broker {broker} registers after a clean stop: {outcome}")
 def broker_register_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """Its clean-shutdown file names the broker epoch that was registered before, so it stays in the ELR."""
     yield "clean shutdown", s.stopped_cleanly[broker]
     yield from register(k, s, broker, outcome, False)
     s.stopped_cleanly[broker] = False
@@ -182,6 +184,7 @@ def broker_stop(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="the disk of broker {broker}, which is down, loses the tracked offset", fault="disk_loss")
 def broker_lose_down(k: Primitives, s: View, broker: int) -> Clauses:
+    """What was unflushed is lost with the page cache, which a history need not show before the broker is back."""
     yield "broker is down", k.not_(s.is_running[broker])
     truncate_to(k, s, broker, 0)
 

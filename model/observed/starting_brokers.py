@@ -56,6 +56,10 @@ def process_end(k: Primitives, s: View, broker: int, lost: int) -> Clauses:
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker}, back but not registered, follows {leader}")
 def broker_follow_unregistered(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
+    """It replays the metadata while its registration is under way, and fetches; until it is unfenced it serves no client.
+
+    Source: BrokerServer.startup (publishers are installed before the controller has acknowledged the broker).
+    """
     yield "back and not registered", k.all_of(s.is_back[broker], k.not_(s.is_running[broker]))
     yield "elected", s.leader == leader
     yield "leadership is applied", s.leader_knows != ELECTED

@@ -31,6 +31,15 @@ def lookup_offset_for_epoch(k: Primitives, s: View, leader: int, follower: int, 
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the offset that it answers on",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
+    """The follower asks where the leader's log ends for the epoch of its own last record (OffsetsForLeaderEpoch), and truncates
+    there.
+
+    It no longer drops what is only above its own lagging high watermark (KAFKA-1211).  The question is asked once: where the
+    leader does not know the epoch the follower falls back to its high watermark, and where epochs are skipped by fast elections
+    the answer leaves divergent records in place (KAFKA-6361, mended by KIP-279).
+
+    Source: Kip101.tla, BecomeFollowerTruncateKip101; ReplicaFetcherThread.maybeTruncate.
+    """
     log_end = s.log_end_offset[replica]
     answer = lookup_offset_for_epoch(k, s, leader, replica, latest_epoch(k, s, replica))
     end = k.ite(log_end == 0, 0, answer)

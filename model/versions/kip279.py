@@ -28,6 +28,13 @@ def first_non_matching_offset(k: Primitives, s: View, leader: int, follower: int
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the last entry they share on",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
+    """The follower truncates to the last entry that both logs share, found by asking for one epoch after the other.
+
+    So logs do not diverge after several fast elections (KAFKA-6361).  But the leader that answers may itself be in an older
+    epoch and truncate later, so the point found may be wrong; KIP-320 asks for equal epochs.
+
+    Source: Kip279.tla, BecomeFollowerTruncateKip279.
+    """
     yield from request_to_follow(k, s, replica, leader, epoch)
     truncate_and_follow(k, s, replica, leader, epoch, first_non_matching_offset(k, s, leader, replica))
 

@@ -47,6 +47,13 @@ def has_high_watermark_reached_epoch(k: Primitives, s: View, leader: int) -> Val
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
 def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """A fetch carries the follower's current leader epoch, and a leader of another epoch refuses it (FENCED_LEADER_EPOCH).
+
+    Without it a broker that has not noticed its successor goes on serving followers, and these count for its high watermark
+    (KAFKA-7395).  The logs agree by then, because truncation came before the first fetch.
+
+    Source: Kip320.tla, FencedFollowerFetch.
+    """
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "follows the leader", is_following(s, follower, leader)
     yield "fetch epoch matches", s.leader_epoch[follower] == s.leader_epoch[leader]
@@ -56,6 +63,13 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
 
 @action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
+    """An offset is committed when every ISR member has it and is in the leader's own epoch.
+
+    A follower of an older epoch may still truncate the record on its way to this epoch; if it counted, a record would be
+    committed that an electable replica is about to drop.
+
+    Source: Kip320.tla, FencedLeaderIncHighWatermark.
+    """
     watermark = s.high_watermark[leader]
     yield "leader has the record", has_offset(s, leader, watermark)
     for replica in replicas(s):
@@ -67,6 +81,10 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
+    """A follower is removed that lags, or that has not reached the leader's epoch and so cannot be counted.
+
+    Source: Kip320.tla, FencedLeaderShrinkIsr.
+    """
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     lags = s.log_end_offset[replica] < s.log_end_offset[leader]
@@ -76,6 +94,13 @@ def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
 def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
+    """A follower joins the ISR at the high watermark, once that has reached the leader's own epoch.
+
+    Until then the leader does not know how far the one before had committed: the members of the ISR have all of it, others may
+    not, and one that is admitted too early can be elected without committed records (KAFKA-7128).
+
+    Source: Kip320.tla, FencedLeaderExpandIsr.
+    """
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
     yield "in the leader's epoch", is_in_leader_epoch(k, s, leader, replica)
@@ -92,6 +117,12 @@ def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the last entry they share on",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
+    """Truncation is fenced as well: the leader must be in the epoch that the follower enters.
+
+    A stale leader's log may still change, and the point found there with it; with `kip-279`'s rule that breaks strong-isr.
+
+    Source: Kip320.tla, FencedBecomeFollowerAndTruncate.
+    """
     yield from request_to_follow(k, s, replica, leader, epoch)
     yield "leader presumes leadership", presumes_leadership(s, leader)
     yield "leader is in the epoch", s.leader_epoch[leader] == epoch

@@ -47,12 +47,20 @@ def is_caught_up_to_epoch(k: Primitives, s: View, leader: int, follower: int, en
     says="broker {replica} becomes a follower of {leader} in epoch {epoch}, without truncating",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
+    """The follower changes its epoch and leaves its log as it is; a later fetch that does not match makes it truncate.
+
+    Source: Kip320FirstTry.tla, BecomeFollower.
+    """
     yield from request_to_follow(k, s, replica, leader, epoch)
     follow(k, s, replica, leader, epoch)
 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
 def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """A fetch names the epoch of the follower's last record, not the follower's current epoch; the leader compares that entry.
+
+    Source: Kip320FirstTry.tla, FollowerFetch.
+    """
     end = s.log_end_offset[follower]
     yield "log matches the leader's", is_caught_up_to_epoch(k, s, leader, follower, end)
     yield "leader has more", has_offset(s, leader, end)
@@ -66,6 +74,13 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
     says="broker {follower} learns from {leader} that their logs diverge",
 )
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """A fetch that is beyond the leader's log, or whose last epoch differs there, makes the follower truncate to the common
+    log.
+
+    That may happen at any time in an epoch, also after the follower was counted for the high watermark.
+
+    Source: Kip320FirstTry.tla, FollowerTruncate.
+    """
     end = s.log_end_offset[follower]
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "follows the leader", is_following(s, follower, leader)
@@ -79,6 +94,13 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 @action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
+    """ISR members are compared by the epoch of the entry at the high watermark, which a follower of an older epoch may match.
+
+    On its way to the leader's epoch it may truncate that entry and then be elected: this is what breaks strong-isr, and why
+    KIP-320 sends the current epoch instead.
+
+    Source: Kip320FirstTry.tla, ImprovedLeaderIncHighWatermark.
+    """
     watermark = s.high_watermark[leader]
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "leader has the record", has_offset(s, leader, watermark)
@@ -90,6 +112,10 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
+    """A follower is removed whose last entry is not the leader's.
+
+    Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing.
+    """
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     yield "not caught up", k.not_(is_caught_up_to_epoch(k, s, leader, replica, s.log_end_offset[leader]))
@@ -98,6 +124,10 @@ def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
 def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
+    """A follower joins whose entry at the high watermark is the leader's, once that is of the leader's own epoch (KAFKA-7128).
+
+    Source: Kip320FirstTry.tla, LeaderExpandIsrBetterFencing.
+    """
     yield from true_leader(k, s, leader)
     yield "outside the leader's ISR", k.not_(s.isr[leader][replica])
     yield "reached the high watermark", is_caught_up_to_epoch(k, s, leader, replica, s.high_watermark[leader])

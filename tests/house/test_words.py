@@ -6,6 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from neverlost.model.catalogue import models
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("model", "specs", "checker", "reports", "tests")
 KINDS = (".py", ".md", ".toml", ".ipynb", ".j2", ".html", ".js", ".css", ".sql")
@@ -22,7 +26,7 @@ RETIRED = {
     r"(?:take|takes|took|taken|taking)[ _]over": "applies its leadership, leads, continues",
     r"parts? from|parted|partings?|parts? ways": "diverges",
     r"gets? through|got through": "is blocked, is delivered",
-    r"unclean restarts?|lossy restarts?": "unclean shutdown; unclean shutdown that loses unflushed data",
+    r"(?:unclean|lossy)[ _-]restarts?": "unclean shutdown; unclean shutdown that loses unflushed data",
     r"stretch(?:es)?|cohorts?|doomed|heal(?:s|ed|ing)?": "interval, offset group, losing states, recovery",
     r"electable disks?": "eligible copies",
     r"is gone where it must be|not always:": "is lost; violated:",
@@ -71,3 +75,13 @@ def test_no_retired_word_is_used() -> None:
         if word.lower() not in QUOTED.get(place, ())
     ]
     assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("name", sorted(models()))
+def test_every_action_says_why_it_is_so(name: str) -> None:
+    """In its own words, with the class, KIP or module that it is taken from in them or at the head of its file."""
+    for each in models()[name].actions:
+        comment = each.body.__doc__ or ""
+        assert comment, each.name
+        file = Path(each.source[0]).read_text(encoding="utf-8")
+        assert "Source:" in comment or "Source:" in file.split('"""')[1], each.name

@@ -146,7 +146,7 @@ def test_the_command_answers_with_a_document_and_refuses_unknown_names() -> None
     (one,) = found["claims"]
     assert (found["schema"], one["verdict"], one["expected"]) == ("neverlost.claims/1", "only-if", "only-if")
     assert {each["case"]: each["verdict"] for each in one["limits"]} == {
-        "minisr1-isr-shrunk/lossy-restart": "violated",
+        "minisr1-isr-shrunk/lossy-crash": "violated",
         "unclean-election-loss/acked": "violated",
         "late-record-forgets-request/one-crash": "violated",
     }

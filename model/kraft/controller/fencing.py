@@ -50,7 +50,7 @@ def unfence(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool 
     change = Change(list(s.isr), active, assignment_of(s), has_record=s.leader == NO_REPLICA)
     if s.sizes.elr and is_unclean:
         concerned = k.any_of(change.has_record, s.isr[broker], s.elr[broker])
-        change = replace(change, unclean_restart=broker, has_record=concerned)
+        change = replace(change, unclean_shutdown=broker, has_record=concerned)
     yield from change_partition(k, s, change, outcome)
     s.is_fenced[broker] = False
 

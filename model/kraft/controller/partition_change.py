@@ -47,7 +47,7 @@ class Assignment:
 class Change:
     """What an event asks the builder for.
 
-    `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `unclean_restart` the broker that
+    `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `unclean_shutdown` the broker that
     registers after an unclean shutdown (`setUncleanShutdownReplicas`).  Where the event does not concern the partition
     (`has_record` is false) the controller writes no record and nothing changes.  A change `by_leader` is one that the
     leader writes itself, as before KIP-497, which leaves the leader epoch alone.
@@ -56,7 +56,7 @@ class Change:
     isr: Flags
     active: Flags
     assignment: Assignment
-    unclean_restart: int | None = None
+    unclean_shutdown: int | None = None
     has_record: Value = True
     by_leader: bool = False
 
@@ -146,7 +146,7 @@ def next_elr(k: Primitives, s: View, change: Change) -> Flags:
     found = []
     for each in everyone(s):
         was = k.any_of(s.elr[each], s.isr[each])
-        lost = k.all_of(each == change.unclean_restart, s.unclean_restart_leaves_elr)
+        lost = k.all_of(each == change.unclean_shutdown, s.unclean_shutdown_leaves_elr)
         outside = k.all_of(s.elr_within_replicas, k.not_(change.assignment.replicas[each]))
         found.append(k.all_of(k.not_(full), was, k.not_(change.isr[each]), k.not_(lost), k.not_(outside)))
     return choose(k, change.has_record, found, list(s.elr))

@@ -22,7 +22,7 @@ MUTANTS = (
     ("4.3", "reelection-forgets-offsets=on", "leader", LEADER),
     ("4.3", "shrink-keeps-leader-epoch=off", "builder", f"{SMALL} faults.fence=1 eligible.leader.replicas=false"),
     ("4.3", "last-known-leader-election=off", "builder", f"{ELR} faults.crash=2"),
-    ("4.3", "unclean-restart-leaves-elr=off", "builder", f"{ELR} faults.crash=1"),
+    ("4.3", "unclean-shutdown-leaves-elr=off", "builder", f"{ELR} faults.crash=1"),
     ("4.3", "elr-within-replicas=on", "builder", f"{ELR} faults.crash=1 faults.reassign=1"),
     ("4.3", "reassignment-completes-when-added=off", "builder", REASSIGNED),
     ("4.1", "reassignment-waits-for-targets=off", "builder", REASSIGNED),

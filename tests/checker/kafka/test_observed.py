@@ -255,7 +255,7 @@ def test_a_mechanism_that_was_seen_cannot_be_off() -> None:
     found = judge(setting_of(seen, {}))
     assert found.verdict == "explained"
     without = switched_off(seen, {}, found)
-    assert without["unclean-restart-leaves-elr"].startswith("refused at 19.000 s: ")
+    assert without["unclean-shutdown-leaves-elr"].startswith("refused at 19.000 s: ")
     assert without["eligible.leader.replicas"].startswith("refused at ")
     assert without["maximal-isr"] == NOT_SHOWN
 
