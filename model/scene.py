@@ -59,8 +59,8 @@ class Lane:
 class Scene:
     """Controller and brokers at one moment.
 
-    `acked` are the records that were acknowledged to the producer, `committed` those that consumers could read;
-    `knowledge` says whether the current leader knows less than the controller.
+    `authority` is what decides who leads; `acked` are the records that were acknowledged to the producer, `committed` those
+    that consumers could read; `knowledge` says whether the current leader knows less than the controller.
     """
 
     leader: int | None
@@ -77,6 +77,7 @@ class Scene:
     min_isr: int | None = None
     knowledge: str = ""
     notes: tuple[str, ...] = ()
+    authority: str = "controller"
 
     @property
     def promised(self) -> frozenset[int]:

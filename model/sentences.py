@@ -227,11 +227,13 @@ class _Change:
         before, after = self.before, self.after
         if after.leader is None:
             return [] if before.leader is None else ["no eligible leader is left"]
-        new = self.names[after.leader]
+        new, lacking = self.names[after.leader], self._lacking(after.leader)
         if before.leader == after.leader:
+            if before.epoch != after.epoch:
+                return [f"{new} leads again{lacking}"]
             again = NOT_APPLIED == after.knowledge != before.knowledge and before.lanes[after.leader].role != DOWN
             return [f"leader {new} gets a new leader epoch"] if again else []
-        origin = self._origin(after.leader) + self._lacking(after.leader)
+        origin = self._origin(after.leader) + lacking
         if before.leader is None:
             return [f"{new} is elected leader{origin}"]
         return [f"leadership moves from {self.names[before.leader]} to {new}{origin}"]
@@ -276,10 +278,20 @@ class _Change:
                 action, replica = new.pending
                 place = "to" if action == "add" else "from"
                 found.append(f"{self._name(new)}sends AlterPartition to {action} {self.names[replica]} {place} the ISR")
+            found += self._forgotten(old, new)
             is_said = new.isr == self.after.isr != self.before.isr
             if new.isr is not None and new.isr != old.isr and not is_said:
                 found.append(f"{self._whose(new)} ISR is {self._listed(new.isr)}")
         return found
+
+    def _forgotten(self, old: Lane, new: Lane) -> list[str]:
+        """A change that a leader no longer waits for, although the controller has committed it."""
+        if old.pending is None or new.pending is not None or new.isr is None or new.isr != old.isr:
+            return []
+        action, replica = old.pending
+        is_committed = (replica in self.after.isr) == (action == "add")
+        what = f"forgets its pending change to {action} {self.names[replica]}"
+        return [f"{self._name(new)}{what}, which the controller has committed"] if is_committed else []
 
     def watermarks(self) -> list[str]:
         """High watermarks, and what a leader counts on when it moves its own."""

@@ -206,7 +206,7 @@ def controller_elect_leader(k: Primitives, s: View, replica: int) -> Clauses:
     send_leader_and_isr(k, s, replica, list(s.quorum_isr))
 
 
-@action(replica="replica", epoch="epoch", says="broker {replica} becomes leader in epoch {epoch}")
+@action(replica="replica", epoch="epoch", says="broker {replica} applies LeaderAndIsr of epoch {epoch} and becomes leader")
 def become_leader(k: Primitives, s: View, replica: int, epoch: int) -> Clauses:
     """A broker applies a LeaderAndIsr request that names it, unless it knows a newer epoch already (`Partition.makeLeader`).
 
@@ -288,7 +288,7 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from its high watermark on",
+    says="broker {replica} applies LeaderAndIsr of epoch {epoch} and follows {leader} from its own high watermark on",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     """A broker applies a LeaderAndIsr request that names another, and truncates its log before it fetches (`makeFollowers`).

@@ -170,7 +170,7 @@ def is_ballot(candidate: int, ballot: int) -> bool:
     candidate="replica",
     ballot="ballot",
     where=is_ballot,
-    says="broker {candidate} wins an election with the votes of {ballot}, because the leader is down",
+    says="broker {candidate} wins an election with the votes of {ballot}, since the leader has stopped",
 )
 def voters_replace_dead_leader(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
     """Followers miss the leader and elect one of their majority, whose log is at least as up to date as each voter's.
@@ -181,7 +181,7 @@ def voters_replace_dead_leader(k: Primitives, s: View, candidate: int, ballot: i
     Source: Raft 5.2, 5.4.1; KIP-595, Vote.
     """
     yield "a majority votes", ballot.bit_count() == majority(s)
-    yield "the leader is down", s.leader_knows == ELECTED
+    yield "the leader has stopped", s.leader_knows == ELECTED
     yield "bound: a term is left", s.newest_term < s.sizes.term - 1
     yield from elect(k, s, candidate, ballot)
 

@@ -28,7 +28,7 @@ def lookup_offset_for_epoch(k: Primitives, s: View, leader: int, follower: int, 
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the offset that it answers on",
+    says="broker {replica} applies LeaderAndIsr of epoch {epoch} and follows {leader} from where its last epoch ends there",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     """The follower asks where the leader's log ends for the epoch of its own last record (OffsetsForLeaderEpoch), and truncates

@@ -25,7 +25,7 @@ def first_non_matching_offset(k: Primitives, s: View, leader: int, follower: int
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the last entry they share on",
+    says="broker {replica} applies LeaderAndIsr of epoch {epoch} and follows {leader} from their last common entry on",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     """The follower truncates to the last entry that both logs share, found by asking for one epoch after the other.

@@ -114,7 +114,7 @@ def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, from the last entry they share on",
+    says="broker {replica} applies LeaderAndIsr of epoch {epoch} and follows {leader} from their last common entry on",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     """Truncation is fenced as well: the leader must be in the epoch that the follower enters.

@@ -44,7 +44,7 @@ def is_caught_up_to_epoch(k: Primitives, s: View, leader: int, follower: int, en
     leader="replica",
     epoch="epoch",
     where=lambda replica, leader, epoch: replica != leader,
-    says="broker {replica} becomes a follower of {leader} in epoch {epoch}, without truncating",
+    says="broker {replica} applies LeaderAndIsr of epoch {epoch} and follows {leader} without truncating",
 )
 def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
     """The follower changes its epoch and leaves its log as it is; a later fetch that does not match makes it truncate.

@@ -121,6 +121,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         lanes=tuple(lanes),
         acked=frozenset(number + 1 for number in members(values["ghost_acked"])),
         committed=frozenset(record for record in values["ghost_committed"] if record),
+        authority="quorum",
     )
 
 

@@ -95,7 +95,7 @@ def differences(here: Scene, there: Scene, given: Names = ()) -> list[str]:
         "epoch": (here.epoch, there.epoch),
     }
     known = _notes(metadata_of(here, names), metadata_of(there, names))
-    found = [f"controller: {each}" for each in [*_changes(about), *known]]
+    found = [f"{here.authority}: {each}" for each in [*_changes(about), *known]]
     if len(here.lanes) != len(there.lanes):
         found.append(f"{len(there.lanes)} brokers instead of {len(here.lanes)}")
     for one, other in zip(here.lanes, there.lanes, strict=False):

@@ -54,6 +54,7 @@ def _frame(frame: Frame, shown: Timeline) -> dict[str, Any]:
         "says": frame.says,
         "fault": frame.is_fault,
         "controller": _known([shown.leader(frame), *([] if epoch is None else [f"epoch {epoch}"]), *shown.metadata(frame)]),
+        "authority": frame.scene.authority,
         "moved": frame.controller_changed,
         "lanes": [
             {

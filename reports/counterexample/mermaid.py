@@ -9,7 +9,7 @@ from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 def render(shown: Timeline) -> str:
     """The diagram's text."""
-    lines = ["sequenceDiagram", "    participant C as controller"]
+    lines = ["sequenceDiagram", f"    participant C as {shown.authority}"]
     lines += [f"    participant B{lane.broker} as broker {shown.name(lane)}" for lane in shown.frames[0].scene.lanes]
     for frame in shown.frames[1:]:
         lines += _frame(shown, frame)

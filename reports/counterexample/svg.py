@@ -92,7 +92,7 @@ def render(shown: Timeline) -> str:
     SubElement(root, "style").text = STYLE
     _box(root, 0, 0, sheet.width, height, "page")
     _text(root, MARGIN, 30, f"{shown.model}: {shown.verdict_line}", "title")
-    _text(root, MARGIN, 60, "controller", "head")
+    _text(root, MARGIN, 60, shown.authority, "head")
     for number, name in enumerate(shown.names, start=1):
         _text(root, sheet.left(number), 60, f"broker {name}", "head")
     top = HEAD

@@ -14,6 +14,7 @@ from neverlost.model.sentences import (
     Names,
     beliefs_of,
     leader_of,
+    listed,
     metadata_of,
     names_of,
     numbered,
@@ -63,12 +64,27 @@ class Timeline:
         acked = self.frames[-1].scene.acked
         word = "acknowledged " if self.lost <= acked else "" if self.lost & acked else "committed "
         many = len(self.lost) > 1
+        if lacking := self._members_that_lack():
+            verb = "lacks" if len(lacking) == 1 else "lack"
+            return f"{self.title}: ISR member {listed(lacking, self.names)} {verb} {word}{records_named(self.lost)}"
         return f"{self.title}: {word}record{'s' * many} {records_named(self.lost)} {'are' if many else 'is'} lost"
+
+    def _members_that_lack(self) -> list[int]:
+        """ISR members that lack a lost record, where every broker that leads has all of them: it is not gone yet."""
+        lanes = self.last.scene.lanes
+        leaders = [lane for lane in lanes if lane.is_leader]
+        is_held = bool(leaders) and all(self.lost <= lane.records for lane in leaders)
+        return [each for each in self.last.scene.isr if is_held and not self.lost <= lanes[each].records]
 
     @property
     def last(self) -> Frame:
         """How it ends."""
         return self.frames[-1]
+
+    @property
+    def authority(self) -> str:
+        """What decides who leads."""
+        return self.last.scene.authority
 
     def name(self, lane: Lane) -> str:
         """What a broker is called."""

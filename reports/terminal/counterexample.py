@@ -81,4 +81,4 @@ def _controller(shown: Timeline, frame: Frame) -> list[Text]:
     """The controller, in the columns of the brokers."""
     style = "bold cyan" if frame.controller_changed else ""
     epoch, metadata = "" if frame.scene.epoch is None else f"e{frame.scene.epoch}", "; ".join(shown.metadata(frame))
-    return [Text("controller"), *(Text(each, style) for each in (shown.leader(frame), epoch, "", "", "", metadata))]
+    return [Text(shown.authority), *(Text(each, style) for each in (shown.leader(frame), epoch, "", "", "", metadata))]

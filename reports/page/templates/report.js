@@ -130,7 +130,7 @@ function lane(each) {
     make("div", {class: "dim"}, `LEO=${each.log.length}` + (each.hw === null ? "" : ` · HW=${each.hw}`)), ...each.knows.map(known));
 }
 const lanes = frame => make("div", {class: "lanes"},
-  make("div", {class: "lane" + (frame.moved ? " changed" : "")}, make("b", {}, "controller"), ...frame.controller.map(known)),
+  make("div", {class: "lane" + (frame.moved ? " changed" : "")}, make("b", {}, frame.authority), ...frame.controller.map(known)),
   ...frame.lanes.map(lane));
 const frameOf = (timeline, number) => data.frames[timeline.frames[Math.min(number, timeline.frames.length - 1)]];
 
