@@ -12,6 +12,9 @@ ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help=
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]
 Properties = Annotated[list[str] | None, typer.Option("--property", metavar="NAME", help="check this property (repeatable)")]
 OutDirectory = Annotated[str | None, typer.Option("--out", metavar="DIR", help="write results, traces and pictures here")]
+Redact = Annotated[
+    bool, typer.Option("--redact", help="with --out: replace names (topics, files, addresses) before anything is answered")
+]
 JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
 KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]

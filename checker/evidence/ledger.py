@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.digest import property_digest
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.specs.configuration.keys import shown
+from neverlost.checker.outcome import EngineError, Verdict
+from neverlost.specs.configuration.input import parsed_json, read_text
 from neverlost.specs.errors import InputError
 
 SCHEMA = "neverlost.ledger/1"
@@ -66,33 +65,16 @@ class Line:
         return f"{self.goal} is {self.known} ({self.how})"
 
     @property
+    def is_sound(self) -> bool:
+        """Whether every value is one that a line may have."""
+        texts = (self.model, self.model_digest, self.goal, self.how, self.goal_digest, *self.unbounded)
+        is_count = self.steps is None or (type(self.steps) is int and self.steps >= 0)
+        return self.status in STRENGTH and isinstance(self.config, dict) and is_count and all(type(one) is str for one in texts)
+
+    @property
     def subject(self) -> tuple[str, str, str, str, str]:
         """What the line is about."""
         return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
-
-
-def lines_of(
-    outcome: Outcome,
-    model_digest: str,
-    how: str,
-    *,
-    depth: int | None = None,
-    unbounded: tuple[str, ...] = (),
-    proved: bool = False,
-) -> list[Line]:
-    """The lines that a prover's outcome is worth; `depth` is the number of steps up to which a bounded search is complete."""
-    found = []
-    for each in outcome.findings:
-        status, steps = EXPLORED[each.verdict], len(each.trace.steps) if each.trace else None
-        if status == EXHAUSTED and proved:
-            status = PROVED
-        elif status == OPEN and depth is not None and depth >= 0:
-            status, steps = BOUNDED, depth
-        configuration = {name: shown(value) for name, value in outcome.system.configurations[each.configuration].items()}
-        beyond = unbounded if status == PROVED else ()
-        about = outcome.system.model.name, model_digest, configuration, each.property.name
-        found.append(Line(*about, status, how, steps, beyond, property_digest(each.property)))
-    return found
 
 
 def read(directory: Path) -> list[Line]:
@@ -101,26 +83,37 @@ def read(directory: Path) -> list[Line]:
     Errors: `InputError` for a file that is no ledger.
     """
     path = directory / FILE
-    if not path.exists():
-        return []
+    return parsed(read_text(path), repr(str(path))) if path.exists() else []
+
+
+def parsed(content: str, where: str) -> list[Line]:
+    """The lines of a ledger's text.
+
+    Errors: `InputError` for what is none.
+    """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parsed_json(content, where)
         if document["schema"] != SCHEMA:
             raise ValueError(f"schema {document['schema']!r}")
         found = [Line(**{**each, "unbounded": tuple(each["unbounded"])}) for each in document["lines"]]
-        wrong = [each for each in found if each.status not in STRENGTH or not all(isinstance(one, str) for one in each.subject)]
+        wrong = [each for each in found if not each.is_sound]
         if wrong:
             raise ValueError(f"line {wrong[0]}")
         return found
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
-        raise InputError(f"{str(path)!r} is not a ledger ({problem}); move it away") from None
+    except (ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"{where} is not a ledger ({problem}); move it away") from None
 
 
 def merged(known: Iterable[Line], lines: Iterable[Line]) -> list[Line]:
-    """Lines with others added, by subject; a line replaces an older one on the same subject unless it says less."""
+    """Lines with others added, by subject; a line replaces an older one on the same subject unless it says less.
+
+    Errors: `EngineError` where two contradict each other, whichever came first.
+    """
     found = {each.subject: each for each in known}
     for each in lines:
         older = found.get(each.subject)
+        if older is not None:
+            require_agreement(older, each)
         if older is None or not outranks(older, each):
             found[each.subject] = each
     return [found[subject] for subject in sorted(found)]
@@ -129,10 +122,22 @@ def merged(known: Iterable[Line], lines: Iterable[Line]) -> list[Line]:
 def record(directory: Path, lines: Iterable[Line]) -> list[Line]:
     """Adds lines to a directory's ledger."""
     found = merged(read(directory), lines)
-    lines_of_text = ",\n".join(json.dumps(asdict(each)) for each in found)
-    directory.mkdir(parents=True, exist_ok=True)
-    write_text(directory / FILE, f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{lines_of_text}\n]}}\n')
+    write_text(directory / FILE, text(found))
     return found
+
+
+def text(lines: Iterable[Line]) -> str:
+    """What a ledger's file has."""
+    listed = ",\n".join(json.dumps(asdict(each)) for each in lines)
+    return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'
+
+
+def require_agreement(line: Line, other: Line) -> None:
+    """Errors: `EngineError` where one refutes what the other has proved, exhausted, or searched to that depth."""
+    refuted, rest = (line, other) if line.status == REFUTED else (other, line)
+    is_open = rest.status == OPEN or (rest.status == BOUNDED and (rest.steps or 0) < (refuted.steps or 0))
+    if refuted.status == REFUTED and rest.status != REFUTED and not is_open:
+        raise EngineError(f"the ledger contradicts itself: {refuted.says}, and {rest.says}")
 
 
 def outranks(line: Line, other: Line) -> bool:

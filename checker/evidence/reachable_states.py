@@ -21,16 +21,11 @@ MAGIC = b"neverlost.reachable/1\n"
 LARGEST = 4 * 1024**3
 
 
-def write(path: Path, words: int, states: Iterable[Sequence[int]]) -> int:
-    """Write packed states, sorted, as fixed-width numbers under LZMA; how many there were."""
+def packed(words: int, states: Iterable[Sequence[int]]) -> bytes:
+    """Packed states, sorted, as fixed-width numbers under LZMA."""
     ordered = sorted(tuple(map(int, each)) for each in states)
     body = b"".join(word.to_bytes(8, "big") for each in ordered for word in each)
-    head = MAGIC + f"{words} {len(ordered)}\n".encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(head + lzma.compress(body, preset=6))
-    temporary.replace(path)
-    return len(ordered)
+    return MAGIC + f"{words} {len(ordered)}\n".encode() + lzma.compress(body, preset=6)
 
 
 def read(path: Path, system: System) -> set[State]:

@@ -11,9 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.specs.errors import InputError
+from neverlost.specs.visible import visible
 
 
 def write_text(path: PathLike[str] | str, text: str) -> Path:
+    """Write a text in UTF-8, as `write_bytes` does."""
+    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path: PathLike[str] | str, content: bytes) -> Path:
     """Write a file under a temporary name and rename it; a pipe or a device, such as /dev/stderr, is written to.
 
     Errors: `InputError` where the place cannot be written.
@@ -24,12 +30,12 @@ def write_text(path: PathLike[str] | str, text: str) -> Path:
         if path.is_dir():
             raise InputError(f"{str(path)!r} is a directory; name a file")
         if _is_stream(path):
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o644)
@@ -49,8 +55,8 @@ def _is_stream(path: Path) -> bool:
 
 
 def as_json(document: Mapping[str, Any]) -> str:
-    """The one JSON form of every document."""
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    """The one JSON form of every document; characters that a terminal or an editor obeys instead of showing are escaped."""
+    return visible(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 
 def writable_directory(path: PathLike[str] | str) -> Path:

@@ -65,20 +65,26 @@ def _symbols(terms: Iterable[Any]) -> dict[str, str]:
     return found
 
 
+def files_of(texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> dict[str, bytes]:
+    """The files of a proof by name, with the manifest that lists them."""
+    files, listed = {}, []
+    for number, (task, text) in enumerate(texts):
+        name, content = f"{number:03}-{task.kind}.smt2", text.encode()
+        files[name] = content
+        found = hashlib.sha256(content).hexdigest()
+        listed.append(
+            {"file": name, "kind": task.kind, "label": task.label, "checks": text.count("(check-sat)"), "sha256": found}
+        )
+    manifest = {"schema": SCHEMA, **about, "expected": "unsat", "files": listed}
+    return {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
+
+
 def write(directory: Path, texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> Path:
     """Writes the files of a proof, and the manifest last; each whole or not at all."""
     directory.mkdir(parents=True, exist_ok=True)
-    files = []
-    for number, (task, text) in enumerate(texts):
-        name = f"{number:03}-{task.kind}.smt2"
-        write_text(directory / name, text)
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        files.append(
-            {"file": name, "kind": task.kind, "label": task.label, "checks": text.count("(check-sat)"), "sha256": digest}
-        )
-    manifest = directory / MANIFEST
-    write_text(manifest, json.dumps({"schema": SCHEMA, **about, "expected": "unsat", "files": files}, indent=1) + "\n")
-    return manifest
+    for name, content in files_of(texts, about).items():
+        write_text(directory / name, content.decode())
+    return directory / MANIFEST
 
 
 Solve = Callable[[str], list[str]]

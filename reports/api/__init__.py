@@ -25,6 +25,7 @@ __all__ = [
     "Answer",
     "InputError",
     "KafkaFilesWarning",
+    "Observation",
     "ProofResult",
     "PropertyVerdict",
     "Replay",
@@ -36,6 +37,7 @@ __all__ = [
     "Verification",
     "check",
     "explore",
+    "observe",
     "prove",
     "replay",
     "sweep",
@@ -46,6 +48,7 @@ __all__ = [
 HOMES = {
     "neverlost.bundles": ("Verification", "verify"),
     "neverlost.checks": ("KafkaFilesWarning", "check", "explore"),
+    "neverlost.observations": ("Observation", "observe"),
     "neverlost.proofs": ("ProofResult", "prove"),
     "neverlost.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
     "neverlost.specs.errors": ("InputError",),

@@ -16,7 +16,8 @@ from neverlost.checker.search.explore import explore as explored
 from neverlost.checker.search.options import Reporter
 from neverlost.keywords import Checking, Resumable, Settings
 from neverlost.model.system import System
-from neverlost.reports.bundle import kept_levels, seal
+from neverlost.reports.bundle import kept_levels, question, seal
+from neverlost.reports.bundle.question import Question
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import forecast
 from neverlost.reports.documents import result as describe_outcome
@@ -49,6 +50,7 @@ def check(
     kafka_version: str | None = None,
     properties: Iterable[str] | None = None,
     out: Path | None = None,
+    redact: bool = False,
     certificate: bool = False,
     topics: Sequence[str] | None = None,
     advise: bool | None = None,
@@ -59,37 +61,60 @@ def check(
 
     `settings` are configuration keys with values, such as `{"acks": "1", "faults.crash": 1}`; they win over `config`, a TOML
     file, and over what Kafka's tools print: `describe` and `configs` (one file or several, in any format that describes a
-    cluster) and the properties files.  With `out` an evidence bundle is written into that directory; `certificate` adds the
-    reachable states to it.  `topics` are those of the described topics to ask about (default: all).  `advise` looks for the
-    smallest change with which a violated configuration holds (default: where topics are described).  `progress` is called
-    while the search runs.  See `neverlost.keywords` for how to search.
+    cluster) and the properties files.  With `out` an evidence bundle is written into that directory, with the files as they
+    were read; `redact` replaces names in them first, `certificate` adds the reachable states.  `topics` are those of the
+    described topics to ask about (default: all).  `advise` looks for the smallest change with which a violated configuration
+    holds (default: where topics are described).  `progress` is called while the search runs.  See `neverlost.keywords` for
+    how to search.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = Request(**search)
-    every = configurations(
-        settings,
-        config,
-        kafka_version,
-        describe=describe,
-        configs=configs,
-        server_properties=server_properties,
-        controller_properties=controller_properties,
-        producer_properties=producer_properties,
-        consumer_properties=consumer_properties,
-    )
-    every = _about(every, topics) if topics else every
+    properties = None if properties is None else list(properties)
+    arguments = {
+        "settings": settings,
+        "config": config,
+        "describe": describe,
+        "configs": configs,
+        "server_properties": server_properties,
+        "controller_properties": controller_properties,
+        "producer_properties": producer_properties,
+        "consumer_properties": consumer_properties,
+        "kafka_version": kafka_version,
+        "topics": topics,
+    }
+    asked, every = question.asked("check", arguments, _read, _topics, redact)
+    asked = asked.with_arguments(
+        properties=properties, certificate=certificate or None, advise=advise, keep_going=request.keep_going or None
+    ).with_effort(request)
+    every = _about(every, asked.arguments["topics"]) if topics else every
     if out is not None:
         writable_directory(out)
     with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
         found = _decided(every, properties, keeping, progress)
-        certify(found[0][0])
+        certificate_file = certify(found[0][0])
     advised = any(each.subjects for each in every) if advise is None else advise
     advice = _advice(every, [outcome for outcome, _ in found], properties, request) if advised else {}
-    result = _result(every, found, is_saved=out is not None, advice=advice)
+    result = _result(every, found, asked if out is not None else None, advice)
     if out is not None:
-        seal.write(out, result.document, [(each.model, each.configuration) for each in every], counterexamples(result))
+        about = [(each.model, each.configuration) for each in every]
+        seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
+    if out is not None:
+        about = [(each.model, each.configuration) for each in every]
+        seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
     return result
+
+
+def _read(topics: Sequence[str] | None = None, **files: Any) -> list[Chosen]:
+    """The configurations of all topics, whichever are asked about."""
+    return configurations(**files)
+
+
+def _topics(every: Sequence[Chosen]) -> set[str]:
+    """The topics that configurations speak for."""
+    return {name.rpartition("-")[0] for each in every for name in each.brokers} | {
+        name.partition(" (")[0] for each in every for name in each.subjects
+    }
 
 
 def _about(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
@@ -154,14 +179,17 @@ def explore(
     with kept_levels.exported(request, export) as (keeping, write):
         found = searched(chosen.system, (), keeping, progress)
         write(found[0])
-    result = _result([chosen], [found], is_saved=False)
+    result = _result([chosen], [found])
     if out is not None:
         seal.write_document(out, result.document)
     return result
 
 
 def configurations(
-    settings: Settings, config: Path | None, kafka_version: str | None = None, **files: Path | Sequence[Path] | None
+    settings: Settings = None,
+    config: Path | None = None,
+    kafka_version: str | None = None,
+    **files: Path | Sequence[Path] | None,
 ) -> list[Chosen]:
     """What is asked about; what Kafka's files leave open becomes a warning.
 
@@ -216,19 +244,24 @@ def counterexamples(result: Result) -> dict[str, Counterexample]:
 def _result(
     every: Sequence[Chosen],
     found: Sequence[tuple[Outcome, Mapping[str, Any]]],
-    is_saved: bool,
+    asked: Question | None = None,
     advice: Mapping[int, Remedy] | None = None,
 ) -> Result:
-    """One result; several configurations are its cells, each with the topics that it speaks for."""
+    """One result; several configurations are its cells, each with the topics that it speaks for.
+
+    In a bundle the document names the question that it answers, and the files of its counterexamples.
+    """
+    answered = {} if asked is None else {"question": asked.digest}
     cells = [
-        _cell(chosen, outcome, cost, (f"{number + 1:02}-" if len(every) > 1 else "") if is_saved else None, remedy)
+        _cell(chosen, outcome, cost, (f"{number + 1:02}-" if len(every) > 1 else "") if asked is not None else None, remedy)
         for number, (chosen, (outcome, cost)) in enumerate(zip(every, found, strict=True))
         for remedy in [(advice or {}).get(number)]
     ]
     if len(every) == 1 and not every[0].subjects:
-        return cells[0]
+        return replace(cells[0], document={**cells[0].document, **answered})
     verdict = str(worst(outcome.verdict for outcome, _ in found))
-    document = {"schema": describe_outcome.SCHEMA, "verdict": verdict, "cells": [each.document for each in cells]}
+    document = {"schema": describe_outcome.SCHEMA, "verdict": verdict, **answered}
+    document["cells"] = [each.document for each in cells]
     return Result(document=document, verdict=verdict, cells=tuple(cells))
 
 

@@ -20,7 +20,8 @@ from neverlost.checker.prove.induction import Proof, untried
 from neverlost.keywords import Limited, Settings
 from neverlost.model.kernel import Model, ModelError
 from neverlost.model.system import System, bind
-from neverlost.reports.bundle import proved
+from neverlost.reports.bundle import proved, question, seal
+from neverlost.reports.bundle.question import Question
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.documents import proofs as describe_proofs
 from neverlost.reports.request import Request
@@ -70,6 +71,7 @@ def prove(
     mine: bool = False,
     without: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
+    redact: bool = False,
     **search: Unpack[Limited],
 ) -> ProofResult:
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
@@ -83,16 +85,31 @@ def prove(
     require_sense(method, depth, bool(free), unbounded, mine)
     if out is not None:
         writable_directory(out)
-    given = read_given(config, settings)
+    properties = None if properties is None else list(properties)
+    arguments = {"settings": settings, "config": config}
+    asked, given = question.asked("prove", arguments, _given, lambda _: (), redact)
+    asked = asked.with_arguments(
+        method=method,
+        depth=depth if method == "bmc" else None,
+        properties=properties,
+        free=free,
+        unbounded=unbounded or None,
+        mine=mine or None,
+        without=without,
+    ).with_effort(request)
     if method == "induction":
         system = weakened(choose(given).system, without)
         proofs = inductions(system, _asked(system, properties), unbounded, mine, request, with_texts=out is not None)
-        return _result(describe_proofs.induction_document(proofs), proofs, out)
+        return _result(describe_proofs.induction_document(proofs), proofs, asked, out)
     system, keys = free_cells(given, free)
     system = weakened(system, without)
-    asked = _asked(system, properties)
-    bounded = bounded_search.check(system, asked, depth, request.time_limit, request.workers or 2, request.memory_bytes)
-    return _result(describe_proofs.bounded_document(bounded, keys), bounded, out)
+    goals = _asked(system, properties)
+    bounded = bounded_search.check(system, goals, depth, request.time_limit, request.workers or 2, request.memory_bytes)
+    return _result(describe_proofs.bounded_document(bounded, keys), bounded, asked, out)
+
+
+def _given(settings: Settings = None, config: str | None = None) -> Given:
+    return read_given(config, settings)
 
 
 def _asked(system: System, names: Iterable[str] | None) -> list[Property]:
@@ -104,12 +121,18 @@ def _asked(system: System, names: Iterable[str] | None) -> list[Property]:
     return asked
 
 
-def _result(document: dict[str, Any], found: Bounded | list[Proof], out: str | PathLike[str] | None) -> ProofResult:
+def _result(
+    document: dict[str, Any], found: Bounded | list[Proof], asked: Question, out: str | PathLike[str] | None
+) -> ProofResult:
     """The document's fields, with the counterexamples of each configuration."""
     outcomes = [found.outcome] if isinstance(found, Bounded) else [each.outcome for each in found]
     known = _counterexamples(outcomes)
     if out is not None:
-        document = proved.write(out, document, found, known)
+        document, traces = proved.named({**document, "question": asked.digest}, known)
+        system = outcomes[0].system
+        configurations = [(system.model, each) for each in system.configurations]
+        also = {} if isinstance(found, Bounded) else proved.obligations(found)
+        seal.write(out, asked, document, configurations, traces, also)
     cells = [
         Result.of(each, properties=verdicts(each["properties"], of_cell), counterexamples=of_cell)
         for each, of_cell in zip(document.get("cells", ()), known, strict=False)

@@ -13,7 +13,7 @@ from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.search.options import Reporter
 from neverlost.keywords import Searching, Settings
 from neverlost.model.system import bind
-from neverlost.reports.bundle import seal
+from neverlost.reports.bundle import question, seal
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import forecast
 from neverlost.reports.documents import sweep as describe_sweep
@@ -62,6 +62,12 @@ class SweepResult(Answer):
     forecast: Mapping[str, Any] | None = None
     changes: Sequence[Mapping[str, Any]] | None = None
     """What differs from the baseline; None without one."""
+    spanned: Matrix | None = field(default=None, repr=False)
+    """The matrix that was read."""
+    swept: Sweep | None = field(default=None, repr=False)
+    """What the engine found."""
+    expected: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The baseline."""
 
     @property
     def trace(self) -> Trace | None:
@@ -85,6 +91,7 @@ def sweep(
     properties: Iterable[str] | None = None,
     baseline: str | PathLike[str] | None = None,
     out: str | PathLike[str] | None = None,
+    redact: bool = False,
     progress: Reporter | None = None,
     **search: Unpack[Searching],
 ) -> SweepResult:
@@ -95,8 +102,12 @@ def sweep(
 
     Errors: `InputError` for bad input, before anything is searched.
     """
-    expected = None if baseline is None else describe_sweep.read_baseline(fspath(baseline))
-    found, sweeper, request = prepared(matrix, settings, properties, progress, **search)
+    properties = None if properties is None else list(properties)
+    asked, (found, expected) = question.asked(
+        "sweep", {"matrix": matrix, "settings": settings, "baseline": baseline}, _read, lambda _: (), redact
+    )
+    sweeper, request = _sweeper(found, str(asked.arguments["matrix"]), properties, progress, search)
+    asked = asked.with_arguments(properties=properties).with_effort(Request(**search))
     if out is not None:
         writable_directory(out)
     foretold = forecasts.before_sweep(sweeper, request)
@@ -104,13 +115,21 @@ def sweep(
     known = counterexamples(swept)
     files = {place: name for place, (name, _) in known.items()} if out is not None else {}
     document = describe_sweep.document(found, swept, request.engine, bool(request.symmetry), files)
+    if out is not None:
+        document = {"schema": document.pop("schema"), "question": asked.digest, **document}
     if foretold is not None:
         document["forecast"] = forecast.document(foretold)
     if expected is not None:
         document["changes"] = describe_sweep.changes(expected, document)
     if out is not None:
-        seal.write(out, document, swept.cells, dict(known.values()))
-    return SweepResult.of(document, cells=_cells(document, known))
+        seal.write(out, asked, document, swept.cells, dict(known.values()))
+    return SweepResult.of(document, cells=_cells(document, known), spanned=found, swept=swept, expected=expected)
+
+
+def _read(matrix: str, settings: Settings = None, baseline: str | None = None) -> tuple[Matrix, Mapping[str, Any] | None]:
+    """The matrix, and the sweep to compare it with."""
+    expected = None if baseline is None else describe_sweep.read_baseline(baseline)
+    return read_matrix(matrix, read_settings(settings)), expected
 
 
 def prepared(
@@ -124,18 +143,24 @@ def prepared(
 
     Errors: `InputError` for bad input.
     """
-    found = read_matrix(fspath(matrix), read_settings(settings))
+    found, _ = _read(fspath(matrix), settings)
+    return found, *_sweeper(found, fspath(matrix), properties, progress, search)
+
+
+def _sweeper(
+    found: Matrix, name: str, properties: Iterable[str] | None, progress: Reporter | None, search: Searching
+) -> tuple[Sweeper, Request]:
+    """What decides a matrix; symmetry is as the matrix says unless it was asked for."""
     reduced = search.get("symmetry")
-    search["symmetry"] = bool(found.symmetry) if reduced is None else reduced
-    request = Request(**search)
+    request = Request(**search | {"symmetry": bool(found.symmetry) if reduced is None else reduced})
     asked = chosen_properties(found.cells[0].model, properties or found.properties)
     for each in found.cells:
         require_fields(bind(each.model, each.configuration), asked)
         if request.symmetry and each.model.symmetric(each.configuration) is False:
-            where = f"{each.model.name} in every cell of {fspath(matrix)!r}"
+            where = f"{each.model.name} in every cell of {name!r}"
             raise InputError(f"--symmetry cannot be used with {where}: replicas differ")
     cells = [(each.model, each.configuration) for each in found.cells]
-    return found, Sweeper(cells, asked, request.options(), GROWING, request.engine, progress), request
+    return Sweeper(cells, asked, request.options(), GROWING, request.engine, progress), request
 
 
 Place = tuple[int, str]

@@ -51,13 +51,15 @@ def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[K
 
 
 @contextmanager
-def certified(request: Request, wanted: bool, total: int, out: str | PathLike[str] | None) -> Iterator[Kept]:
-    """The reachable states as a certificate of the bundle, if everything holds.
+def certified(
+    request: Request, wanted: bool, total: int, out: str | PathLike[str] | None
+) -> Iterator[tuple[Request, Callable[[Outcome], dict[str, bytes]]]]:
+    """The reachable states as a certificate of the bundle, if everything holds: its file, by name.
 
     Errors: `InputError` where a certificate makes no sense.
     """
     if not wanted:
-        yield request, lambda outcome: None
+        yield request, lambda outcome: {}
         return
     if out is None:
         raise InputError("--certificate needs --out DIR: the reachable states become a file of the bundle")
@@ -65,12 +67,12 @@ def certified(request: Request, wanted: bool, total: int, out: str | PathLike[st
         raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
     with kept(request) as keeping:
 
-        def certify(outcome: Outcome) -> None:
+        def certify(outcome: Outcome) -> dict[str, bytes]:
             if outcome.verdict is not Verdict.HOLDS:
-                return
+                return {}
             store = Store.attach(str(keeping.state_dir))
             packed = [store.packed(file) for level in store.levels() for file in level.files]
             rows = (row for states in packed for row in states.T.tolist())
-            reachable_states.write(Path(out, CERTIFICATE), outcome.system.words, rows)
+            return {CERTIFICATE: reachable_states.packed(outcome.system.words, rows)}
 
         yield keeping, certify

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.campaign.sweep import REPLAYED, SAME
 from neverlost.checker.digest import property_digest
 from neverlost.checker.evidence import ledger
-from neverlost.checker.evidence.ledger import EXPLORED, FILE, OPEN, REFUTED, Line
+from neverlost.checker.evidence.ledger import BOUNDED, EXHAUSTED, EXPLORED, FILE, OPEN, PROVED, Line
 from neverlost.checker.outcome import Verdict
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
@@ -18,26 +17,30 @@ HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counter
 
 
 def lines_of(document: Mapping[str, Any]) -> list[Line]:
-    """A line per configuration and property of a result."""
-    return [
-        Line(
-            cell["model"],
-            digest_of(cell, document),
-            {**cell["config"], **cell["bounds"]},
-            each["name"],
-            EXPLORED[Verdict(each["verdict"])],
-            _how(each, cell, document),
-            each.get("steps"),
-            goal_digest=_digest_of_property(each["name"]),
-        )
-        for cell in document.get("cells", [document])
-        for each in cell["properties"]
-    ]
+    """A line per configuration and property of a result; none for a model with clauses switched off, or without properties."""
+    if document.get("without"):
+        return []
+    return [_line(cell, each, document) for cell in document.get("cells", [document]) for each in cell.get("properties", ())]
+
+
+def _line(cell: Mapping[str, Any], each: Mapping[str, Any], document: Mapping[str, Any]) -> Line:
+    model = str(cell.get("model") or document["model"])
+    config = {**cell["config"], **cell["bounds"]}
+    status, steps = EXPLORED[Verdict(each["verdict"])], each.get("steps")
+    how, unbounded = _how(each, cell, document), tuple[str, ...]()
+    if document.get("method") == "induction" and status == EXHAUSTED:
+        proof = next(one for one in document["proofs"] if one["property"] == each["name"])
+        status, unbounded = PROVED, tuple(proof["unbounded"])
+    elif document.get("method") == "bmc" and status == OPEN and document["depth"] >= 0:
+        status, steps = BOUNDED, document["depth"]
+    digest = digest_of({**cell, "model": model}, document)
+    return Line(model, digest, config, each["name"], status, how, steps, unbounded, _digest_of_property(each["name"]))
 
 
 def digest_of(cell: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     """The digest that a result states for the model of a cell."""
-    return str(cell.get("model_digest") or document["model_digests"][cell["model"]])
+    known = cell.get("model_digest") or document.get("model_digest")
+    return str(known or document["model_digests"][cell["model"]])
 
 
 def _digest_of_property(name: str) -> str:
@@ -45,29 +48,28 @@ def _digest_of_property(name: str) -> str:
 
 
 def _how(each: Mapping[str, Any], cell: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    if document.get("method") == "bmc":
+        return f"{document['solver']}, bounded"
+    if document.get("method") == "induction":
+        proof = next(one for one in document["proofs"] if one["property"] == each["name"])
+        return f"{document['solver']}, {len(proof['lemmas'])} lemmas"
     if "matrix" in document:
         return HOW.get(each["how"]) or f"{document['engine']} engine"
     return f"{cell['engine']} engine, {cell['states']['distinct']:,} states"
 
 
-def confirmed(folder: Path, document: Mapping[str, Any]) -> tuple[int, int]:
-    """How many lines of a bundle's ledger its result gives, and how many are of other runs into the same directory.
+def others(stated: Sequence[Line], document: Mapping[str, Any]) -> list[Line]:
+    """The lines of a bundle's ledger that are of other runs into its directory: on other subjects, or knowing more.
 
-    Errors: `InputError` for a line that is not the one that the result gives, and for one that is missing.
+    Errors: `InputError` for a line that contradicts the result, and for one that is missing.
     """
     given = {each.subject: each for each in ledger.merged((), lines_of(document))}
-    there = ledger.read(folder)
-    for line in there:
+    for line in stated:
         own = given.get(line.subject, line)
-        if line != own and not _is_kept(line, own):
+        if line != own and not ledger.outranks(line, own):
             raise InputError(f"{FILE} is refused: it says that {line.says}; from result.json follows that {own.says}")
-    missing = given.keys() - {each.subject for each in there}
+        ledger.require_agreement(line, own)
+    missing = given.keys() - {each.subject for each in stated}
     if missing:
         raise InputError(f"{FILE} is refused: it lacks a line of result.json: {given[min(missing)].says}")
-    own_lines = sum(given.get(each.subject) == each for each in there)
-    return own_lines, len(there) - own_lines
-
-
-def _is_kept(line: Line, own: Line) -> bool:
-    """Whether a line may be an earlier run's, which knew more and does not contradict this one."""
-    return ledger.outranks(line, own) and (line.status != REFUTED or own.status == OPEN)
+    return [each for each in stated if given.get(each.subject) != each]

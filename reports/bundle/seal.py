@@ -1,6 +1,6 @@
-"""Evidence bundles: a directory with a result, everything that it rests on, and a digest of every file.
+"""Evidence bundles: a directory with a question, its answer, everything that the answer rests on, and a digest of every file.
 
-`seal` finishes a directory; `neverlost.reports.bundle.verify` checks one again.
+`write` makes one; `neverlost.reports.bundle.verify` derives it again from the question and compares.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import hashlib
 import json
 import os
 import platform
-import shlex
-import sys
+import re
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -18,21 +17,25 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.evidence import ledger
-from neverlost.checker.machine.whole_files import as_json, write_text
+from neverlost.checker.machine.whole_files import as_json, write_bytes, write_text
 from neverlost.model.kernel import Configuration, Model
-from neverlost.reports.bundle import ledger_lines as known
+from neverlost.reports.bundle import ledger_lines
+from neverlost.reports.bundle.contained import MANIFEST
+from neverlost.reports.bundle.question import Question
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, Saved
 from neverlost.specs.configuration.choose import PREFIXED
-from neverlost.specs.configuration.input import read_json
+from neverlost.specs.configuration.input import parsed_json, read_json
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.errors import InputError, misread
 
-SCHEMA = "neverlost.bundle/1"
-MANIFEST = "manifest.json"
+SCHEMA = "neverlost.bundle/2"
+RESULT, ENVIRONMENT, COMMAND, CONFIGURATION = "result.json", "environment.json", "command.txt", "config.toml"
 RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif")
 """What `render` writes."""
 
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
+UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|mmd|xml|sarif|toml|txt|xz|smt2|\d\d)\.[a-z0-9_]{8}")
+"""What is left of a file whose writer was killed; see `whole_files.write_text`."""
 
 
 def configuration_toml(model: Model, configuration: Configuration) -> str:
@@ -64,14 +67,6 @@ def environment() -> dict[str, Any]:
     }
 
 
-def command_line() -> str:
-    """The command that was given, to run again; a program that imports neverlost is named instead."""
-    program = Path(sys.argv[0])
-    is_ours = program.name == "neverlost" or program.parent == Path(str(neverlost.__file__)).parent
-    name = ["neverlost"] if is_ours else ["python", program.name]
-    return shlex.join([*name, *sys.argv[1:]]) + "\n"
-
-
 def digest(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as stream:
@@ -86,27 +81,52 @@ def files_of(directory: Path) -> list[str]:
 
 def write(
     directory: str | os.PathLike[str],
+    question: Question,
     document: Mapping[str, Any],
     configurations: Sequence[tuple[Model, Configuration]],
     counterexamples: Mapping[str, Counterexample],
+    also: Mapping[str, bytes] | None = None,
 ) -> None:
-    """A bundle: the result and its counterexamples first, then ledger, configuration, environment, command and reports, and at
-    last the digests of it all."""
+    """A bundle: the question first, then the result and its counterexamples, ledger, configuration, environment, command and
+    reports, and at last the digests of it all.  `also` are files that the answer rests on.
+
+    What an earlier bundle had there is gone, but for its ledger.
+    """
     folder = Path(directory)
+    cleared(folder)
+    for name, content in {**question.files, **(also or {})}.items():
+        write_bytes(folder / name, content)
     write_traces(folder, counterexamples)
     write_document(folder, document)
-    ledger.record(folder, known.lines_of(document))
+    if lines := ledger_lines.lines_of(document):
+        ledger.record(folder, lines)
     if len(configurations) == 1:
-        write_text(folder / "config.toml", configuration_toml(*configurations[0]))
-    write_text(folder / "environment.json", as_json(environment()))
-    write_text(folder / "command.txt", command_line())
+        write_text(folder / CONFIGURATION, configuration_toml(*configurations[0]))
+    write_text(folder / ENVIRONMENT, as_json(environment()))
+    write_text(folder / COMMAND, question.command_line)
     render(folder, document, folder, counterexamples)
-    manifest = {
-        "schema": SCHEMA,
-        "id": document.get("id"),
-        "files": {name: digest(folder / name) for name in files_of(folder)},
-    }
-    write_text(folder / MANIFEST, as_json(manifest))
+    digests = {name: digest(folder / name) for name in files_of(folder)}
+    write_text(folder / MANIFEST, as_json(manifest(digests, document, question)))
+
+
+def manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: Question) -> dict[str, Any]:
+    """The manifest of files with these digests."""
+    own = document.get("id") or f"nl-{question.digest.removeprefix('sha256:')[:16]}"
+    return {"schema": SCHEMA, "id": own, "files": dict(sorted(digests.items()))}
+
+
+def cleared(folder: Path) -> None:
+    """Remove what an earlier bundle left: its manifest first, then its files but the ledger, and what was never finished."""
+    try:
+        listed = parsed_json((folder / MANIFEST).read_text(encoding="utf-8"), MANIFEST)["files"]
+    except (OSError, InputError, ValueError, KeyError, TypeError):
+        listed = {}
+    (folder / MANIFEST).unlink(missing_ok=True)
+    gone = [name for name in listed if name != ledger.FILE and ".." not in Path(name).parts]
+    for path in [*(folder / name for name in gone), *folder.rglob(".*.*")]:
+        is_ours = path.name in map(os.path.basename, gone) or UNFINISHED.fullmatch(path.name)
+        if is_ours and path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+            path.unlink()
 
 
 def write_document(directory: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
@@ -127,13 +147,16 @@ def write_pictures(place: Path, name: str, counterexample: Counterexample) -> No
 
 
 def render(folder: Path, document: Mapping[str, Any], place: Path, known: Mapping[str, Counterexample] | None = None) -> None:
-    """Write everything that a result and its traces decide: reports, pictures, and the gate files of a sweep.
+    """Write everything that a result and its traces decide: reports, pictures, and the gate files of a sweep; nothing for
+    what is no verdict on properties.
 
     The traces are those of the folder; `known` ones need not be read again.
     """
     from neverlost.reports.ci.gate import write_gate
     from neverlost.reports.page.render import write_reports
 
+    if "properties" not in document and "cells" not in document:
+        return
     traces = Saved(folder, known)
     write_reports(folder, document, place, traces)
     if "matrix" in document:
@@ -150,18 +173,18 @@ def rendered(directory: str, target: str | None) -> list[Path]:
     Errors: `InputError` for a directory without a result that can be read.
     """
     folder = Path(directory)
-    if not (folder / "result.json").exists():
-        raise InputError(f"{directory!r} has no result.json; name the --out directory of check or sweep")
-    document = read_json(folder / "result.json")
+    if not (folder / RESULT).exists():
+        raise InputError(f"{directory!r} has no {RESULT}; name the --out directory of check or sweep")
+    document = read_json(folder / RESULT)
     place = folder if target is None else Path(target)
     before = set(files_of(folder))
     try:
         render(folder, document, place)
-    except (KeyError, TypeError, AttributeError) as problem:
-        raise InputError(f"result.json of {directory!r} is not a result of ours: {misread(problem)}") from None
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as problem:
+        raise InputError(f"{RESULT} of {directory!r} is not a result of ours: {misread(problem)}") from None
     if place == folder and (folder / MANIFEST).exists():
         manifest = read_json(folder / MANIFEST)
         written = set(files_of(folder)) - before | {name for name in before if (folder / name).suffix in RENDERED}
-        manifest["files"] |= {name: digest(folder / name) for name in written}
+        manifest["files"] = dict(sorted((manifest["files"] | {name: digest(folder / name) for name in written}).items()))
         write_text(folder / MANIFEST, as_json(manifest))
     return [place / "report.md", place / "report.html"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -47,6 +48,7 @@ def observe(
     ] = False,
     losses: Annotated[bool, typer.Option("--losses/--no-losses", help="say what could have been lost at each moment")] = True,
     out: options.OutDirectory = None,
+    redact: options.Redact = False,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
@@ -55,22 +57,28 @@ def observe(
 
     output = Output(json, out, quiet)
     files = {"metadata_log": metadata_log or [], "broker_log": broker_log or [], "clients": clients or []}
-    given = _given(settings or [], kafka_version)
     is_live = seed is not None or faults is not None or kafka_home is not None
     if sum((history is not None, any(files.values()), is_live)) != 1:
         raise InputError(
             "say what to observe: HISTORY.jsonl, or files such as --metadata-log FILE, or a live run with --seed N "
             "--kafka-version X.Y"
         )
-    if is_live:
-        found = _live(seed or 0, duration, faults, kafka_home, kafka_version, given)
-    elif history is not None:
-        from neverlost.checker.kafka.history.history import read_history
+    asked: dict[str, Any] = {"history": history, "settings": settings, "kafka_version": kafka_version, **files}
+    asked |= {"topic": topic, "partition": partition} if any(files.values()) else {}
+    asked |= {"mechanisms": mechanisms, "losses": losses, "out": out, "redact": redact}
+    if not is_live:
+        return _judged(output, **asked)
+    from neverlost.checker.kafka.history.history import as_lines, write_history
+    from neverlost.observations import HISTORY
+    from neverlost.specs.configuration.input import known
 
-        found = read_history(history)
-    else:
-        found = _from_files(files, topic, partition)
-    return _judged(found, given, output, mechanisms, losses)
+    given = _given(settings or [], kafka_version)
+    found = _live(seed or 0, duration, faults, kafka_home, kafka_version, given)
+    if out is not None:
+        write_history(Path(out) / HISTORY, found)  # whatever is made of it, it is kept
+    asked |= {"history": HISTORY, "settings": {name: value for name, (value, _) in given.items()}, "kafka_version": None}
+    with known({HISTORY: as_lines(found).encode()}):
+        return _judged(output, **asked)
 
 
 def _given(settings: list[str], version: str | None) -> Given:
@@ -80,14 +88,6 @@ def _given(settings: list[str], version: str | None) -> Given:
     if version is not None:
         given.setdefault("kafka.version", (".".join(version.split(".")[:2]), "--kafka-version"))
     return given
-
-
-def _from_files(files: dict[str, list[str]], topic: str | None, partition: int) -> History:
-    from neverlost.checker.kafka.history.gather import gathered
-
-    if topic is None:
-        raise InputError("--topic NAME is missing: which topic of the files to look at")
-    return gathered(files["metadata_log"], files["broker_log"], files["clients"], topic, partition)
 
 
 def _live(seed: int, seconds: float, faults: str | None, home: str | None, version: str | None, given: Given) -> History:
@@ -117,30 +117,17 @@ def _live(seed: int, seconds: float, faults: str | None, home: str | None, versi
         raise InputError(f"the run was not finished: {problem}") from None
 
 
-def _judged(history: History, given: Given, output: Output, mechanisms: bool, losses: bool) -> int:
-    from pathlib import Path
-
-    from neverlost.checker.kafka.history.history import write_history
-    from neverlost.checker.kafka.observe.judgement import judge
-    from neverlost.checker.kafka.observe.losses import intervals
-    from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
-    from neverlost.checker.kafka.observe.starting_model import setting_of
+def _judged(output: Output, **asked: Any) -> int:
+    import neverlost
     from neverlost.reports import exit_status
     from neverlost.reports.terminal import observation as show
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import Steps
 
-    if output.out is not None:
-        write_history(Path(output.out) / "history.jsonl", history)
-    setting = setting_of(history, given)
     with Steps() as progress:
-        found = judge(setting, lambda done, all_: progress("offsets that look alike", done, all_))
-        progress("what could have been lost")
-        moments = intervals(found) if losses and found.verdict != "inconclusive" else []
-        progress("mechanisms switched off")
-        without = switched_off(history, given, found) if mechanisms else {}
-    output.deliver(show.document(found, moments, without), lines=show.verdict_lines)
+        found = neverlost.observe(**asked, progress=progress)
+    output.deliver(found.document, is_saved=True, lines=show.verdict_lines)
     if output.is_read:
-        show.show(terminal.console(), found, moments, without)
+        show.show(terminal.console(), found.judgement, list(found.moments), found.mechanisms)
     statuses = {"explained": exit_status.HOLDS, "refused": exit_status.UNEXPECTED, "inconclusive": exit_status.INCONCLUSIVE}
     return statuses[found.verdict]

@@ -41,6 +41,7 @@ def prove(
     mine: Mine = False,
     without: Without = None,
     out: options.OutDirectory = None,
+    redact: options.Redact = False,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     **search: Unpack[Limited],
@@ -62,6 +63,7 @@ def prove(
         mine=mine,
         without=without or (),
         out=out,
+        redact=redact,
         **search,
     )
     output.deliver(result.document, is_saved=True)

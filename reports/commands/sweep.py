@@ -24,6 +24,7 @@ def sweep(
     settings: options.Settings = None,
     properties: options.Properties = None,
     out: options.OutDirectory = None,
+    redact: options.Redact = False,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     baseline: Annotated[
@@ -44,7 +45,7 @@ def sweep(
         return _foretell(matrix, settings, properties, output, search)
     with LiveProgress() as progress:
         result = neverlost.sweep(
-            matrix, settings, properties=properties, baseline=baseline, out=out, progress=progress, **search
+            matrix, settings, properties=properties, baseline=baseline, out=out, redact=redact, progress=progress, **search
         )
     output.deliver(result.document, is_saved=True)
     gate.announce(result.document)

@@ -12,12 +12,13 @@ from neverlost.reports import options
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("verify", help="Check an evidence bundle again: digests, ids, traces, verdicts, counts, reports.")(verify)
+    app.command("verify", help="Derive an evidence bundle from its question again, and compare everything.")(verify)
 
 
 def verify(
-    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="the --out directory of check or sweep")],
-    full: Annotated[bool, typer.Option("--full", help="explore everything again, however large")] = False,
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="the --out directory of a command")],
+    full: Annotated[bool, typer.Option("--full", help="search everything again, however long it takes")] = False,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="of a large sweep: draws the cells")] = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
@@ -29,7 +30,7 @@ def verify(
     from neverlost.reports.terminal import results as terminal
 
     output = Output(json, quiet=quiet)
-    found = neverlost.verify(bundle, full=full)
+    found = neverlost.verify(bundle, full=full, seed=seed)
     output.deliver(found.document, lines=lambda document: [document["verdict"].upper()])
     if output.is_read:
         out = terminal.console()
@@ -37,7 +38,5 @@ def verify(
             out.print(Text(f"confirmed: {each}"))
         for each in found.unchecked:
             out.print(Text(f"NOT CHECKED: {each}", "bold yellow"))
-        if found.as_sealed:
-            out.print(Text(f"as sealed, nothing to derive it from: {', '.join(found.as_sealed)}, times and memory", "dim"))
         out.print(Text(found.verdict.upper(), "bold green" if found.verified else "bold yellow"))
     return exit_status.HOLDS if found.verified else exit_status.INCONCLUSIVE

@@ -102,6 +102,11 @@ class Boundary:
             for where, (key, safer, riskier) in merged(found, self.every)
         ]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether any cell is decided: of none, no rule is true or false."""
+        return any(each is not Verdict.INCONCLUSIVE for each in self.verdicts)
+
     def rule(self) -> tuple[Rule, int]:
         """The smallest rule for `violated`, over the decided cells; how many cells those are."""
         decided = [number for number, each in enumerate(self.verdicts) if each is not Verdict.INCONCLUSIVE]

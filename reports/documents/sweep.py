@@ -71,7 +71,7 @@ def document(
         "peak_memory_bytes": max((each.peak_memory_bytes for each in sweep.searches), default=0),
         "version": neverlost.__version__,
         "model_digests": {model.name: model_digest(model) for model, _ in sweep.cells},
-        "boundary": [each.document() for each in boundaries],
+        "boundary": [each.document() for each in boundaries if each.is_known],
         "fault_tolerance": tolerance(matrix, sweep),
         "cells": cells,
     }

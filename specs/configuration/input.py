@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from neverlost.specs.errors import InputError, unknown
@@ -17,11 +20,60 @@ LARGEST_FILE = 64 * 1024 * 1024
 """Units: bytes.  The description of a cluster of 100,000 partitions takes about 10 MiB."""
 
 
+Contents = Mapping[str, bytes]
+"""Files as they were read, by the names that they were asked for with."""
+
+_kept: ContextVar[dict[str, bytes] | None] = ContextVar("kept", default=None)
+_known: ContextVar[Contents | None] = ContextVar("known", default=None)
+
+
+@contextmanager
+def keeping() -> Iterator[dict[str, bytes]]:
+    """What is read in this block, from disk or from what is `known`: the user's part of a question."""
+    found: dict[str, bytes] = {}
+    before = _kept.set(found)
+    try:
+        yield found
+    finally:
+        _kept.reset(before)
+
+
+@contextmanager
+def known(contents: Contents) -> Iterator[None]:
+    """Within it, whatever is being kept is read from these contents and from nowhere else."""
+    before = _known.set(contents)
+    try:
+        yield
+    finally:
+        _known.reset(before)
+
+
+def is_there(path: PathLike[str] | str) -> bool:
+    """Whether a file can be read: one of those that are known, where they are, else one on disk."""
+    contents = _known.get()
+    return Path(path).exists() if contents is None else str(path) in contents
+
+
+def _of_the_question(contents: Contents, name: str) -> bytes:
+    if name not in contents:
+        raise InputError(f"the question has no file {name!r}; ask it again")
+    return contents[name]
+
+
 def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
     """A user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
 
     Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
     """
+    files, contents = _kept.get(), _known.get()
+    if files is None:
+        return _read(path, option, largest)
+    name = str(path)
+    files[name] = _read(path, option, largest) if contents is None else _of_the_question(contents, name)
+    return files[name]
+
+
+def _read(path: PathLike[str] | str, option: str, largest: int) -> bytes:
     named = "standard input" if str(path) == STANDARD_INPUT else f"{option} {str(path)!r}".lstrip()
     try:
         if str(path) == STANDARD_INPUT:
@@ -61,13 +113,59 @@ def read_json(path: PathLike[str] | str) -> dict[str, Any]:
 
     Errors: `InputError` as for text, and for what is no JSON object.
     """
-    try:
-        found = json.loads(read_text(path))
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"{str(path)!r} is not JSON: {problem}") from None
+    found = parsed_json(read_text(path), repr(str(path)))
     if not isinstance(found, dict):
         raise InputError(f"{str(path)!r} is not a document of ours: it is no JSON object")
     return found
+
+
+DEEPEST, LONGEST_NUMBER = 64, 24
+"""How far the values of a document are nested at most, and how many characters a number has."""
+
+
+def parsed_json(text: str, where: str) -> Any:
+    """A JSON value that every reader would read alike.
+
+    Errors: `InputError` for what is no JSON, for a name that an object has twice, for NaN and infinities, for numbers that are
+    too long, and for values that are nested too deep.
+    """
+    try:
+        found = json.loads(
+            text, object_pairs_hook=_once, parse_constant=_no_number, parse_int=_number(int), parse_float=_number(float)
+        )
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"{where} is not JSON: {problem}") from None
+    _require_shallow(found, where)
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"an object has {next(name for name in names if names.count(name) > 1)!r} twice")
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number")
+
+
+def _number(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        found = kind(text) if len(text) <= LONGEST_NUMBER else None
+        if found is None or found in (float("inf"), float("-inf")):
+            raise ValueError(f"the number {text[:LONGEST_NUMBER]}{'...' * (len(text) > LONGEST_NUMBER)} is too large")
+        return found
+
+    return read
+
+
+def _require_shallow(value: Any, where: str, depth: int = 0) -> None:
+    if depth > DEEPEST:
+        raise InputError(f"{where} is not a document of ours: its values are nested more than {DEEPEST} deep")
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _require_shallow(each, where, depth + 1)
 
 
 def parsed_toml(text: str, where: str) -> dict[str, Any]:

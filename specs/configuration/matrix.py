@@ -17,7 +17,7 @@ from typing import Any
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import PREFIXED, TABLES, Given, choose
-from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
+from neverlost.specs.configuration.input import flattened, is_there, parsed_toml, read_text
 from neverlost.specs.errors import InputError, unknown
 
 MOST_CELLS = 20_000
@@ -60,7 +60,7 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
     Errors: `InputError` for malformed TOML, unknown keys and values, and a matrix without cells or with too many.
     """
     path = Path(target)
-    if target != "-" and path.suffix == "" and not path.exists():
+    if target != "-" and path.suffix == "" and not is_there(path):
         known = shipped()
         if target not in known:
             raise unknown("matrix", target, known, "the command line (a shipped name or a TOML file)")

@@ -8,25 +8,14 @@ from pathlib import Path
 import pytest
 
 from neverlost.checker.evidence import ledger
-from neverlost.checker.evidence.ledger import BOUNDED, EXHAUSTED, OPEN, PROVED, REFUTED, Line, record
-from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict
-from neverlost.model.catalogue import models
-from neverlost.model.system import bind
+from neverlost.checker.evidence.ledger import BOUNDED, EXHAUSTED, OPEN, PROVED, REFUTED, Line, read, record
+from neverlost.checker.outcome import EngineError
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
 from tests.support.program import neverlost
-
-STRONG = properties()["strong-isr"]
 
 
 def line(status: str, **more: object) -> Line:
     return Line("kip-320", "sha256:1", {"replication.factor": 2}, "strong-isr", status, "test", **more)  # type: ignore[arg-type]
-
-
-def outcome(verdict: Verdict, trace: Trace | None = None, reason: str | None = None) -> Outcome:
-    keys = {"replication.factor": 2, "bounds.records": 1, "bounds.log_size": 1, "bounds.max_leader_epoch": 1}
-    system = bind(models()["kip-320"], keys)
-    return Outcome(system, (Finding(STRONG, 0, verdict, trace),), Counts(), 0.0, reason)
 
 
 @pytest.mark.parametrize(
@@ -60,17 +49,17 @@ def test_other_subjects_are_left_alone(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["ledger.json"]
 
 
-def test_outcomes_become_lines() -> None:
-    refuted = outcome(Verdict.VIOLATED, Trace(((), ()), (0,)))
-    assert [(each.status, each.steps) for each in ledger.lines_of(refuted, "d", "exploration")] == [(REFUTED, 1)]
-    holds = outcome(Verdict.HOLDS)
-    assert ledger.lines_of(holds, "d", "exploration")[0].status == EXHAUSTED
-    proved = ledger.lines_of(holds, "d", "induction", proved=True, unbounded=("epochs",))[0]
-    assert (proved.status, proved.unbounded) == (PROVED, ("epochs",))
-    assert proved.says == "strong-isr is proved by induction, whatever the number of epochs (induction)"
-    cut = outcome(Verdict.INCONCLUSIVE, reason="limit")
-    assert [(each.status, each.steps) for each in ledger.lines_of(cut, "d", "z3", depth=10)] == [(BOUNDED, 10)]
-    assert ledger.lines_of(cut, "d", "z3")[0].status == OPEN
+def test_contradictions_are_errors_whichever_came_first(tmp_path: Path) -> None:
+    refuted = line(REFUTED, steps=4)
+    for number, other in enumerate((line(PROVED), line(EXHAUSTED), line(BOUNDED, steps=4))):
+        for order in ((refuted, other), (other, refuted)):
+            place = tmp_path / f"{number}{order[0].status}"
+            record(place, order[:1])
+            with pytest.raises(EngineError, match=r"the ledger contradicts itself: .* is refuted in 4 steps"):
+                record(place, order[1:])
+            assert read(place) == [order[0]]
+    for other in (line(BOUNDED, steps=3), line(OPEN)):
+        assert record(tmp_path / other.status.replace(" ", ""), [other, refuted]) == [refuted]
 
 
 def test_a_file_that_is_no_ledger_is_an_input_error(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_a_certificate_of_an_outage_is_refused(tmp_path: Path) -> None:
     explore_on_disk(system, (), Options(state_dir=tmp_path / "levels"))
     store = Store.attach(tmp_path / "levels")
     rows = (row for level in store.levels() for file in level.files for row in store.packed(file).T.tolist())
-    reachable.write(tmp_path / "reachable.xz", system.words, rows)
+    (tmp_path / "reachable.xz").write_bytes(reachable.packed(system.words, rows))
     with pytest.raises(InputError, match="recovers-writable does not hold: nothing leads on from"):
         reachable.verify(tmp_path / "reachable.xz", system, [WRITABLE])
 

@@ -1,0 +1,106 @@
+"""The bundle that a question has, derived by asking it again: what `verify` compares with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import neverlost
+from neverlost.checker.machine.whole_files import as_json
+from neverlost.reports.bundle import contained, seal
+from neverlost.reports.bundle.question import ARGUMENTS, FILE, Question
+from neverlost.reports.bundle.seal import COMMAND, RESULT
+from neverlost.specs.configuration.input import Contents, known, parsed_json
+from neverlost.specs.errors import InputError
+
+HOMES = {"check": "checks", "sweep": "sweeps", "prove": "proofs", "observe": "observations"}
+"""The module of each command's function."""
+
+LIMITED = ("check", "sweep", "prove")
+"""Commands whose search can be cut short."""
+
+
+@dataclass
+class Derived:
+    """A question's bundle as this version writes it, in a directory of its own; `answer` is what the function returned."""
+
+    question: Question
+    answer: Any
+    place: TemporaryDirectory[str]
+    files: Contents
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return Path(self.place.name)
+
+    def document(self, name: str) -> Any:
+        """A JSON document of it."""
+        return parsed_json(self.files[name].decode(), name)
+
+    def rendered(self, documents: Mapping[str, bytes], name: str) -> Contents:
+        """Everything that these documents, in place of its own, decide; `name` is that of the result."""
+        for each, content in documents.items():
+            (self.folder / each).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / each).write_bytes(content)
+        result = parsed_json(documents[name].decode(), name)
+        with TemporaryDirectory(prefix="neverlost-rendered-") as place:
+            seal.render(self.folder, result, Path(place))
+            return contained.files_of(Path(place))
+
+
+def derived(question: Question, seconds: float | None = None) -> Derived:
+    """Ask the question again, with the function that answered it; searches end after so many seconds.
+
+    Where and how to search are the reader's: nothing of the bundle decides them.
+
+    Errors: `InputError` for a question that another version asked, or that is none.
+    """
+    require_this_version(question)
+    answer: Callable[..., Any] = getattr(import_module(f"neverlost.{HOMES[question.command]}"), question.command)
+    arguments = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
+    if question.command in ("check", "sweep"):
+        engine = question.arguments.get("engine", "memory")
+        arguments["engine"] = "memory" if engine == "spark" else engine
+        arguments["forecast"] = False
+        arguments["symmetry"] = question.arguments.get("symmetry")
+    if question.command in LIMITED and seconds is not None:
+        arguments["time_limit"] = seconds
+    place = TemporaryDirectory(prefix="neverlost-verify-")
+    with warnings.catch_warnings(), known(question.contents):
+        warnings.simplefilter("ignore")
+        found = answer(**arguments, out=place.name)
+    files = dict(contained.files_of(Path(place.name)))
+    again = Question.of(files)
+    if _asks(again) != _asks(question):
+        raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")
+    for name in again.files:
+        del files[name]
+    document = parsed_json(files[RESULT].decode(), RESULT) | {"question": question.digest}
+    files |= {**question.files, RESULT: as_json(document).encode(), COMMAND: question.command_line.encode()}
+    return Derived(question, found, place, files)
+
+
+def _asks(question: Question) -> tuple[Any, ...]:
+    """What is asked, without how it is searched for."""
+    own = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
+    return question.command, own, dict(question.contents), question.arguments.get("symmetry")
+
+
+def _difference(question: Question, again: Question) -> str:
+    unread = sorted(question.contents.keys() - again.contents.keys())
+    return f"nothing reads {', '.join(map(repr, unread))}" if unread else "its arguments are written otherwise"
+
+
+def require_this_version(question: Question) -> None:
+    """Errors: `InputError` naming the release to verify with."""
+    if question.version != neverlost.__version__:
+        raise InputError(
+            f"neverlost {question.version} wrote this bundle, this is {neverlost.__version__}: "
+            f"uvx neverlost=={question.version} verify DIR"
+        )

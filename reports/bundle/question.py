@@ -1,0 +1,240 @@
+"""The question that a bundle answers: a command with its arguments, and the user's files as they were read.
+
+Everything else in a bundle is derived from it, by whoever seals the bundle and again by `verify`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeVar
+
+import neverlost
+from neverlost.checker.machine.whole_files import as_json
+from neverlost.reports.bundle.redaction import redacted
+from neverlost.reports.request import Request
+from neverlost.specs.configuration.input import Contents, keeping, known, parsed_json
+from neverlost.specs.errors import InputError, unknown
+
+Found = TypeVar("Found")
+SCHEMA = "neverlost.question/1"
+FILE, FOLDER = "question.json", "question"
+
+SPELLED = {"properties": "property", "keep_going": "continue", "topics": "topic"}
+"""Options that the command line calls otherwise."""
+
+FILES = ("describe", "configs", "server_properties", "controller_properties", "producer_properties", "consumer_properties")
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "check": ("settings", "config", *FILES, "kafka_version", "topics", "properties", "certificate", "advise", "keep_going"),
+    "sweep": ("matrix", "settings", "properties", "baseline"),
+    "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "mine", "without"),
+    "observe": (
+        "history",
+        "settings",
+        "kafka_version",
+        "metadata_log",
+        "broker_log",
+        "clients",
+        "topic",
+        "partition",
+        "mechanisms",
+        "losses",
+    ),
+}
+"""What each command is asked with.  Files are named as they were read; where to work and to write is no part of a question."""
+
+EFFORT = ("engine", "symmetry", "forecast", "workers", "time_limit", "memory_limit")
+"""How the first answer was searched for."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A command, its arguments as JSON has them, and the contents of the files that they name."""
+
+    command: str
+    arguments: Mapping[str, Any]
+    contents: Contents = field(default_factory=dict)
+    version: str = neverlost.__version__
+    commit: str | None = field(default_factory=lambda: commit())
+
+    def with_arguments(self, **more: Any) -> Question:
+        """The question with further arguments; what is not given is left out."""
+        plain = {name: _plain(value) for name, value in more.items() if value is not None}
+        plain = {name: value for name, value in plain.items() if value not in ([], {})}
+        return replace(self, arguments={**self.arguments, **plain})
+
+    def with_effort(self, request: Request) -> Question:
+        """The question with how its first answer was searched for."""
+        usual = Request()
+        changed = {name: getattr(request, name) for name in EFFORT if getattr(request, name) != getattr(usual, name)}
+        return self.with_arguments(**changed)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What `question.json` has."""
+        listed = [
+            {"name": name, "file": f"{FOLDER}/{number:02}", "digest": digest(content)}
+            for number, (name, content) in enumerate(self.contents.items(), start=1)
+        ]
+        return {
+            "schema": SCHEMA,
+            "command": self.command,
+            "arguments": dict(self.arguments),
+            "files": listed,
+            "version": self.version,
+            "commit": self.commit,
+        }
+
+    @property
+    def digest(self) -> str:
+        """What stands for the question in the documents that answer it."""
+        return digest(as_json(self.document).encode())
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The question's files by their names in the bundle."""
+        own = {each["file"]: self.contents[each["name"]] for each in self.document["files"]}
+        return {FILE: as_json(self.document).encode(), **own}
+
+    @property
+    def command_line(self) -> str:
+        """The command that asks it, in a directory with the user's files."""
+        words, plain = ["neverlost", self.command], dict(self.arguments)
+        words += [str(plain.pop(name)) for name in ("config", "matrix", "history") if plain.get(name)]
+        settings = plain.pop("settings", None) or []
+        pairs = [f"{key}={value}" for key, value in settings.items()] if isinstance(settings, dict) else settings
+        words += [part for each in pairs for part in ("--set", each)]
+        for name, value in plain.items():
+            words += _option(f"--{SPELLED.get(name, name).replace('_', '-')}", value)
+        return shlex.join(words) + "\n"
+
+    @classmethod
+    def of(cls, files: Contents) -> Question:
+        """The question of a bundle's files.
+
+        Errors: `InputError` for what is no question, with the place.
+        """
+        if FILE not in files:
+            raise InputError(f"the bundle has no {FILE}: an older version wrote it; make it again with --out DIR")
+        found = parsed_json(files[FILE].decode("utf-8", "replace"), FILE)
+        place = _require(found, dict, FILE)
+        command = _require(place.get("command"), str, f"command of {FILE}")
+        if place.get("schema") != SCHEMA or command not in ARGUMENTS:
+            raise InputError(f"{FILE} is no question of this version: schema {place.get('schema')!r}, command {command!r}")
+        arguments = _require(place.get("arguments"), dict, f"arguments of {FILE}")
+        for name, value in arguments.items():
+            if name not in (*ARGUMENTS[command], *EFFORT):
+                raise unknown("argument", name, (*ARGUMENTS[command], *EFFORT), FILE)
+            if not _fits(name, value):
+                raise InputError(f"{name} of {FILE} is {value!r:.60}, which is no value of it")
+        listed = _require(place.get("files"), list, f"files of {FILE}")
+        contents = dict(_content(_require(each, dict, f"files of {FILE}"), files) for each in listed)
+        question = cls(command, arguments, contents, str(place.get("version")), place.get("commit"))
+        if files[FILE] != question.files[FILE]:
+            raise InputError(f"{FILE} is refused: it is not written as a question is")
+        return question
+
+
+def asked(
+    command: str,
+    arguments: Mapping[str, Any],
+    read: Callable[..., Found],
+    names: Callable[[Found], Iterable[str]],
+    redact: bool = False,
+) -> tuple[Question, Found]:
+    """The question with its files, and what `read` makes of them; redacted, the answer is about what is left of them.
+
+    `names` are those that a redaction replaces.
+    """
+    plain = Question(command, {}).with_arguments(**arguments).arguments
+    with keeping() as contents:
+        found = read(**plain)
+    if not redact:
+        return Question(command, plain, contents), found
+    hidden = redacted(plain, contents, names(found))
+    with known(hidden.contents), keeping() as again:
+        found = read(**hidden.arguments)
+    return Question(command, hidden.arguments, again), found
+
+
+def digest(content: bytes) -> str:
+    """SHA-256."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the checkout that this program runs from, if it is one."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return said if re.fullmatch("[0-9a-f]{40}(-dirty)?", said) else None
+
+
+def _content(entry: Mapping[str, Any], files: Contents) -> tuple[str, bytes]:
+    name, file = (_require(entry.get(each), str, f"{each} of a file in {FILE}") for each in ("name", "file"))
+    if file not in files:
+        raise InputError(f"{FILE} names {file!r}, which is not in the bundle")
+    return name, files[file]
+
+
+def _require(value: Any, kind: type, where: str) -> Any:
+    if not isinstance(value, kind):
+        raise InputError(f"{where} is {value!r:.60}, which is no {kind.__name__}")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """An argument as JSON has it.
+
+    Errors: `InputError` for a value that JSON has not.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if isinstance(value, Iterable):
+        return [_plain(each) for each in value]
+    raise InputError(f"bad value {value!r}: use texts, numbers, true and false, and lists of them")
+
+
+PATHS = ("metadata_log", "broker_log", "clients", *FILES)
+FLAGS = ("certificate", "advise", "keep_going", "unbounded", "mine", "mechanisms", "losses", "symmetry", "forecast")
+NUMBERS = {"depth": int, "partition": int, "workers": int, "time_limit": (int, float), "memory_limit": (int, str)}
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether an argument may have a value."""
+    if name in FLAGS:
+        return isinstance(value, bool)
+    if name in NUMBERS:
+        return isinstance(value, NUMBERS[name]) and not isinstance(value, bool)
+    if name == "settings" and isinstance(value, dict):
+        return True
+    if name in ("settings", "properties", "topics", "free", "without"):
+        return _is_texts(value)
+    return isinstance(value, str) or (name in PATHS and _is_texts(value))
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _option(name: str, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [name] if value else [name.replace("--", "--no-", 1)]
+    return [part for each in (value if isinstance(value, list) else [value]) for part in (name, str(each))]

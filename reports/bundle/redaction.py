@@ -1,0 +1,72 @@
+"""Names of a user's own, replaced consistently before a question is answered: the bundle is about what is left.
+
+Topics, topic ids, files, addresses, and the values of settings that say where a cluster is or how to log in to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.specs.configuration.input import STANDARD_INPUT, Contents
+from neverlost.specs.errors import InputError
+
+PRIVATE = (
+    r"(?im)^(\s*[\"']?[\w.-]*(?:password|secret|jaas|token|credential|servers?|listeners?|principal|user|host|connect|location"
+    r"|log\.dirs?|voters|url|client[._-]id|group[._-]id)[\w.-]*[\"']?\s*[:=]\s*)([^\s#][^\n]*)$"
+)
+"""A line of a properties file whose value is nobody's business."""
+
+ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")
+
+
+@dataclass(frozen=True)
+class Redacted:
+    """A question's arguments and contents without the names."""
+
+    arguments: Mapping[str, Any]
+    contents: Contents
+
+
+def redacted(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> Redacted:
+    """Arguments and contents with `topic-1` for the first name, `file-1` for the first file, and so on.
+
+    Errors: `InputError` for a file that is not text: no name can be replaced in it.
+    """
+    files = {name: f"file-{number}{_ending(name)}" for number, name in enumerate(contents, 1) if name != STANDARD_INPUT}
+    topics = {name: f"topic-{number}" for number, name in enumerate(sorted(set(names)), 1)}
+    hidden = {files.get(name, name): _without(name, content, topics).encode() for name, content in contents.items()}
+    return Redacted(_replaced(arguments, files, topics), hidden)
+
+
+def _without(name: str, content: bytes, topics: Mapping[str, str]) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{name!r} is not UTF-8 text, so no name in it can be replaced; drop --redact") from None
+    text = re.sub(PRIVATE, r"\1redacted", text)
+    text = TOPIC_ID.sub(r"\1redacted-redacted-red", text)
+    return _in_text(ADDRESS.sub("192.0.2.1", text), topics)
+
+
+def _in_text(text: str, topics: Mapping[str, str]) -> str:
+    for name in sorted(topics, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.]|-(?!\d))", topics[name], text)
+    return text
+
+
+def _replaced(value: Any, files: Mapping[str, str], topics: Mapping[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _replaced(each, files, topics) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_replaced(each, files, topics) for each in value]
+    return files.get(value) or _in_text(value, topics) if isinstance(value, str) else value
+
+
+def _ending(name: str) -> str:
+    """What a reader may decide by."""
+    found = re.search(r"\.(toml|txt|json|jsonl|properties|csv|ya?ml|tf|xml|log)$", name)
+    return found[0] if found else ""

@@ -1,0 +1,15 @@
+"""Characters that are obeyed instead of shown: controls, marks of direction, separators that only some programs know."""
+
+from __future__ import annotations
+
+import re
+
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+"""All but a tab and the end of a line."""
+
+
+def visible(text: str) -> str:
+    """The text with such characters written as escapes."""
+    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
