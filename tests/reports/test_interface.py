@@ -143,7 +143,7 @@ def test_a_bundle_is_verified_and_its_trace_replayed(tmp_path: Path) -> None:
     verified = neverlost.verify(tmp_path / "bundle")
     has_fields(verified)
     assert verified.verified and verified.verdict == "verified" and "<table>" in verified._repr_html_()
-    assert (tmp_path / "bundle" / "command.txt").read_text().startswith("python ")
+    assert (tmp_path / "bundle" / "command.txt").read_text().startswith("neverlost ")
     assert json.loads((tmp_path / "bundle" / "result.json").read_text()) == json.loads(json.dumps(made.document))
 
 
