@@ -197,7 +197,7 @@ def configurations(
     """
     found, open_questions = chosen_configurations(read_given(config, settings), files, kafka_version)
     for each in open_questions:
-        warnings.warn(each, KafkaFilesWarning, stacklevel=3)
+        warnings.warn(each, KafkaFilesWarning, stacklevel=5)
     return found
 
 
