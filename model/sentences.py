@@ -16,7 +16,7 @@ from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, ST
 from neverlost.model.system import State, Step, System
 
 INITIAL = "initial state"
-BROKERS = ("broker", "leader", "follower", "replica", "elected", "candidate")
+BROKERS = ("broker", "leader", "follower", "replica", "elected", "first", "candidate")
 """Parameters of actions that name a broker."""
 STALE_MARK = "stale"
 """What is known to a broker and no longer so."""

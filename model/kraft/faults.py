@@ -154,6 +154,13 @@ LEADER_MOVE = Fault(
     done="move",
     seen="leader move to {elected}",
 )
+UNCLEAN_ELECTION = Fault(
+    "unclean_election",
+    "unclean election",
+    "unclean elections",
+    "an operator may ask for an unclean election of a partition without a leader",
+    impairs=NOTHING,
+)
 REASSIGN = Fault(
     "reassign",
     "reassignment",
@@ -209,12 +216,12 @@ RACK_CUT = Fault(
 )
 MIN_ISR_CHANGE = Fault(
     "min_isr_change",
-    "raised min.insync.replicas",
-    "raises of min.insync.replicas",
-    "an operator may raise min.insync.replicas by one while the cluster runs",
+    "changed min.insync.replicas",
+    "changes of min.insync.replicas",
+    "an operator may set min.insync.replicas, to any value that the replicas allow, while the cluster runs",
     impairs=NOTHING,
     is_structural=True,
-    done="raise",
+    done="set-min-isr",
 )
 
 FAULTS = (
@@ -228,6 +235,7 @@ FAULTS = (
     ISR_SHRINK,
     FENCE,
     LEADER_MOVE,
+    UNCLEAN_ELECTION,
     REASSIGN,
     PRODUCER_RETRY,
     CONSUMER_CRASH,

@@ -61,7 +61,7 @@ def leader_apply_answer(k: Primitives, s: View, broker: int) -> Clauses:
     yield "the committed ISR is the one that it asked for", is_answer(k, s, broker)
     new_config: Value = False
     if s.sizes.config_change:
-        is_new = s.min_isr_known[broker] != s.min_isr_raised
+        is_new = s.min_isr_known[broker] != s.min_isr_changed
         yield "configuration is applied", k.not_(k.all_of(s.isr_answer_waits_for_config, is_new))
         new_config = k.all_of(s.configuration_before_isr, is_new)
     yield "bound: another knowledge than the record's", k.any_of(new_config, k.not_(s.equal_epoch_record_skipped))
@@ -98,15 +98,15 @@ def learn_config_first(k: Primitives, s: View, broker: int) -> None:
     """Effect: where configuration comes first, the broker has applied the topic's before it changes the partition."""
     if s.sizes.config_change:
         known = s.min_isr_known[broker]
-        s.min_isr_known[broker] = k.ite(s.configuration_before_isr, s.min_isr_raised, known)
+        s.min_isr_known[broker] = k.ite(s.configuration_before_isr, s.min_isr_changed, known)
 
 
 @action(broker="configured", says="broker {broker} learns the new min.insync.replicas")
 def broker_learn_config(k: Primitives, s: View, broker: int) -> Clauses:
     """Until then a leader commits and acknowledges by the old minimum."""
     yield "broker is running", s.is_running[broker]
-    yield "bound: something new", s.min_isr_known[broker] != s.min_isr_raised
-    s.min_isr_known[broker] = s.min_isr_raised
+    yield "bound: something new", s.min_isr_known[broker] != s.min_isr_changed
+    s.min_isr_known[broker] = s.min_isr_changed
 
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")

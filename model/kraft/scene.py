@@ -27,7 +27,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         fenced=members(values["is_fenced"]),
         adding=members(values.get("is_adding", [])),
         removing=members(values.get("is_removing", [])),
-        min_isr=values["min_isr"] + values.get("min_isr_raised", 0),
+        min_isr=values.get("min_isr_changed") or values["min_isr"],
         knowledge=KNOWLEDGE.get(values["leader_knows"], "") if is_led else "",
         notes=_consumer(values),
     )
@@ -82,6 +82,6 @@ def _fetched(values: Mapping[str, Any], leader: int) -> tuple[tuple[int, int], .
 
 def _configuration(values: Mapping[str, Any], leader: int) -> tuple[str, ...]:
     """An old configuration that a leader still goes by."""
-    if "min_isr_known" not in values or values["min_isr_known"][leader] == values["min_isr_raised"]:
+    if "min_isr_known" not in values or values["min_isr_known"][leader] == values["min_isr_changed"]:
         return ()
-    return (f"goes by min.insync.replicas={values['min_isr'] + values['min_isr_known'][leader]}",)
+    return (f"goes by min.insync.replicas={values['min_isr_known'][leader] or values['min_isr']}",)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from neverlost.model.kernel import NO_REPLICA, Configuration, Primitives, Sizes, Value
-from neverlost.model.kraft.faults import CLEAN_STOP, CRASH, FAULTS, OF_RACKS
+from neverlost.model.kraft.faults import CLEAN_STOP, CRASH, FAULTS, MIN_ISR_CHANGE, OF_RACKS
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.limits import Limits, can_happen, is_counted, limits_of, payer
 from neverlost.model.system import View
@@ -111,6 +111,11 @@ class KraftSizes(Sizes):
         return self.replica if self.asks_controller else 0
 
     @property
+    def minimum(self) -> int:
+        """Values of min.insync.replicas that an operator may set; 0 is none."""
+        return self.first_replicas + 1 if self.config_change else 0
+
+    @property
     def configured(self) -> int:
         """Brokers that learn a changed configuration."""
         return self.replica if self.config_change else 0
@@ -140,11 +145,12 @@ class KraftSizes(Sizes):
         return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
-        """An outcome is `KEPT`, `NO_REPLICA` or a replica; an ISR change that completes no reassignment keeps the leader."""
+        """An outcome is `KEPT`, `NO_REPLICA` or a replica; a change that completes no reassignment keeps the leader."""
         last = {
             "outcome": self.replica,
             "isr_change_outcome": self.replica if self.reassignment else NO_REPLICA,
             "reassignment_outcome": self.replica if self.reassignment else KEPT,
+            "directory_outcome": self.replica if self.reassignment else NO_REPLICA + 1 if self.elr else KEPT,
         }
         return range(KEPT, last[axis]) if axis in last else super().along(axis)
 
@@ -187,7 +193,7 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         racks=racks(configuration) + (NO_REPLICA,) * growing if has_racks(configuration) else (),
         elr=configuration["eligible.leader.replicas"],
         reassignment=growing,
-        config_change=bool(configuration["faults.min_isr_change"]),
+        config_change=can_happen(configuration, MIN_ISR_CHANGE),
         has_retries=retries > 0,
         has_consumer=configuration["faults.consumer_crash"] > 0,
         fenced_fetch=is_on(configuration, "fenced-fetch"),

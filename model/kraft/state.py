@@ -21,7 +21,7 @@ from typing import Any
 from neverlost.model import limits
 from neverlost.model.kernel import Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
 from neverlost.model.kraft import mechanisms
-from neverlost.model.kraft.faults import FAULTS, MIN_ISR_CHANGE, PRODUCER_RETRY
+from neverlost.model.kraft.faults import FAULTS, PRODUCER_RETRY
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
 from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of
@@ -30,6 +30,9 @@ from neverlost.model.system import View
 
 ELECTED, BEHIND, UP_TO_DATE = 0, 1, 2
 """Values of `leader_knows`."""
+
+UNCHANGED = 0
+"""Value of `min_isr_changed` and `min_isr_known` where min.insync.replicas is what it was at first."""
 
 ACKS = {"0": 0, "1": 1, "all": 2, "min.insync.replicas": 3}
 """Numbers of the values of `acks`."""
@@ -55,7 +58,8 @@ def minimum_isr(k: Primitives, s: View, broker: int | None = None) -> Value:
     """
     found = s.min_isr
     if s.sizes.config_change:
-        found = found + (s.min_isr_raised if broker is None else s.min_isr_known[broker])
+        changed = s.min_isr_changed if broker is None else s.min_isr_known[broker]
+        found = k.ite(changed == UNCHANGED, found, changed)
     if not s.sizes.effective_min_isr:
         return found
     if s.sizes.reassignment:
@@ -83,7 +87,7 @@ def highest_epoch(configuration: Configuration) -> int:
     )
     away += configuration["replication.factor"] * budget["rack_loss"]
     removals = 0 if is_on(configuration, "shrink-keeps-leader-epoch") else 2 * away + budget["isr_shrink"] + budget["out"]
-    return int(3 * away + budget["leader_move"] + 4 * budget["reassign"] + removals)
+    return int(3 * away + budget["leader_move"] + budget["unclean_election"] + 4 * budget["reassign"] + removals)
 
 
 def frozen_fields() -> tuple[Field, ...]:
@@ -144,7 +148,7 @@ def _uncountable(configuration: Configuration) -> str | None:
     """Where something counts what happens, any number of it has no room."""
     uncounted = [each for each in FAULTS if not is_counted(configuration, each)]
     for each in uncounted:
-        if each in (PRODUCER_RETRY, MIN_ISR_CHANGE):
+        if each is PRODUCER_RETRY:
             return f"{each.key}={configuration[each.key]} has no finite space in this model: give a number"
     return None
 
@@ -177,7 +181,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("leader_epoch_start_offset", 0, slots),
         flag("request_outdated"),
         flag("record_to_come"),
-        *_config_fields(size, configuration["faults.min_isr_change"]),
+        *_config_fields(size),
         *(_epoch_fields(highest_epoch(configuration)) if size.epochs else []),
         # clients and ghosts
         number("next_record", 0, records),
@@ -197,11 +201,12 @@ def _epoch_fields(highest: int) -> list[Field]:
     ]
 
 
-def _config_fields(size: KraftSizes, changes: int) -> list[Field]:
-    """How often min.insync.replicas has been raised, and how often each broker knows."""
+def _config_fields(size: KraftSizes) -> list[Field]:
+    """What min.insync.replicas has been changed to, and what each broker knows of that."""
     if not size.config_change:
         return []
-    return [number("min_isr_raised", 0, changes), number("min_isr_known", 0, changes, "replica")]
+    highest = size.first_replicas
+    return [number("min_isr_changed", UNCHANGED, highest), number("min_isr_known", UNCHANGED, highest, "replica")]
 
 
 def _consumer_fields(size: KraftSizes) -> list[Field]:

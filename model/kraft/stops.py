@@ -6,11 +6,11 @@ Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.reg
 from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
-from neverlost.model.kraft.controller.fencing import fence, goes_on, unfence
+from neverlost.model.kraft.controller.fencing import fence, goes_on, register
 from neverlost.model.kraft.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
 from neverlost.model.kraft.leader import forget_leadership
 from neverlost.model.kraft.log import EMPTY, truncate_to
-from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone
+from neverlost.model.kraft.state import ELECTED, UNCHANGED, UP_TO_DATE, everyone
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
@@ -19,7 +19,7 @@ def stop(k: Primitives, s: View, broker: int) -> None:
     """Effect: the broker's process ends, and with it all that it had in memory."""
     s.is_running[broker] = False
     if s.sizes.config_change:
-        s.min_isr_known[broker] = 0
+        s.min_isr_known[broker] = UNCHANGED
     forget_leadership(k, s, broker)
     s.follows[broker] = NO_REPLICA
     s.high_watermark[broker] = 0
@@ -117,7 +117,7 @@ def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses
     yield "old session has expired", s.is_fenced[broker]
     if s.sizes.elr:
         yield "unclean shutdown", k.not_(s.stopped_cleanly[broker])
-    yield from unfence(k, s, broker, outcome, is_unclean=True)
+    yield from register(k, s, broker, outcome, is_unclean=True)
     start(k, s, broker)
 
 
@@ -126,7 +126,7 @@ def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> C
     """The clean-shutdown file names the registered broker epoch, so the broker stays in the ELR."""
     yield "broker is down", k.not_(s.is_running[broker])
     yield "clean shutdown", s.stopped_cleanly[broker]
-    yield from unfence(k, s, broker, outcome)
+    yield from register(k, s, broker, outcome, is_unclean=False)
     s.stopped_cleanly[broker] = False
     start(k, s, broker)
 

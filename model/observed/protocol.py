@@ -50,6 +50,8 @@ METADATA = frozenset(
         "controller_move_leader",
         "controller_reassign",
         "controller_cancel_reassignment",
+        "controller_cancel_reassignment_uncleanly",
+        "controller_elect_uncleanly",
         "controller_assign_directory",
         "broker_register",
         "broker_register_clean",

@@ -11,12 +11,14 @@ from neverlost.model.kraft.consumer import CONSUMER_ACTIONS
 from neverlost.model.kraft.controller.fencing import controller_fence_dead, controller_fence_live, controller_unfence
 from neverlost.model.kraft.controller.operator import (
     controller_assign_directory,
+    controller_elect_uncleanly,
     controller_move_leader,
-    controller_raise_min_isr,
+    controller_set_min_isr,
 )
 from neverlost.model.kraft.controller.reassignment import (
     broker_delete_replica,
     controller_cancel_reassignment,
+    controller_cancel_reassignment_uncleanly,
     controller_reassign,
 )
 from neverlost.model.kraft.faults import FAULTS
@@ -99,11 +101,13 @@ MODEL = Model(
         controller_fence_live,
         controller_unfence,
         controller_move_leader,
-        controller_raise_min_isr,
+        controller_elect_uncleanly,
+        controller_set_min_isr,
         controller_assign_directory,
         broker_learn_config,
         controller_reassign,
         controller_cancel_reassignment,
+        controller_cancel_reassignment_uncleanly,
         broker_delete_replica,
         broker_crash,
         broker_crash_lossy,

@@ -119,12 +119,11 @@ def _operation(stage: Stage, before: Target, plan: Plan, produced: int) -> list[
             return _reassign(list(stage.argument))
         case "cancel":
             return [_tool("kafka-reassign-partitions.sh", "--reassignment-json-file reassignment.json --cancel")]
-        case "raise":
-            value = int(plan.configuration["min.insync.replicas"]) + 1
+        case "set-min-isr":
             return [
                 _tool(
                     "kafka-configs.sh",
-                    f"--alter --entity-type topics --entity-name $TOPIC --add-config min.insync.replicas={value}",
+                    f"--alter --entity-type topics --entity-name $TOPIC --add-config min.insync.replicas={stage.argument[0]}",
                 )
             ]
         case "crash":

@@ -11,10 +11,14 @@ import pytest
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
+from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader
+from neverlost.model.kraft.faults import ISR_SHRINK
 from neverlost.model.kraft.follower import truncate_before_fetching
 from neverlost.model.kraft.high_watermark import raise_high_watermark
-from neverlost.model.kraft.leader import forget_leadership, leads
+from neverlost.model.kraft.leader import forget_leadership, is_up_to_date_leader, leads
+from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import ELECTED, everyone, started
+from neverlost.model.limits import may_strike, strike
 from neverlost.model.observed import starting_brokers as widened
 from neverlost.model.system import System
 from neverlost.model.versions import majority
@@ -137,6 +141,68 @@ def test_epochs_are_learned_late_in_the_model_with_history() -> None:
     bound = system("3.9", rf=3, min_isr=2, leader_move=2)
     fired = explore(replace(bound, model=with_history(bound.model)), (), Options(workers=1)).fired
     assert fired["broker_apply_leadership_late"] > 0 and fired["broker_follow_late"] > 0
+
+
+# decision 028: what else a record or a request may do -----------------------------------------------------------------------
+
+
+@action(change="asking", says="controller assigns a replica to a log directory, which moves the partition epoch")
+def controller_move_partition_epoch(k: Any, s: Any, change: int) -> Clauses:
+    yield "is one change", change == 0
+    outdate_leader(k, s, True)
+
+
+@action(leader="replica", kept="replica", says="{leader} drops all slow followers but {kept} with one request")
+def leader_drop_several(k: Any, s: Any, leader: int, kept: int) -> Clauses:
+    slow = [each for each in everyone(s) if each not in (leader, kept)]
+    yield from may_strike(k, s, ISR_SHRINK, *slow)
+    yield "as many may be slow", s.isr_shrink_left >= len(slow)
+    yield "leader is up to date", is_up_to_date_leader(k, s, leader)
+    yield "no request in flight", s.pending[leader] == NO_REPLICA
+    yield "in the ISR", k.all_of(*[k.all_of(s.leader_isr[leader][each], s.is_running[each]) for each in slow])
+    isr = [k.all_of(s.leader_isr[leader][each], each not in slow) for each in everyone(s)]
+    active = [each == leader for each in everyone(s)]
+    yield from change_partition(k, s, Change(isr, active, assignment_of(s)), KEPT)
+    outdate_leader(k, s, True)
+    for _ in slow:
+        strike(s, ISR_SHRINK, *slow)
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("4.3", {"isr_shrink": 1, "leader_move": 1}),
+        ("4.3", {"isr_shrink": 1, "leader_move": 1, "defects": "fixed"}),
+        ("4.3", {"rf": 2, "fence": 1, "lossy_crash": 1, "isr_shrink": 1, "defects": "fixed"}),
+        pytest.param("4.3", {"isr_shrink": 1, "crash": 1, "fence": 1, "defects": "fixed"}, marks=pytest.mark.slow),
+    ],
+)
+def test_a_partition_epoch_that_moves_alone_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    bound = system(model, **given)
+    more = replace(bound, model=replace(bound.model, actions=(*bound.model.actions, controller_move_partition_epoch)))
+    assert explore(more, (), Options(workers=1)).counts.distinct > explore(bound, (), Options(workers=1)).counts.distinct
+    assert verdicts(more, SAFETY) == verdicts(bound, SAFETY)
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("4.3", {"isr_shrink": 2, "lossy_crash": 1, "defects": "fixed"}),
+        ("4.3", {"isr_shrink": 2, "crash": 1, "lossy_crash": 1, "defects": "fixed"}),
+        ("3.9", {"isr_shrink": 2, "lossy_crash": 1, "defects": "fixed"}),
+        pytest.param("4.1", {"isr_shrink": 2, "fence": 1, "crash": 1, "defects": "fixed"}, marks=pytest.mark.slow),
+        pytest.param("4.3", {"isr_shrink": 3, "crash": 1, "min_isr": 3, "defects": "fixed"}, marks=pytest.mark.slow),
+        pytest.param("4.3", {"isr_shrink": 2, "leader_move": 1, "crash": 1}, marks=pytest.mark.slow),
+        pytest.param("4.3", {"isr_shrink": 2, "disk_loss": 1, "fence": 1, "defects": "fixed"}, marks=pytest.mark.slow),
+    ],
+)
+def test_one_request_that_drops_several_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    """It reaches other ELRs, and shortens the way by a step or two; what can be lost is the same."""
+    bound = system(model, **given)
+    more = replace(bound, model=replace(bound.model, actions=(*bound.model.actions, leader_drop_several)))
+    whole, reduced = verdicts(more, SAFETY), verdicts(bound, SAFETY)
+    assert {name: found for name, (found, _) in whole.items()} == {name: found for name, (found, _) in reduced.items()}
+    assert all(0 <= (steps or 0) - (whole[name][1] or 0) <= 2 for name, (_, steps) in reduced.items())
 
 
 # orbits ---------------------------------------------------------------------------------------------------------------------

@@ -129,11 +129,11 @@ def wanted(version: str) -> tuple[int, ...]:
 def fetched(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
     """The home of a version in the cache, filled with Maven when it is not there; X.Y is its newest patch.
 
-    Without `tools` it holds what runs in a broker only, and a home with them will do.
+    Without `tools` it holds what runs in a broker only: a home of its own, whose every jar has a known checksum.
     """
     numbers = wanted(version)
-    cache = cache_folder(environment)
-    there = cached(cache, numbers) or (None if tools else cached(cache, numbers, WITHOUT_TOOLS))
+    cache, prefix = cache_folder(environment), WITH_TOOLS if tools else WITHOUT_TOOLS
+    there = cached(cache, numbers, prefix)
     if there is not None:
         return there
     maven = shutil.which("mvn", path=environment.get("PATH", ""))
@@ -147,7 +147,7 @@ def fetched(version: str, java: Path, environment: Mapping[str, str] = os.enviro
         place = Path(temporary, "home")
         place.mkdir()
         _run_maven(maven, Path(temporary), pom(numbers, tools), dict(environment) | {"JAVA_HOME": str(java)})
-        target = cache / f"{WITH_TOOLS if tools else WITHOUT_TOOLS}{'.'.join(map(str, version_in(place)))}"
+        target = cache / f"{prefix}{'.'.join(map(str, version_in(place)))}"
         try:
             place.rename(target)
         except OSError:

@@ -31,12 +31,15 @@ CONTROLLER = (
     "is_adding",
     "is_removing",
     "leader_knows",
-    "min_isr_raised",
+    "min_isr_changed",
 )
 """The fields that hold what the controller knows; those that a configuration leaves out are not there."""
 
-ANSWERED = ("elected", "outcome")
+ANSWERED = ("elected", "first", "outcome")
 """Parameters that are part of an action's answer, not of the event."""
+
+NUMBERS = ("target", "least")
+"""Parameters that are no broker."""
 
 KNOWS = {
     ELECTED: "leader epoch not yet known to the leader",
@@ -62,7 +65,7 @@ class Knowledge:
     adding: frozenset[int]
     removing: frozenset[int]
     epochs: int
-    min_isr_raised: int = 0
+    min_isr_changed: int = 0
 
     def __str__(self) -> str:
         """In Kafka's words, brokers counted from 1; what is empty is left out."""
@@ -73,8 +76,8 @@ class Knowledge:
                 shown.append(f"{each.name}=[{','.join(str(broker + 1) for broker in sorted(value))}]")
         if self.last_known_leader != NO_REPLICA:
             shown.append(f"lastKnownLeader={self.last_known_leader + 1}")
-        if self.min_isr_raised:
-            shown.append(f"min.insync.replicas raised by {self.min_isr_raised}")
+        if self.min_isr_changed:
+            shown.append(f"min.insync.replicas={self.min_isr_changed}")
         return " ".join(shown)
 
 
@@ -96,7 +99,7 @@ class Case:
     @property
     def shown(self) -> str:
         """The event with brokers counted from 1."""
-        inside = ", ".join(f"{name}={value + (name != 'target')}" for name, value in self.arguments)
+        inside = ", ".join(f"{name}={value + (name not in NUMBERS)}" for name, value in self.arguments)
         return f"{self.event}({inside})"
 
 
@@ -184,7 +187,7 @@ def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
         adding=members("is_adding", False),
         removing=members("is_removing", False),
         epochs=values["leader_knows", 0],
-        min_isr_raised=values.get(("min_isr_raised", 0), 0),
+        min_isr_changed=values.get(("min_isr_changed", 0), 0),
     )
 
 

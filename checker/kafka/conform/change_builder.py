@@ -41,6 +41,8 @@ class Change:
 
     active: frozenset[int]
     target_isr: frozenset[int] | None = None
+    or_first: bool = False
+    """Where that is empty, the first of the target replicas stands in it."""
     unclean_shutdown: frozenset[int] = frozenset()
     election: str = "ONLINE"
     replicas: frozenset[int] | None = None
@@ -75,7 +77,9 @@ def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) 
 def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[Change]:
     """generateLeaderAndIsrUpdates with a broker that shut down uncleanly: where it is in the ISR or in the ELR."""
     if broker in before.isr | before.elr:
-        yield Change(active(before, brokers) - {broker}, before.isr - {broker}, frozenset({broker}), election)
+        yield Change(
+            active(before, brokers) - {broker}, before.isr - {broker}, unclean_shutdown=frozenset({broker}), election=election
+        )
 
 
 def changes(case: Case, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]) -> list[Change]:
@@ -96,10 +100,15 @@ def changes(case: Case, before: Knowledge, stage: int, configuration: Configurat
         return [Change(active(before, brokers), case.proposed, election=election)]
     if event == "controller_reassign":
         return [_reassigned(before, case.argument("target"), brokers)]
-    if event == "controller_cancel_reassignment":
+    if event == "controller_elect_uncleanly":
+        return [Change(active(before, brokers), election="UNCLEAN")]
+    if event.startswith("controller_cancel_reassignment"):
         return [_cancelled(before, brokers, election)]
     raise ValueError(event)
 
+
+ELECTIONS = ("controller_move_leader", "controller_elect_uncleanly")
+"""Where nothing changes the controller refuses, and the model has no step."""
 
 STAGES = {"broker_restart": 2, "broker_restart_clean": 2}
 EVENTS = (
@@ -113,6 +122,8 @@ EVENTS = (
     "controller_alter_isr",
     "controller_reassign",
     "controller_cancel_reassignment",
+    "controller_cancel_reassignment_uncleanly",
+    "controller_elect_uncleanly",
 )
 """The actions of the model that change the partition through this class."""
 
@@ -136,6 +147,7 @@ def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> Cha
     return Change(
         active(before, brokers),
         before.isr - before.adding,
+        or_first=True,
         election=election,
         replicas=replicas,
         adding=frozenset(),
@@ -170,7 +182,7 @@ class Judge:
         least = _effective(case.before, min_isr, configuration)
         elr = bool(configuration["eligible.leader.replicas"])
         found = {self._after(case, order, least, elr, configuration, brokers) for order in orders}
-        if case.event == "controller_move_leader":
+        if case.event in ELECTIONS:
             found.discard(case.before)
         return frozenset(found)
 
@@ -201,7 +213,8 @@ class Judge:
         made.setUseLastKnownLeaderInBalancedRecovery(True)
         made.setDefaultDirProvider(self.of_broker)
         if change.target_isr is not None:
-            made.setTargetIsr(java_list(each for each in order if each in change.target_isr))
+            first = [each for each in order if each in (change.replicas or frozenset())][: change.or_first]
+            made.setTargetIsr(java_list([each for each in order if each in change.target_isr] or first))
         if change.unclean_shutdown:
             made.setUncleanShutdownReplicas(java_list(sorted(change.unclean_shutdown)))
         if change.replicas is not None:
@@ -254,14 +267,14 @@ def read(before: Knowledge, after: Any) -> Knowledge:
         adding=frozenset(map(int, after.addingReplicas)),
         removing=frozenset(map(int, after.removingReplicas)),
         epochs=before.epochs,
-        min_isr_raised=before.min_isr_raised,
+        min_isr_changed=before.min_isr_changed,
     )
     return moved(before, found, int(after.partitionEpoch) - PARTITION_EPOCH, int(after.leaderEpoch) - LEADER_EPOCH)
 
 
 def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
     """What getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
-    return min(min_isr + before.min_isr_raised, len(before.replicas))
+    return min(before.min_isr_changed or min_isr, len(before.replicas))
 
 
 def answers(setting: Setting) -> Answers:

@@ -15,14 +15,15 @@ from dataclasses import replace
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
+from neverlost.checker.kafka.conform.change_builder import ELECTIONS, LEADER_EPOCH, PARTITION_EPOCH
 from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
-from neverlost.checker.kafka.conform.change_builder import LEADER_EPOCH, PARTITION_EPOCH
 from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
 from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NO_REPLICA, Configuration
+from neverlost.model.limits import AnyNumber
 
-EVENTS = (*BUILT, "controller_raise_min_isr", "controller_assign_directory")
+EVENTS = (*BUILT, "controller_set_min_isr", "controller_assign_directory")
 METHODS = {
     "controller_fence_dead": "maybeFenceOneStaleBroker",
     "controller_fence_live": "maybeFenceOneStaleBroker",
@@ -34,7 +35,9 @@ METHODS = {
     "controller_alter_isr": "alterPartition",
     "controller_reassign": "alterPartitionReassignments",
     "controller_cancel_reassignment": "alterPartitionReassignments",
-    "controller_raise_min_isr": "replay(ClearElrRecord)",
+    "controller_cancel_reassignment_uncleanly": "alterPartitionReassignments",
+    "controller_elect_uncleanly": "electLeaders",
+    "controller_set_min_isr": "replay(ClearElrRecord)",
     "controller_assign_directory": "handleAssignReplicasToDirs",
 }
 """The entry point of each action."""
@@ -61,7 +64,7 @@ class Judge:
     def answers(self, case: Case) -> frozenset[Knowledge]:
         """What Kafka does in a case, for every first replica in the order of assignment."""
         found = {self._after(case, order) for order in self._orders()}
-        if case.event == "controller_move_leader":
+        if case.event in ELECTIONS:
             found.discard(case.before)
         return frozenset(found)
 
@@ -77,7 +80,7 @@ class Judge:
         for each in sorted(self.stopping):
             control.register(each, clean=True)  # ends a controlled shutdown
         self.stopping.clear()
-        least = self.least + before.min_isr_raised
+        least = before.min_isr_changed or self.least
         if self.configured != least:
             control.configure("min.insync.replicas", str(least))
             self.configured = least
@@ -106,7 +109,7 @@ class Judge:
         self.install(case.before, order)
         self.calls += 1
         self._fire(case, order)
-        return self.read(case.before, case.event == "controller_raise_min_isr")
+        return self.read(case.before)
 
     def _fire(self, case: Case, order: tuple[int, ...]) -> None:
         control, event = self.controller, case.event
@@ -128,10 +131,12 @@ class Judge:
             self.alter(case)
         elif event == "controller_reassign":
             control.reassign([each for each in order if case.argument("target") >> (each - 1) & 1])
-        elif event == "controller_cancel_reassignment":
+        elif event == "controller_elect_uncleanly":
+            control.elect(unclean=True)
+        elif event.startswith("controller_cancel_reassignment"):
             control.reassign(None)
-        elif event == "controller_raise_min_isr":
-            self.configured += 1
+        elif event == "controller_set_min_isr":
+            self.configured = case.argument("least")
             control.configure("min.insync.replicas", str(self.configured))
         elif event == "controller_assign_directory":
             reports = next(each for each in order if each - 1 in case.before.replicas)
@@ -174,7 +179,7 @@ class Judge:
         self.calls += len(found)
         return found
 
-    def read(self, before: Knowledge, is_raised: bool) -> Knowledge:
+    def read(self, before: Knowledge) -> Knowledge:
         """What the controller holds now, as knowledge."""
         after = self.controller.read()
 
@@ -191,26 +196,28 @@ class Judge:
             adding=members(after.adding),
             removing=members(after.removing),
             epochs=before.epochs,
-            min_isr_raised=before.min_isr_raised + is_raised,
+            min_isr_changed=0 if self.configured == self.least else self.configured,
         )
         return moved(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
 
 
 def unanswered(found: Sequence[Case], configuration: Configuration) -> list[Case]:
     """Events that can always come, where the model has no step for them: the controller must change nothing either."""
-    answered = {(each.event, each.before) for each in found}
-    moves = str(configuration["faults.leader_move"]).startswith("any")
+    answered = {(each.event.removesuffix("_uncleanly"), each.before) for each in found}
+    moves = configuration["faults.leader_move"] == AnyNumber()
+    elects = configuration["faults.unclean_election"] == AnyNumber()
     can_come: dict[str, Callable[[Knowledge], bool]] = {
         "controller_assign_directory": lambda before: bool(before.elr),
         "controller_cancel_reassignment": lambda before: bool(before.adding | before.removing),
         "controller_move_leader": lambda before: moves and before.leader != NO_REPLICA,
+        "controller_elect_uncleanly": lambda before: elects and before.leader == NO_REPLICA,
     }
     known = sorted({each.before for each in found}, key=repr)
     return [
-        Case(event, (), before, frozenset() if event == "controller_move_leader" else frozenset({before}))
+        Case(event, (), before, frozenset() if event in ELECTIONS else frozenset({before}))
         for event, is_possible in can_come.items()
         for before in known
-        if is_possible(before) and (event, before) not in answered
+        if is_possible(before) and (event.removesuffix("_uncleanly"), before) not in answered
     ]
 
 

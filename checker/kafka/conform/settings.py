@@ -13,19 +13,19 @@ from neverlost.specs.errors import InputError
 MODELS = ("kraft", "kraft-elr")
 FENCED = "faults.crash=1 faults.fence=1"
 CONTROLLER = (
-    f"replication.factor=3 min.insync.replicas=2 {FENCED} faults.isr_shrink=1",
+    f"replication.factor=3 min.insync.replicas=2 {FENCED} faults.isr_shrink=1 faults.unclean_election=any",
     "replication.factor=3 min.insync.replicas=3 faults.fence=2 faults.disk_loss=1",
     "replication.factor=3 min.insync.replicas=1 faults.fence=1 faults.min_isr_change=1 faults.leader_move=any",
     f"replication.factor=3 min.insync.replicas=2 {FENCED} faults.leader_move=any unclean.leader.election.enable=true",
     f"replication.factor=2 min.insync.replicas=2 {FENCED} faults.isr_shrink=1 faults.lossy_crash=1",
     "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.isr_shrink=1 faults.reassign=1",
-    "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1 unclean.leader.election.enable=true",
+    "replication.factor=2 min.insync.replicas=1 faults.crash=2 faults.reassign=1 unclean.leader.election.enable=true",
     "replication.factor=2 min.insync.replicas=1 faults.crash=1 faults.reassign=2",
     "replication.factor=3 min.insync.replicas=2 faults.fence=1 faults.leader_move=any election.policy=preferred",
 )
 """Complete reachable sets with one record: the controller does not look at records."""
 
-REQUESTS = (CONTROLLER[0], CONTROLLER[2], CONTROLLER[3], CONTROLLER[5], CONTROLLER[6], CONTROLLER[8])
+REQUESTS = tuple(CONTROLLER[each] for each in (0, 2, 3, 5, 6, 8))
 """Those whose cases are also put to the whole controller, which takes longer."""
 
 SHORT = (CONTROLLER[4], "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1")

@@ -33,6 +33,7 @@ NOT_RECOVERY = (
         "controller_touch",
         "controller_renew_leader",
         "controller_cancel_reassignment",
+        "controller_cancel_reassignment_uncleanly",
     }
 )
 """Steps that are a fault, an observation, or a producer's or an operator's."""

@@ -155,8 +155,8 @@ class Run:
             case "cancel":
                 self._note("cancel the reassignment")
                 faults.cancel_reassignment(self.cluster, self.topic)
-            case "raise":
-                self._raise()
+            case "set-min-isr":
+                self._set_min_isr(argument[0])
             case "learn":
                 self._note(f"broker {broker} may read the metadata log again")
             case "silence" | "reconnect":
@@ -203,11 +203,9 @@ class Run:
         self._note(f"reassign to {','.join(map(str, order))}")
         faults.reassign(self.cluster, self.topic, order)
 
-    def _raise(self) -> None:
-        known = self.cluster.metadata.configs[2, self.topic]["min.insync.replicas"]
-        value = str(int(known or 1) + 1)
-        self._note(f"set min.insync.replicas of the topic to {value}")
-        self.cluster.admin.set_topic_config(self.topic, "min.insync.replicas", value)
+    def _set_min_isr(self, least: int) -> None:
+        self._note(f"set min.insync.replicas of the topic to {least}")
+        self.cluster.admin.set_topic_config(self.topic, "min.insync.replicas", str(least))
 
     def _crash_lossy(self, broker: int, kept: int) -> None:
         offset = self._ours(broker)[kept].offset

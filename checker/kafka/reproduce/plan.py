@@ -29,7 +29,8 @@ DRIVEN = {
     "controller_move_leader": "move",
     "controller_reassign": "reassign",
     "controller_cancel_reassignment": "cancel",
-    "controller_raise_min_isr": "raise",
+    "controller_cancel_reassignment_uncleanly": "cancel",
+    "controller_set_min_isr": "set-min-isr",
     "controller_fence_live": "silence",
     "controller_unfence": "reconnect",
     "broker_crash": "crash",
@@ -71,7 +72,7 @@ LEARNING = (
 """A broker reads the metadata log; where clients or followers did something in between, only now."""
 
 REPLICATION = ("leader_append", "leader_note_fetch", "follower_take_response", "follower_truncate")
-ASKED = ("move", "reassign", "cancel", "raise")
+ASKED = ("move", "reassign", "cancel", "set-min-isr")
 """An operator asks the cluster for these, through some broker."""
 
 ENDING = ("stop", "crash", "crash-lossy", "lose-disk")
@@ -276,8 +277,8 @@ def _operation(name: str, arguments: Mapping[str, int]) -> tuple[str, int, tuple
     broker = next((arguments[each] for each in ("broker", "leader") if each in arguments), None)
     if operation == "move":
         broker = arguments["elected"]
-    kept = (arguments["kept"],) if "kept" in arguments else ()
-    return operation, 0 if broker is None else broker + 1, kept
+    value = tuple(arguments[each] for each in ("kept", "least") if each in arguments)
+    return operation, 0 if broker is None else broker + 1, value
 
 
 def numbered(flags: list[Any]) -> tuple[int, ...]:
@@ -344,7 +345,7 @@ def _is_stale(state: Mapping[str, Any], broker: int) -> bool:
         return True
     if state["follows"][broker] >= 0 and state["leader"] >= 0 and state["follows"][broker] != state["leader"]:
         return True
-    if leads and "min_isr_known" in state and state["min_isr_known"][broker] != state["min_isr_raised"]:
+    if leads and "min_isr_known" in state and state["min_isr_known"][broker] != state["min_isr_changed"]:
         return True
     return "is_replica" in state and not state["is_replica"][broker] and bool(state["log_record"][broker][0])
 

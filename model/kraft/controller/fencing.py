@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
-from neverlost.model.kraft.controller.leader_election import Flags
+from neverlost.model.kraft.controller.leader_election import Flags, nowhere
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, unfenced
 from neverlost.model.kraft.faults import FENCE
 from neverlost.model.kraft.state import everyone
@@ -41,17 +41,30 @@ def fence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     s.is_fenced[broker] = True
 
 
-def unfence(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool = False) -> Clauses:
-    """`handleBrokerUnfenced`: a partition without a leader gets one if the broker may lead.
+def unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """`handleBrokerUnfenced`: a partition without a leader gets one if the broker may lead."""
+    yield from admit(k, s, broker, outcome, Change(list(s.isr), nowhere(s), assignment_of(s)))
 
-    With ELR a broker that comes back from an unclean shutdown leaves the ELR first (`handleBrokerUncleanShutdown`).
+
+def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool) -> Clauses:
+    """`handleBrokerShutdown`, then `handleBrokerUnfenced`.
+
+    With ELR a broker that comes back from an unclean shutdown leaves the ELR first.
     """
-    active = [k.any_of(alive, each == broker) for each, alive in enumerate(unfenced(k, s))]
-    change = Change(list(s.isr), active, assignment_of(s), has_record=s.leader == NO_REPLICA)
+    change = Change(list(s.isr), nowhere(s), assignment_of(s), registers=broker)
     if s.sizes.elr and is_unclean:
-        concerned = k.any_of(change.has_record, s.isr[broker], s.elr[broker])
-        change = replace(change, unclean_shutdown=broker, has_record=concerned)
-    yield from change_partition(k, s, change, outcome)
+        isr = [k.all_of(s.isr[each], k.any_of(each != broker, k.not_(s.unclean_shutdown_leaves_elr))) for each in everyone(s)]
+        change = replace(change, isr=isr, unclean_shutdown=broker)
+    yield from admit(k, s, broker, outcome, change)
+
+
+def admit(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
+    """The broker may lead; there is a record where the partition has no leader, or the broker leaves ISR or ELR."""
+    active = [k.any_of(alive, each == broker) for each, alive in enumerate(unfenced(k, s))]
+    has_record = s.leader == NO_REPLICA
+    if change.unclean_shutdown is not None:
+        has_record = k.any_of(has_record, s.isr[broker], s.elr[broker])
+    yield from change_partition(k, s, replace(change, active=active, has_record=has_record), outcome)
     s.is_fenced[broker] = False
 
 

@@ -32,12 +32,18 @@ def except_for(s: View, broker: int) -> Flags:
 
 @dataclass(frozen=True)
 class Electorate:
-    """What an election looks at: the ISR and ELR that the change leads to, who is alive, and who has a replica."""
+    """What an election looks at: the ISR and ELR that the change leads to, who is alive, and who has a replica.
+
+    `has_elr` is false where the record is built as if there were no ELR, `allows_unclean` whether an unclean election may
+    be held.
+    """
 
     isr: Flags
     elr: Flags
     active: Flags
     replicas: Flags
+    has_elr: Value
+    allows_unclean: Value
 
 
 def keeps_leader(k: Primitives, s: View, of: Electorate) -> Value:
@@ -59,14 +65,24 @@ def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
     """With ISR and ELR empty, the last leader may return: it may have lost records, but no replica is known to have more."""
     if not s.sizes.elr:
         return nowhere(s)
-    none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election)
+    none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election, of.has_elr)
     return [k.all_of(none_left, s.last_known_leader == each, of.active[each]) for each in everyone(s)]
+
+
+def asks_a_stranger(k: Primitives, s: View, of: Electorate) -> Value:
+    """Whether the last known leader has no replica any more: asking whether it may lead is an error that nobody handles.
+
+    Source: `LeaderAcceptor.test` asks `PartitionRegistration.directory`, which throws.
+    """
+    if not s.sizes.reassignment:
+        return False
+    return k.any_of(*[k.all_of(asked, k.not_(of.replicas[each])) for each, asked in enumerate(last_known_leader(k, s, of))])
 
 
 def electable(k: Primitives, s: View, of: Electorate) -> Flags:
     """Who may be elected; an unclean election only where no other is possible."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
-    unclean = k.all_of(s.unclean_election, k.not_(k.any_of(*clean, *last)))
+    unclean = k.all_of(of.allows_unclean, k.not_(k.any_of(*clean, *last)))
     found = [k.any_of(clean[each], last[each], k.all_of(unclean, of.active[each], of.replicas[each])) for each in everyone(s)]
     return answering(k, s, found)
 

@@ -7,9 +7,18 @@ ConfigurationControlManager.java.
 from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
-from neverlost.model.kraft.controller.partition_change import move_leader_epoch, outdate_leader
-from neverlost.model.kraft.faults import LEADER_MOVE, MIN_ISR_CHANGE
-from neverlost.model.kraft.state import POLICIES, everyone
+from neverlost.model.kraft.controller.partition_change import (
+    Change,
+    assignment_of,
+    change_partition,
+    complete_reassignment_if_needed,
+    move_leader_epoch,
+    next_elr,
+    outdate_leader,
+    unfenced,
+)
+from neverlost.model.kraft.faults import LEADER_MOVE, MIN_ISR_CHANGE, UNCLEAN_ELECTION
+from neverlost.model.kraft.state import POLICIES, UNCHANGED, everyone
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
@@ -19,23 +28,42 @@ def controller_move_leader(k: Primitives, s: View, elected: int) -> Clauses:
     """A preferred election, by kafka-leader-election.sh or auto.leader.rebalance.enable: no failure, and yet a new epoch.
 
     The old leader goes on until it learns of it, and what it has appended beyond the high watermark is truncated: records
-    with acks=1 are lost by a planned move.
+    with acks=1 are lost by a planned move.  Only the first replica in assignment order is preferred; a partition that it
+    leads needs no election (ELECTION_NOT_NEEDED), and one whose first replica is not in sync keeps its leader.
     """
     yield from may_strike(k, s, LEADER_MOVE)
     yield "partition has a leader", s.leader != NO_REPLICA
     yield "another broker", s.leader != elected
     yield "in the ISR", s.isr[elected]
     yield "not fenced", k.not_(s.is_fenced[elected])
-    earlier = [k.all_of(s.isr[each], k.not_(s.is_fenced[each]), s.leader != each) for each in range(elected)]
+    earlier = assignment_of(s).replicas[:elected]
     yield "election policy", k.any_of(s.election_policy != POLICIES["preferred"], k.not_(k.any_of(False, *earlier)))
     strike(s, LEADER_MOVE)
     s.leader = elected
     move_leader_epoch(k, s, True)
 
 
-@action(change="config_change", says="an operator raises min.insync.replicas", fault="min_isr_change")
-def controller_raise_min_isr(k: Primitives, s: View, change: int) -> Clauses:
-    """With ELR the change also clears the ELR and the last known leader (ClearElrRecord), whatever the value.
+@action(elected="replica", says="an operator has a leader elected uncleanly", fault="unclean_election")
+def controller_elect_uncleanly(k: Primitives, s: View, elected: int) -> Clauses:
+    """kafka-leader-election.sh with UNCLEAN, whatever the topic's configuration: only where there is no leader.
+
+    Who has every committed record still comes first, and nothing changes where no replica is alive.
+    """
+    yield from may_strike(k, s, UNCLEAN_ELECTION)
+    yield "partition has no leader", s.leader == NO_REPLICA
+    change = Change(list(s.isr), unfenced(k, s), assignment_of(s), allows_unclean=True)
+    yield from change_partition(k, s, change, elected)
+    strike(s, UNCLEAN_ELECTION)
+
+
+@action(
+    least="minimum",
+    where=lambda least: least > UNCHANGED,
+    says="an operator sets min.insync.replicas to {least}",
+    fault="min_isr_change",
+)
+def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
+    """With ELR that also clears the ELR and the last known leader (ClearElrRecord), whatever the value, the same one too.
 
     The ELR's promise, that no record was committed without its members, is made with one minimum; the members would not
     have it with another.
@@ -43,8 +71,11 @@ def controller_raise_min_isr(k: Primitives, s: View, change: int) -> Clauses:
     Source: ReplicationControlManager / ConfigurationControlManager.maybeGenerateElrSafetyRecords, 4.x.
     """
     yield from may_strike(k, s, MIN_ISR_CHANGE)
+    value = k.ite(s.min_isr == least, UNCHANGED, least)
+    cleared = [*s.elr, s.last_known_leader != NO_REPLICA] if s.sizes.elr else []
+    yield "bound: changes something", k.any_of(s.min_isr_changed != value, *cleared)
     strike(s, MIN_ISR_CHANGE)
-    s.min_isr_raised = s.min_isr_raised + 1
+    s.min_isr_changed = value
     if s.sizes.elr:
         s.last_known_leader = NO_REPLICA
         clear_elr(k, s)
@@ -57,13 +88,22 @@ def clear_elr(k: Primitives, s: View) -> None:
         s.elr[each] = False
 
 
-@action(change="elr", says="controller assigns a replica to a log directory")
-def controller_assign_directory(k: Primitives, s: View, change: int) -> Clauses:
-    """A broker reports the directory of a replica; the record is built as if there were no ELR, and so clears it.
+@action(outcome="directory_outcome", says="controller assigns a replica to a log directory")
+def controller_assign_directory(k: Primitives, s: View, outcome: int) -> Clauses:
+    """A broker reports the directory of a replica: one more record, which may complete a reassignment and settles the ELR.
 
-    Source: `handleAssignReplicasToDirs`, which until 4.3 did not pass on that the ELR is enabled.
+    Until 4.3 it was built as if there were no ELR, and so cleared it.  A record that moves the partition epoch and nothing
+    else is left out: it can only have a request refused that the leader might as well not have sent.
+
+    Source: `handleAssignReplicasToDirs`.
     """
-    yield "the record is built without ELR", k.not_(s.directory_assignment_keeps_elr)
     yield "a broker reports", k.any_of(*s.is_running)
-    yield "bound: the ELR is not empty", k.any_of(*s.elr)
-    clear_elr(k, s)
+    change = Change(
+        list(s.isr), unfenced(k, s), assignment_of(s), allows_unclean=False, has_elr=s.directory_assignment_keeps_elr
+    )
+    after = complete_reassignment_if_needed(k, s, change)
+    pairs = [*zip(change.assignment.flags, after.assignment.flags, strict=True)]
+    if s.sizes.elr:
+        pairs += zip(s.elr, next_elr(k, s, after), strict=True)
+    yield "bound: moves more than the partition epoch", k.any_of(*[was != now for was, now in pairs])
+    yield from change_partition(k, s, change, outcome)

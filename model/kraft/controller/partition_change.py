@@ -18,6 +18,7 @@ from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, count
 from neverlost.model.kraft.controller.leader_election import (
     Electorate,
     Flags,
+    asks_a_stranger,
     cleanly_electable,
     electable,
     fits_policy,
@@ -47,18 +48,24 @@ class Assignment:
 class Change:
     """What an event asks the builder for.
 
-    `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `unclean_shutdown` the broker that
-    registers after an unclean shutdown (`setUncleanShutdownReplicas`).  Where the event does not concern the partition
-    (`has_record` is false) the controller writes no record and nothing changes.  A change `by_leader` is one that the
-    leader writes itself, as before KIP-497, which leaves the leader epoch alone.
+    `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `registers` the broker that registers,
+    which may be a record before the one that lets it lead, and `unclean_shutdown` the same one after an unclean shutdown
+    (`setUncleanShutdownReplicas`).
+    Where the event does not concern the partition (`has_record` is false) the controller writes no record and nothing
+    changes.  A change `by_leader` is one that the leader writes itself, as before KIP-497, which leaves the leader epoch
+    alone.  An unclean election is held where the topic's configuration allows it, or by what `allows_unclean` says.
+    `has_elr` is false for a record that is built as if there were no ELR.
     """
 
     isr: Flags
     active: Flags
     assignment: Assignment
+    registers: int | None = None
     unclean_shutdown: int | None = None
     has_record: Value = True
     by_leader: bool = False
+    allows_unclean: bool | None = None
+    has_elr: Value = True
 
 
 def assignment_of(s: View) -> Assignment:
@@ -85,7 +92,8 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
     """
     change = complete_reassignment_if_needed(k, s, change)
     elr = next_elr(k, s, change)
-    of = Electorate(change.isr, elr, change.active, change.assignment.replicas)
+    unclean = s.unclean_election if change.allows_unclean is None else change.allows_unclean
+    of = Electorate(change.isr, elr, change.active, change.assignment.replicas, change.has_elr, unclean)
     kept = k.any_of(k.not_(change.has_record), keeps_leader(k, s, of))
     if outcome is None:
         apply(k, s, change, elr, k.ite(kept, s.leader, NO_REPLICA))
@@ -95,6 +103,9 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
         apply(k, s, change, elr, s.leader)
         return
     yield "the leader does not stay", k.not_(kept)
+    yield "an election asks only replicas that are assigned", k.not_(asks_a_stranger(k, s, of))
+    if change.registers is not None:
+        of = electorate_at_registration(k, s, of, change)
     candidates = electable(k, s, of)
     if outcome == NO_REPLICA:
         yield "no eligible leader", k.not_(k.any_of(*candidates))
@@ -104,6 +115,15 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
     yield "election policy", fits_policy(k, s, outcome, candidates)
     isr, elr = elected_sets(k, s, of, outcome)
     apply(k, s, replace(change, isr=isr), elr, outcome)
+
+
+def electorate_at_registration(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
+    """As a broker registers it is still fenced: where another can be elected when it leaves ISR or ELR, that is settled."""
+    broker = change.registers
+    without = replace(of, active=[k.all_of(alive, each != broker) for each, alive in enumerate(of.active)])
+    leaves = s.isr[broker] if change.unclean_shutdown is None else k.any_of(s.isr[broker], s.elr[broker])
+    settled = k.all_of(leaves, k.any_of(*electable(k, s, without)))
+    return replace(of, active=choose(k, settled, without.active, of.active))
 
 
 def complete_reassignment_if_needed(k: Primitives, s: View, change: Change) -> Change:
@@ -148,7 +168,7 @@ def next_elr(k: Primitives, s: View, change: Change) -> Flags:
         was = k.any_of(s.elr[each], s.isr[each])
         lost = k.all_of(each == change.unclean_shutdown, s.unclean_shutdown_leaves_elr)
         outside = k.all_of(s.elr_within_replicas, k.not_(change.assignment.replicas[each]))
-        found.append(k.all_of(k.not_(full), was, k.not_(change.isr[each]), k.not_(lost), k.not_(outside)))
+        found.append(k.all_of(change.has_elr, k.not_(full), was, k.not_(change.isr[each]), k.not_(lost), k.not_(outside)))
     return choose(k, change.has_record, found, list(s.elr))
 
 

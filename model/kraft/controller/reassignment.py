@@ -12,7 +12,7 @@ from neverlost.model.kraft.controller.partition_change import Assignment, Change
 from neverlost.model.kraft.faults import REASSIGN
 from neverlost.model.kraft.leader import forget_leadership, leads
 from neverlost.model.kraft.log import EMPTY, truncate_to
-from neverlost.model.kraft.state import everyone, is_isr_big_enough
+from neverlost.model.kraft.state import POLICIES, everyone, is_isr_big_enough
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 
@@ -48,7 +48,7 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
     if s.sizes.elr:
         late = k.any_of(*[k.all_of(added[each], s.elr[each]) for each in everyone(s)])
         yield "an election asks only replicas that are assigned", k.any_of(s.leader != NO_REPLICA, k.not_(late))
-    change = Change(list(s.isr), unfenced(k, s), Assignment(replicas, adding, removing))
+    change = Change(list(s.isr), unfenced(k, s), Assignment(replicas, adding, removing), allows_unclean=False)
     yield from change_partition(k, s, change, outcome)
     strike(s, REASSIGN)
 
@@ -61,9 +61,34 @@ def controller_cancel_reassignment(k: Primitives, s: View, outcome: int) -> Clau
     yield "an ISR member remains", k.any_of(*isr)
     safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, isr))
     yield "enough in-sync replicas remain", safe
-    replicas = [k.all_of(s.is_replica[each], k.not_(s.is_adding[each])) for each in everyone(s)]
+    change = Change(isr, unfenced(k, s), Assignment(remaining(k, s), nowhere(s), nowhere(s)))
+    yield from change_partition(k, s, change, outcome)
+
+
+@action(
+    first="reassigned",
+    outcome="reassignment_outcome",
+    says="an operator cancels the reassignment, which leaves broker {first} alone in the ISR",
+)
+def controller_cancel_reassignment_uncleanly(k: Primitives, s: View, first: int, outcome: int) -> Clauses:
+    """Where only added replicas are in sync, the first that remains is made the ISR, if the topic allows unclean elections."""
+    yield "in progress", k.any_of(*s.is_adding, *s.is_removing)
+    yield "no ISR member remains", k.not_(k.any_of(*[k.all_of(s.isr[each], k.not_(s.is_adding[each])) for each in everyone(s)]))
+    yield "unclean elections are allowed", s.unclean_election
+    replicas = remaining(k, s)
+    yield "remains", replicas[first]
+    ordered = s.election_policy == POLICIES["preferred"]
+    yield "election policy", k.any_of(k.not_(ordered), k.not_(k.any_of(False, *replicas[:first])))
+    isr = [each == first for each in everyone(s)]
+    safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, isr))
+    yield "enough in-sync replicas remain", safe
     change = Change(isr, unfenced(k, s), Assignment(replicas, nowhere(s), nowhere(s)))
     yield from change_partition(k, s, change, outcome)
+
+
+def remaining(k: Primitives, s: View) -> Flags:
+    """The replicas without those that the reassignment adds."""
+    return [k.all_of(s.is_replica[each], k.not_(s.is_adding[each])) for each in everyone(s)]
 
 
 @action(broker="reassigned", says="broker {broker} learns that it has no replica any more and deletes its log")

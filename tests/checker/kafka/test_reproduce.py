@@ -95,7 +95,7 @@ def test_a_broker_learns_one_thing_before_it_must_not_learn_the_next() -> None:
     """Raised min ISR: the leader knows the ISR from the answer, while the metadata with the configuration is held."""
     made = planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1)
     raised, lag = made.stages[:2]
-    assert (raised.operation, raised.holds.metadata) == ("raise", (1,))
+    assert (raised.operation, raised.holds.metadata) == ("set-min-isr", (1,))
     assert (lag.operation, lag.holds.metadata, lag.holds.isr_answers) == ("lag", (1,), ())
 
 
