@@ -70,7 +70,7 @@ def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def asks_a_stranger(k: Primitives, s: View, of: Electorate) -> Value:
-    """Whether the last known leader has no replica any more: asking whether it may lead is an error that no event handler expects.
+    """Whether the last known leader has no replica any more: asking for it is an error.
 
     Source: `LeaderAcceptor.test` asks `PartitionRegistration.directory`, which throws.
     """
