@@ -28,6 +28,7 @@ COMMANDS = (
     "report",
     "lists",
     "explain",
+    "man",
 )
 SHORT_HELP = """neverlost: can this Kafka configuration lose an acknowledged message, and how?
 

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
-from neverlost.specs.errors import InputError
+from neverlost.specs.errors import InputError, unknown
+
+FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif")
+"""How an answer is printed: for people, for programs, for spreadsheets, for the pages of a job."""
 
 
 def verdict_lines(document: Mapping[str, Any]) -> list[str]:
@@ -42,8 +45,11 @@ class Output:
     json: str | None = None
     out: str | None = None
     quiet: bool = False
+    format: str = "text"
 
     def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise unknown("format", self.format, FORMATS, "--format")
         if self.out is not None:
             writable_directory(self.out)
         if self.json in (None, "-"):
@@ -57,17 +63,21 @@ class Output:
     @property
     def is_read(self) -> bool:
         """Whether the whole answer is to be shown to people."""
-        return self.json != "-" and not self.quiet
+        return self.json != "-" and not self.quiet and self.format == "text"
 
     def deliver(
         self, document: Mapping[str, Any], is_saved: bool = False, lines: Callable[[Any], Iterable[str]] = verdict_lines
     ) -> None:
         """Write the document where it was asked for; with `--quiet` print its verdicts, a line each."""
-        if self.json == "-":
+        if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
-        elif self.json is not None:
-            write_text(self.json, as_json(document))
+        elif self.format != "text":
+            from neverlost.reports.ci.gate import rendered
+
+            sys.stdout.write(rendered(self.format, document, self.out))
+        if self.json not in (None, "-"):
+            write_text(str(self.json), as_json(document))
         if self.out is not None and not is_saved:
             write_text(Path(self.out) / "result.json", as_json(document))
-        if self.quiet and self.json != "-":
+        if self.quiet and self.json != "-" and self.format == "text":
             sys.stdout.writelines(f"{line}\n" for line in lines(document))

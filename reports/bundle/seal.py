@@ -30,7 +30,7 @@ from neverlost.specs.errors import InputError, misread
 
 SCHEMA = "neverlost.bundle/2"
 RESULT, ENVIRONMENT, COMMAND, CONFIGURATION = "result.json", "environment.json", "command.txt", "config.toml"
-RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif")
+RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif", ".csv", ".log")
 """What `render` writes."""
 
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
@@ -147,8 +147,8 @@ def write_pictures(place: Path, name: str, counterexample: Counterexample) -> No
 
 
 def render(folder: Path, document: Mapping[str, Any], place: Path, known: Mapping[str, Counterexample] | None = None) -> None:
-    """Write everything that a result and its traces decide: reports, pictures, and the gate files of a sweep; nothing for
-    what is no verdict on properties.
+    """Write everything that a result and its traces decide: reports, pictures, and the gate files; nothing for what is no
+    verdict on properties.
 
     The traces are those of the folder; `known` ones need not be read again.
     """
@@ -159,8 +159,8 @@ def render(folder: Path, document: Mapping[str, Any], place: Path, known: Mappin
         return
     traces = Saved(folder, known)
     write_reports(folder, document, place, traces)
+    write_gate(folder, document, place)
     if "matrix" in document:
-        write_gate(folder, document, place)
         return
     for cell in document.get("cells", [document]):
         for name in [each["trace"] for each in cell["properties"] if each.get("trace")]:

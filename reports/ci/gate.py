@@ -1,4 +1,4 @@
-"""A sweep for continuous integration: a file in every format there is, and the summary on the page of a job."""
+"""A result for continuous integration: a file in every format there is, and the summary on the page of a job."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports.ci import formats
-from neverlost.reports.ci.formats import summary
-from neverlost.reports.ci.judged import JudgedSweep
+from neverlost.reports.ci.formats import markdown
+from neverlost.reports.ci.judged import JudgedResult
 from neverlost.specs.errors import InputError
 
 
@@ -24,11 +24,17 @@ def known_formats() -> Mapping[str, Any]:
     return {each.FILE: each for each in sorted(found, key=lambda each: each.FILE)}
 
 
+def rendered(name: str, document: Mapping[str, Any], folder: str | None = None) -> str:
+    """A result in the format of a name, such as `csv`; `folder` has its traces, if they were saved."""
+    known = {each.__name__.rpartition(".")[2]: each for each in known_formats().values()}
+    return str(known[name].render(JudgedResult(document, Path(folder or "."))))
+
+
 def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
-    """A sweep in every format; `folder` has its traces."""
-    sweep = JudgedSweep(document, folder)
+    """A result in every format; `folder` has its traces."""
+    judged = JudgedResult(document, folder)
     for name, each in known_formats().items():
-        write_text(place / name, each.render(sweep))
+        write_text(place / name, each.render(judged))
 
 
 def announce(document: Mapping[str, Any]) -> None:
@@ -40,6 +46,6 @@ def announce(document: Mapping[str, Any]) -> None:
     if target:
         try:
             with open(target, "a", encoding="utf-8") as stream:
-                stream.write(summary.render(JudgedSweep(document, Path())))
+                stream.write(markdown.render(JudgedResult(document, Path())))
         except OSError as problem:
             raise InputError(f"cannot write GITHUB_STEP_SUMMARY {target!r}: {problem.strerror or problem}") from None

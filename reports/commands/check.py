@@ -33,6 +33,9 @@ def check(
     redact: options.Redact = False,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
+    format: Annotated[
+        str, typer.Option("--format", metavar="text|json|csv|github|markdown|junit|sarif", help="how to print the answer")
+    ] = "text",
     describe: options.KafkaFiles = None,
     configs: options.KafkaFiles = None,
     server_properties: options.KafkaFile = None,
@@ -54,11 +57,12 @@ def check(
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.reports import exit_status
+    from neverlost.reports.ci.gate import announce
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
-    output = Output(json, out, quiet)
+    output = Output(json, out, quiet, format)
     files: dict[str, Any] = {
         "describe": describe or None,
         "configs": configs or None,
@@ -88,6 +92,7 @@ def check(
             **search,
         )
     output.deliver(result.document, is_saved=True)
+    announce(result.document)
     if output.is_read:
         show(result)
         if out is not None:

@@ -36,7 +36,8 @@ def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> 
     trace = finding.trace
     if trace is None:
         raise ValueError("only a violated property has a trace")
-    names = [each.name for each in system.fields]
+    names = [each.name for each in system.fields if not each.frozen]
+    constants = _configured(system)
     labels = [INITIAL, *(system.steps[number].label for number in trace.steps)]
     configuration = system.configurations[finding.configuration]
     document: dict[str, Any] = {
@@ -48,16 +49,18 @@ def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> 
                 "model": system.model.name,
                 "config": {name: shown(value) for name, value in configuration.items()},
                 "disabled": sorted(list(each) for each in system.disabled),
+                "constants": constants,
                 "property": finding.property.name,
                 "says": sentences(system, trace.states, trace.steps, broker_names(brokers or {})),
                 **({"brokers": {name: list(each) for name, each in brokers.items()}} if brokers else {}),
             },
         },
-        "params": [],
+        "params": list(constants),
         "vars": [*names, "action"],
         "states": [
-            {"#meta": {"index": index}, "action": label} | system.nested(state)
+            {"#meta": {"index": index}, "action": label} | {name: nested[name] for name in names}
             for index, (label, state) in enumerate(zip(labels, trace.states, strict=True))
+            for nested in [system.nested(state)]
         ],
     }
     document["#meta"]["neverlost"]["checksum"] = checksum(document)

@@ -59,7 +59,7 @@ def document(
     return {
         "schema": SCHEMA,
         "id": _sweep_id(cells),
-        "matrix": {"name": matrix.name, "says": matrix.says, "varying": list(matrix.varying)},
+        "matrix": {"name": matrix.name, "says": matrix.says, "varying": list(matrix.varying), **_file(matrix)},
         "engine": engine,
         "identity": "exact",
         "symmetry": symmetry,
@@ -75,6 +75,12 @@ def document(
         "fault_tolerance": tolerance(matrix, sweep),
         "cells": cells,
     }
+
+
+def _file(matrix: Matrix) -> dict[str, Any]:
+    """The user's file with the lines of the keys that vary."""
+    lines = {key: matrix.lines[key] for key in matrix.varying if key in matrix.lines}
+    return {"file": matrix.file, "lines": lines} if matrix.file else {}
 
 
 def _sweep_id(cells: Sequence[Mapping[str, Any]]) -> str:

@@ -18,6 +18,7 @@ from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import Saved
 from neverlost.reports.documents import provenance
+from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.documents.forecast import afterwards
 from neverlost.reports.documents.merged_rows import many, words
 from neverlost.reports.documents.survived import budget, fault_words
@@ -29,7 +30,7 @@ from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
 from neverlost.specs.property import properties
 
-MOST_IN_MARKDOWN, MOST_RUNS = 60, 6
+MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 
 
 def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: Saved | None = None) -> None:
@@ -121,7 +122,7 @@ def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, A
         "cell": cell.get("cell", {}),
         "verdict": cell.get("verdict"),
         "scope": scope(cell),
-        "name": ", ".join(cell.get("topics", ())) or cell["model"],
+        "name": listed(cell.get("topics", ()), MOST_NAMED) or cell["model"],
         "properties": entries,
         "settings": provenance.sources(cell) if provenance.has_files(cell) else [],
         "notices": provenance.notices(cell),
@@ -142,7 +143,7 @@ def scope(cell: Mapping[str, Any]) -> str:
     if is_without_faults(cell["config"]):
         parts.append("no faults")
     named = cell["model"] if release is None else f"Kafka {release} ({cell['model']})"
-    topics = f" (topics {', '.join(cell['topics'])})" if cell.get("topics") else ""
+    topics = f" (topics {listed(cell['topics'], MOST_NAMED)})" if cell.get("topics") else ""
     return f"{named} with " + ", ".join(parts) + topics
 
 

@@ -12,7 +12,7 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
-from neverlost.specs.configuration.input import flattened, parsed_toml, read_text
+from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
@@ -61,24 +61,30 @@ def read_toml(path: PathLike[str] | str) -> Given:
 
     Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
     """
-    document = parsed_toml(read_text(path), str(path))
+    text = read_text(path)
+    document, lines = parsed_toml(text, str(path)), lines_of(text)
     found: Given = {}
     for name, value in document.items():
         if not isinstance(value, dict):
-            found[name] = (value, str(path))
+            found[name] = (value, _place(path, lines, name))
             continue
         if name == "kafka":
-            found |= {f"kafka.{key}": (each, str(path)) for key, each in flattened(value)}
+            found |= {f"kafka.{key}": (each, _place(path, lines, f"kafka.{key}")) for key, each in flattened(value)}
             continue
         if name not in TABLES:
             raise unknown("table", name, TABLES, str(path))
         for key, each in flattened(value):
             full = f"{name}.{key}" if name in PREFIXED else key
-            found[full] = (each, f"[{name}] of {path}")
+            found[full] = (each, f"[{name}] of {_place(path, lines, f'{name}.{key}')}")
             known = keys.KEYS.get(full)
             if known is not None and known.table != name:
                 raise InputError(f"{full} in [{name}] of {str(path)!r} belongs in [{known.table}]")
     return found
+
+
+def _place(path: PathLike[str] | str, lines: Mapping[str, int], key: str) -> str:
+    """A key's line, where it has one of its own."""
+    return f"{path} line {lines[key]}" if key in lines else str(path)
 
 
 def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,8 @@ from typing import Any
 from neverlost.specs.errors import InputError, unknown
 
 STANDARD_INPUT = "-"
+TABLE_LINE = re.compile(r"\s*\[{1,2}([^\[\]]+)\]")
+KEY_LINE = re.compile(r"\s*([\w.\-\"' ]+?)\s*=")
 LARGEST_FILE = 64 * 1024 * 1024
 """Units: bytes.  The description of a cluster of 100,000 partitions takes about 10 MiB."""
 
@@ -178,6 +181,24 @@ def parsed_toml(text: str, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as problem:
         hint = "; what kafka-topics.sh prints goes with --describe" if text.startswith("Topic:") else ""
         raise InputError(f"malformed TOML in {where!r}: {problem}{hint}") from None
+
+
+def lines_of(text: str) -> dict[str, int]:
+    """The line of each key of a well-formed TOML document, by its dotted name; the first where there are several.
+
+    A key in a table stands under its own name too, as tables such as `[topic]` only sort the keys.
+    """
+    found: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        head, key = TABLE_LINE.match(line), KEY_LINE.match(line)
+        if head is not None:
+            table = head[1].strip()
+        elif key is not None:
+            name = key[1].replace('"', "").replace("'", "").replace(" ", "")
+            found.setdefault(name, number)
+            found.setdefault(f"{table}.{name}", number)
+    return found
 
 
 Table = Mapping[str, Any]

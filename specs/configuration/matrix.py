@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import PREFIXED, TABLES, Given, choose
-from neverlost.specs.configuration.input import flattened, is_there, parsed_toml, read_text
+from neverlost.specs.configuration.input import flattened, is_there, lines_of, parsed_toml, read_text
 from neverlost.specs.errors import InputError, unknown
 
 MOST_CELLS = 20_000
@@ -45,6 +45,9 @@ class Matrix:
     varying: tuple[str, ...]
     properties: tuple[str, ...]
     symmetry: bool | None
+    file: str = ""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """The user's file, and the line of each key in it; empty for a shipped matrix."""
 
 
 def shipped() -> dict[str, str]:
@@ -65,7 +68,8 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
         if target not in known:
             raise unknown("matrix", target, known, "the command line (a shipped name or a TOML file)")
         return parse_matrix(target, known[target], f"shipped matrix {target}", given or {})
-    return parse_matrix(path.stem, read_text(path), str(path), given or {})
+    text = read_text(path)
+    return replace(parse_matrix(path.stem, text, str(path), given or {}), file=str(path), lines=lines_of(text))
 
 
 def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:

@@ -78,8 +78,11 @@ def test_a_trace_from_before_a_configuration_key_replays(tmp_path: Path) -> None
     written = (tmp_path / "acked-never-lost.itf.json").read_text()
 
     def read(change: Any) -> Any:
-        """The trace as an author of another version would have written it: the checksum is right."""
+        """The trace as an author of another version would have written it, constants in each state: the checksum is right."""
         document = json.loads(written)
+        constants = document["#meta"]["neverlost"].pop("constants")
+        assert document["params"] == list(constants) and not constants.keys() & document["states"][0].keys()
+        document["states"] = [constants | state for state in document["states"]]
         change(document["#meta"]["neverlost"]["config"], document["states"])
         document["#meta"]["neverlost"]["checksum"] = checksum(document)
         (tmp_path / "other.itf.json").write_text(json.dumps(document))

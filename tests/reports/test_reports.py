@@ -18,8 +18,8 @@ from neverlost.checker.campaign.sweep import Sweep
 from neverlost.model.catalogue import models
 from neverlost.reports.bundle.seal import write_traces
 from neverlost.reports.ci import gate
-from neverlost.reports.ci.formats import junit, sarif, summary
-from neverlost.reports.ci.judged import JudgedSweep
+from neverlost.reports.ci.formats import junit, markdown, sarif
+from neverlost.reports.ci.judged import JudgedResult
 from neverlost.reports.documents import sweep as sweeping
 from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.page.render import report_data, write_reports
@@ -142,7 +142,7 @@ def test_text_from_a_matrix_cannot_leave_its_place(result: tuple[Matrix, Sweep, 
 
 def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:
     _, _, document = result
-    suite = ElementTree.fromstring(junit.render(JudgedSweep(document, Path())))[0]
+    suite = ElementTree.fromstring(junit.render(JudgedResult(document, Path())))[0]
     cases = suite.findall("testcase")
     assert len(cases) == int(suite.get("tests", "")) == 72
     assert len(suite.findall("testcase/failure")) == int(suite.get("failures", "")) == document["verdicts"]["violated"]
@@ -152,7 +152,7 @@ def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) ->
     gone = baseline["cells"].pop(7)
     changed = sweeping.changes(baseline, document)
     assert [each["is"] for each in changed] == [document["cells"][5]["verdict"], gone["verdict"]]
-    suite = ElementTree.fromstring(junit.render(JudgedSweep(document | {"changes": changed}, Path())))[0]
+    suite = ElementTree.fromstring(junit.render(JudgedResult(document | {"changes": changed}, Path())))[0]
     failed = [case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None]
     assert failed == [sweeping.cell_name(document["cells"][5]), sweeping.cell_name(document["cells"][7])]
 
@@ -179,7 +179,7 @@ def test_gate_files_are_valid_by_their_schemas(saved: tuple[dict[str, Any], Path
         cell = document["cells"][0]
         changed = [{"cell": sweeping.cell_name(cell), "property": "acked-never-lost", "was": "holds", "is": cell["verdict"]}]
         changed.append({"cell": "gone", "property": "acked-never-lost", "was": "holds", "is": None})
-    judged = JudgedSweep(document if changed is None else document | {"changes": changed}, folder)
+    judged = JudgedResult(document if changed is None else document | {"changes": changed}, folder)
     found = sarif.log(judged)
     assert schema_errors(found) == []
     found["runs"][0]["results"][0]["level"] = "fatal"
@@ -192,7 +192,7 @@ def test_gate_files_are_valid_by_their_schemas(saved: tuple[dict[str, Any], Path
 
 def test_sarif_points_at_the_model_s_action_and_at_the_property(saved: tuple[dict[str, Any], Path]) -> None:
     document, folder = saved
-    (run,) = sarif.log(JudgedSweep(document, folder))["runs"]
+    (run,) = sarif.log(JudgedResult(document, folder))["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert len(run["results"]) == document["verdicts"]["violated"]
     for each in run["results"]:
@@ -230,7 +230,7 @@ def test_the_job_summary_is_added_to_the_page(
     target.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(target))
     gate.announce(document | {"changes": []})
-    assert target.read_text() == "before\n" + summary.render(JudgedSweep(document | {"changes": []}, Path()))
+    assert target.read_text() == "before\n" + markdown.render(JudgedResult(document | {"changes": []}, Path()))
     assert "No verdict changed." in target.read_text()
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     with pytest.raises(InputError, match="cannot write GITHUB_STEP_SUMMARY"):
@@ -241,5 +241,5 @@ def test_every_format_of_the_gate_is_written(saved: tuple[dict[str, Any], Path],
     document, folder = saved
     gate.write_gate(folder, document, tmp_path)
     written = {each.stem for each in Path(junit.__file__).parent.glob("*.py") if each.stem != "__init__"}
-    assert written == {"junit", "sarif", "summary"} and len(gate.known_formats()) == len(written)
+    assert written == {"csv", "github", "junit", "markdown", "sarif"} and len(gate.known_formats()) == len(written)
     assert {each.name for each in tmp_path.iterdir()} == set(gate.known_formats())

@@ -1,24 +1,25 @@
-"""JUnit: a case per cell and property, for whatever shows tests."""
+"""JUnit: a case for each topic (or cell of a matrix) and property, for whatever shows tests."""
 
 from __future__ import annotations
 
 from collections import Counter
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from neverlost.reports.ci.judged import Judged, JudgedSweep
+from neverlost.reports.ci.judged import Judged, JudgedResult
 
 FILE = "junit.xml"
 
 
-def render(sweep: JudgedSweep) -> str:
+def render(result: JudgedResult) -> str:
     """With a baseline a case fails where the verdict changed, without one where it is violated; what is undecided is
     skipped."""
-    suite = Element("testsuite", name=sweep.name, time=str(sweep.document["seconds"]))
-    for each in sweep.verdicts:
-        _judge(_case(suite, sweep, each.about, each.name), each, sweep.changes is not None)
-    for gone in sweep.gone:
+    suite = Element("testsuite", name=result.name, time=f"{result.seconds:.3f}")
+    for each in result.verdicts:
+        for subject in each.subjects:
+            _judge(_case(suite, result, each.about, subject), each, result.changes is not None)
+    for gone in result.gone:
         message = f"was {gone['was']}, is no longer in the matrix"
-        SubElement(_case(suite, sweep, gone["property"], gone["cell"]), "failure", message=message, type="changed")
+        SubElement(_case(suite, result, gone["property"], gone["cell"]), "failure", message=message, type="changed")
     found = Counter(outcome.tag for case in suite for outcome in case)
     counts = {"tests": len(suite), "failures": found["failure"], "errors": 0, "skipped": found["skipped"]}
     suite.attrib.update({name: str(value) for name, value in counts.items()})
@@ -28,8 +29,8 @@ def render(sweep: JudgedSweep) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: Element, sweep: JudgedSweep, about: str, cell: str) -> Element:
-    return SubElement(suite, "testcase", classname=f"{sweep.name}.{about}", name=cell, time="0")
+def _case(suite: Element, result: JudgedResult, about: str, cell: str) -> Element:
+    return SubElement(suite, "testcase", classname=f"{result.name}.{about}", name=cell, time="0")
 
 
 def _judge(case: Element, each: Judged, has_baseline: bool) -> None:

@@ -1,7 +1,7 @@
 """SARIF: a result per violated cell and property, for the code scanning tab.
 
-It stands at the model's action that mattered, with every step as a code flow; the property is a related location, and the
-place of what is not violated.
+It stands at the line of the user's own file that it is about, with every step as a code flow; the model's action that
+mattered and the property are related locations, and the place where no file is behind it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Action
-from neverlost.reports.ci.judged import Judged, JudgedSweep
+from neverlost.reports.ci.judged import Judged, JudgedResult, Line
 from neverlost.specs.configuration.input import read_json
-from neverlost.specs.property import properties
+from neverlost.specs.property import Property, properties
 
 FILE = "results.sarif"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -27,41 +28,83 @@ Sentences = list[tuple[Action, str]]
 """The actions of a trace's steps, with what each did."""
 
 
-def render(sweep: JudgedSweep) -> str:
+def render(result: JudgedResult) -> str:
     """The log, as JSON."""
-    return as_json(log(sweep))
+    return as_json(log(result))
 
 
-def log(sweep: JudgedSweep) -> dict[str, Any]:
+def log(result: JudgedResult) -> dict[str, Any]:
     """The log; what was not expected is an error."""
-    names = list(dict.fromkeys(each.about for each in sweep.verdicts))
-    shown = [each for each in sweep.verdicts if each.verdict == "violated" or each.change is not None]
-    rules = [{"id": name, "shortDescription": {"text": properties()[name].says}} for name in names]
+    names = list(dict.fromkeys(each.about for each in result.verdicts))
+    shown = [each for each in result.verdicts if each.verdict == "violated" or each.change is not None]
     run = {
-        "tool": {"driver": {"name": "neverlost", "version": sweep.document["version"], "rules": rules}},
+        "tool": {
+            "driver": {
+                "name": "neverlost",
+                "version": result.version,
+                "rules": [_rule(properties()[name]) for name in names],
+            }
+        },
         "originalUriBaseIds": {BASE: {"description": {"text": "neverlost's own source: the model and the properties"}}},
-        "results": [_result(sweep, each, names.index(each.about)) for each in shown],
+        "results": [_result(result, each, names.index(each.about)) for each in shown],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(sweep: JudgedSweep, each: Judged, rule: int) -> dict[str, Any]:
+def _rule(about: Property) -> dict[str, Any]:
+    """What the rule means, and what to do: as code scanning shows it beside a finding."""
+    text = (
+        f"{about.says[0].upper()}{about.says[1:]}. A finding means that there is a behaviour, within the faults that were "
+        "allowed, after which this is false; its steps are the code flow. Change a setting that the message advises, or ask "
+        f"`neverlost explain {about.name}`."
+    )
+    return {
+        "id": about.name,
+        "shortDescription": {"text": about.says},
+        "fullDescription": {"text": text},
+        "help": {"text": text, "markdown": f"**{about.name}** ({about.kind})\n\n{text}"},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": ["kafka", about.kind], "precision": "very-high"},
+    }
+
+
+def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
+    own = [_own_line(subject, line) for subject, line in each.places.items()]
     about = [_of_property(each.about)]
     found: dict[str, Any] = {
         "ruleId": each.about,
         "ruleIndex": rule,
-        "level": "error" if each.change is not None or sweep.changes is None else "note",
-        "message": {"text": each.says},
-        "locations": about,
+        "level": "error" if each.change is not None or result.changes is None else "note",
+        "message": {"text": each.says + _advice(each)},
+        "locations": own[:1] or about,
         "partialFingerprints": {"neverlost/v1": f"{each.cell['id']}:{each.about}"},
     }
     if not each.entry.get("trace"):
-        return found
-    steps = _steps(sweep.folder / each.entry["trace"])
+        return found | ({"relatedLocations": [*own[1:], *about]} if own else {})
+    steps = _steps(result.folder / each.entry["trace"])
     flow = [{"location": _location(*action.source, says)} for action, says in steps]
     comparison = (each.entry.get("sibling") or {}).get("comparison") or {}
     matter = that_mattered(steps, comparison.get("refused"))
-    return found | {"relatedLocations": about, "locations": [matter], "codeFlows": [{"threadFlows": [{"locations": flow}]}]}
+    found["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
+    if own:
+        return found | {"relatedLocations": [*own[1:], matter, *about]}
+    return found | {"relatedLocations": about, "locations": [matter]}
+
+
+def _advice(each: Judged) -> str:
+    remedy = each.cell.get("remedy") or {}
+    return f" Change {remedy['says']}: decided, then it holds." if remedy.get("changes") else ""
+
+
+def _own_line(subject: str, line: Line) -> Location:
+    """A line of the user's file, relative to where the command ran."""
+    path = Path(line.file)
+    inside = path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path
+    uri = inside.as_uri() if inside.is_absolute() else quote(inside.as_posix())
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line.number}},
+        "message": {"text": subject},
+    }
 
 
 def _location(path: str, line: int, says: str) -> Location:

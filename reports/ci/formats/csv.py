@@ -1,0 +1,30 @@
+"""CSV: a row for each topic (or configuration) and property, for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.documents.answers import brief
+from neverlost.reports.documents.merged_rows import spent
+
+FILE = "verdicts.csv"
+COLUMNS = ("topic", "property", "verdict", "steps", "faults", "settings", "change", "place", "id")
+
+
+def render(result: JudgedResult) -> str:
+    """The rows, in the order of the document; what a cell may begin with to be a formula is quoted."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for each in result.verdicts:
+        faults = spent(each.entry["faults"]) if each.verdict == "violated" else ""
+        remedy = each.cell.get("remedy") or {}
+        for subject in each.subjects:
+            place = each.places.get(subject)
+            row = [subject, each.about, each.verdict, each.entry.get("steps") or "", faults, brief(each.cell)]
+            row += [remedy.get("says", "") if each.verdict == "violated" else ""]
+            row += [f"{place.file}:{place.number}" if place else "", each.cell.get("id") or ""]
+            writer.writerow([f"'{text}" if str(text).startswith(("=", "+", "-", "@")) else text for text in row])
+    return out.getvalue()

@@ -1,0 +1,32 @@
+"""GitHub's workflow commands: an annotation at the line of the user's file for each topic that is violated or undecided."""
+
+from __future__ import annotations
+
+from neverlost.reports.ci.judged import Judged, JudgedResult, Line
+
+FILE = "annotations.log"
+LEVELS = {"violated": "error", "inconclusive": "warning"}
+
+
+def render(result: JudgedResult) -> str:
+    """A line for each; with a baseline only what changed."""
+    shown = [each for each in result.verdicts if each.verdict in LEVELS or each.change is not None]
+    if result.changes is not None:
+        shown = [each for each in shown if each.change is not None]
+    return "".join(f"{_command(each, subject, each.places.get(subject))}\n" for each in shown for subject in each.subjects)
+
+
+def _command(each: Judged, subject: str, place: Line | None) -> str:
+    remedy = each.cell.get("remedy") or {}
+    advice = f" Change {remedy['says']}: then it holds." if remedy.get("changes") else ""
+    where = f"file={_property(place.file)},line={place.number}," if place else ""
+    title = f"title={_property(f'{each.about}: {each.verdict} for {subject}')}"
+    return f"::{LEVELS.get(each.verdict, 'error')} {where}{title}::{_text(each.says + advice)}"
+
+
+def _text(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _text(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,61 @@
+"""Markdown for the page of a job."""
+
+from __future__ import annotations
+
+from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.documents.answers import Group, general_notices, groups, named
+from neverlost.reports.documents.provenance import sentence
+
+FILE = "summary.md"
+
+
+def render(result: JudgedResult) -> str:
+    """Of a sweep the counts, where safe ends, and what changed against the baseline; of a check a row for each answer."""
+    return _sweep(result) if result.is_sweep else _check(result)
+
+
+def _check(result: JudgedResult) -> str:
+    rows = [
+        f"| {each.verdict} | {len(each.topics) or len(each.cells)} | {_cell(named(each.topics) or each.settings)} | "
+        f"{_cell(each.settings)} | {_cell(each.cause)} | {_cell(_change(each))} |"
+        for each in groups(result.document)
+    ]
+    head = ["| verdict | topics | which | settings | how | change |", "| --- | --- | --- | --- | --- | --- |"]
+    noticed = [f"- {each['kind']}: {sentence(each)}" for each in general_notices(result.document)]
+    commands = [command["line"] for each in groups(result.document) for command in each.commands if not command["where"]]
+    shell = ["", "```sh", *commands, "```"] if commands else []
+    return "\n".join(["## neverlost check", "", *head, *rows, *shell, *(["", *noticed] if noticed else [])]) + "\n"
+
+
+def _change(group: Group) -> str:
+    if group.remedy is None:
+        return ""
+    known = " (as designed it holds: a known defect)" if group.remedy["holds_as_designed"] else ""
+    return (f"`{group.change}`: decided, then it holds" if group.remedy["changes"] else group.change) + known
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _sweep(sweep: JudgedResult) -> str:
+    counts, cells = sweep.document["verdicts"], sweep.document["cells"]
+    known = ", ".join(dict.fromkeys(cell["model"] for cell in cells))
+    lines = [
+        f"## neverlost sweep: {sweep.name}",
+        "",
+        f"{len(cells)} cells ({known}): {counts['holds']} hold, {counts['violated']} violated, "
+        f"{counts['inconclusive']} inconclusive.",
+        "",
+    ]
+    lines += [f"- `{each['property']}` is violated iff {each['rule']['violated_iff']}" for each in sweep.document["boundary"]]
+    if sweep.changes is not None:
+        lines += ["", "### Against the baseline", "", *_changes(sweep)]
+    return "\n".join(lines) + "\n"
+
+
+def _changes(sweep: JudgedResult) -> list[str]:
+    if not sweep.changes:
+        return ["No verdict changed."]
+    rows = [f"| {each['cell']} | {each['property']} | {each['was']} | {each['is']} |" for each in sweep.changes]
+    return ["| cell | property | was | is |", "| --- | --- | --- | --- |", *rows]
