@@ -35,7 +35,7 @@ def _change(group: Group) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def _sweep(sweep: JudgedResult) -> str:
