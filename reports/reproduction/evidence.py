@@ -10,7 +10,7 @@ from typing import Any
 import neverlost
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import Metadata
-from neverlost.checker.kafka.reproduce.follow import Outcome, number_of
+from neverlost.checker.kafka.reproduce.attempt import Outcome, number_of
 from neverlost.checker.kafka.reproduce.plan import Plan
 from neverlost.checker.machine.whole_files import as_json, write_text
 from neverlost.model.sentences import numbered

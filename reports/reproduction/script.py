@@ -6,7 +6,9 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from neverlost.checker.kafka.reproduce.plan import Holds, Plan, Stage, Target
+from neverlost.checker.kafka.reproduce.holds import Holds
+from neverlost.checker.kafka.reproduce.plan import Plan, Stage
+from neverlost.checker.kafka.reproduce.target import Target
 
 HEAD = """#!/usr/bin/env bash
 # {broken} of {model}, {steps} steps, by hand.  Read it before you run it: it kills brokers and loses records on purpose.

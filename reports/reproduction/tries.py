@@ -12,7 +12,8 @@ from neverlost.checker.kafka.cluster.clients import library
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import KafkaHome, kafka_home, require_one
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.reproduce.follow import Notify, Run
+from neverlost.checker.kafka.reproduce.attempt import Notify
+from neverlost.checker.kafka.reproduce.follow import follow
 from neverlost.checker.kafka.reproduce.order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.plan import Plan, plan
 from neverlost.reports import exit_status
@@ -119,7 +120,7 @@ def _once(question: Question, kafka: Cluster, number: int, folder: Path | None) 
     if number > 1:
         kafka.admin.delete_topic(_topic(number - 1))
     topic = _topic(number)
-    outcome = Run(kafka, question.plan, topic, print_step).run()
+    outcome = follow(kafka, question.plan, topic, print_step)
     report = Report(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
     if folder is not None:
         save(report, question.text, trimmed_logs(kafka, topic), folder)

@@ -6,10 +6,15 @@ knows no time: there two may die, and be missed the other way round.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from neverlost.checker.outcome import Trace, followed
+from neverlost.model.kernel import Action
+from neverlost.model.kraft.faults import BY_NAME, KILLED, LOST
 from neverlost.model.system import System
 
-DEATHS = ("broker_crash", "broker_crash_lossy", "broker_lose_disk")
+DEATHS = (KILLED, LOST)
+"""How a process ends that the controller misses later, when its session has expired."""
 
 
 def as_sessions_expire(system: System, trace: Trace) -> Trace:
@@ -25,7 +30,7 @@ def as_sessions_expire(system: System, trace: Trace) -> Trace:
 
 def _dying_later(system: System, trace: Trace, broker: int) -> Trace | None:
     """One broker's last death moved behind the last miss of others that must come first; None if nothing is to be moved."""
-    died, missed = _last(system, trace, DEATHS), _last(system, trace, ("controller_fence_dead",))
+    died, missed = _last(system, trace, _is_death), _last(system, trace, lambda each: each.name == "controller_fence_dead")
     both = died.keys() & missed.keys()
     if broker not in both:
         return None
@@ -38,7 +43,12 @@ def _dying_later(system: System, trace: Trace, broker: int) -> Trace | None:
     return again if again.states[-1] == trace.states[-1] and len(again.steps) == len(order) else None
 
 
-def _last(system: System, trace: Trace, names: tuple[str, ...]) -> dict[int, int]:
-    """Where a step with one of these names was last taken, by broker."""
+def _is_death(action: Action) -> bool:
+    """Whether one broker's process dies."""
+    return action.fault is not None and "broker" in action.parameters and BY_NAME[action.fault].ends in DEATHS
+
+
+def _last(system: System, trace: Trace, is_wanted: Callable[[Action], bool]) -> dict[int, int]:
+    """Where a step of a kind was last taken, by broker."""
     steps = [system.steps[number] for number in trace.steps]
-    return {step.arguments["broker"]: place for place, step in enumerate(steps) if step.action.name in names}
+    return {step.arguments["broker"]: place for place, step in enumerate(steps) if is_wanted(step.action)}

@@ -22,9 +22,10 @@ from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, FETCH, Rule
 from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, Unmet, until
 from neverlost.checker.kafka.cluster.requests import refusal, request
 from neverlost.checker.kafka.reproduce import follow as reproduce
-from neverlost.checker.kafka.reproduce.follow import Divergence, Moment, Outcome, Run, rules
+from neverlost.checker.kafka.reproduce.attempt import Attempt, Divergence, Moment, Outcome
+from neverlost.checker.kafka.reproduce.holds import Holds, rules
 from neverlost.checker.kafka.reproduce.order import as_sessions_expire
-from neverlost.checker.kafka.reproduce.plan import Holds, Plan, Target, plan
+from neverlost.checker.kafka.reproduce.plan import Plan, plan
 from neverlost.checker.outcome import Trace
 from neverlost.model.scene import Lane, Scene
 from neverlost.model.system import System
@@ -316,19 +317,15 @@ def test_a_broker_that_does_not_lead_for_its_clients_gets_no_record(monkeypatch:
 def test_what_does_not_change_any_more_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as differences change there is something to wait for."""
     seen = [["the ISR 1,2"], ["the ISR 1"], ["no broker leads"]]
-
-    class Watching(Run):
-        def differences(self, target: Target) -> list[str]:
-            return seen.pop(0) if len(seen) > 1 else seen[0]
-
+    monkeypatch.setattr(reproduce, "differences", lambda attempt, target: seen.pop(0) if len(seen) > 1 else seen[0])
     cluster: Any = SimpleNamespace(wait=until)
     made = planned("3.9", **LAST_STANDING)
     monkeypatch.setattr(reproduce, "STILL", 0)
     with pytest.raises(Unmet, match="no broker leads") as problem:
-        Watching(cluster, made, "t", print, patience=60)._reach(made.begin)
+        reproduce.reach(Attempt(cluster, made, "t", print), made.begin)
     assert problem.value.seconds == 0
     seen[:] = [["the ISR 1,2"], []]
-    Watching(cluster, made, "t", print)._reach(made.begin)
+    reproduce.reach(Attempt(cluster, made, "t", print), made.begin)
 
 
 def test_the_published_table_is_what_the_evidence_came_to() -> None:

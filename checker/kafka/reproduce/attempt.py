@@ -1,0 +1,138 @@
+"""One try of a plan on a cluster, on a topic of its own: what its stages share, and what came of it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from neverlost.checker.kafka.cluster.batches import Record
+from neverlost.checker.kafka.cluster.clients import Sending
+from neverlost.checker.kafka.cluster.cluster import Cluster
+from neverlost.checker.kafka.cluster.metadata import Partition
+from neverlost.checker.kafka.cluster.network import Rule
+from neverlost.checker.kafka.reproduce.holds import Holds, rules
+from neverlost.checker.kafka.reproduce.plan import Plan
+from neverlost.model.scene import Scene
+
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the cluster looked like when a stage was over, or could not be finished."""
+
+    says: str
+    seconds: float
+    scene: Scene
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where reality and the model went different ways: the steps of the stage, what the model has there, what was seen."""
+
+    first: int
+    last: int
+    says: str
+    seen: tuple[str, ...]
+
+
+@dataclass
+class Outcome:
+    """What came of it.  By record: when and at which offset it was `acknowledged`, `read_before` the end."""
+
+    divergence: Divergence | None = None
+    moments: list[Moment] = field(default_factory=list)
+    acknowledged: dict[int, tuple[str, int | None]] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    read_before: dict[int, int] = field(default_factory=dict)
+    read: list[Record] | None = None
+    logs: dict[int, list[Record]] = field(default_factory=dict)
+    leader: int = -1
+    done: list[str] = field(default_factory=list)
+    seconds: float = 0
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """Records that were acknowledged or read, and that a consumer cannot read at the end, nor the leader has on its disk.
+
+        A leader without its followers may have a record above its high watermark.  While there is no leader nothing is lost
+        yet.
+        """
+        there = {number_of(each) for each in [*(self.read or []), *self.logs.get(self.leader, [])]}
+        return tuple(sorted((self.acknowledged.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
+
+    def is_reproduced(self, expected: frozenset[int]) -> bool:
+        """Whether every step was seen, and the records that the counterexample loses are lost."""
+        return self.divergence is None and expected <= set(self.lost)
+
+
+def number_of(record: Record) -> int | None:
+    """The model's number of a record that we wrote; 0 for a filler, None for one that is not ours."""
+    match = re.fullmatch(rb"m(\d+)", record.value or b"")
+    return int(match[1]) if match else None
+
+
+@dataclass
+class Attempt:
+    """A try under way: what was sent so far, which traffic is held, and since when.
+
+    Units: seconds; `patience` is how long a stage may take.
+    """
+
+    cluster: Cluster
+    plan: Plan
+    topic: str
+    notify: Notify
+    patience: float = 60
+    outcome: Outcome = field(default_factory=Outcome)
+    sendings: dict[int, Sending] = field(default_factory=dict)
+    rules: set[Rule] = field(default_factory=set)
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return time.monotonic() - self.started
+
+    @property
+    def partition(self) -> Partition:
+        """The partition, as the controller holds it now."""
+        return self.cluster.partition(self.topic)
+
+    @property
+    def leader(self) -> int | None:
+        """The broker that leads it, if one does."""
+        return None if self.partition.leader < 0 else self.partition.leader
+
+    def records(self, broker: int) -> list[Record]:
+        """A broker's records that the model knows."""
+        return [each for each in self.cluster.log(broker, self.topic) if number_of(each)]
+
+    def note(self, what: str) -> None:
+        """Say what is done, and remember when."""
+        self.outcome.done.append(f"{self.seconds:6.1f} s  {what}")
+        self.notify(self.outcome.done[-1])
+
+    def hold(self, holds: Holds) -> None:
+        """Cut what must not flow from now on, then let flow what may."""
+        wanted, network = rules(self.cluster, holds), self.cluster.network
+        for rule in wanted - self.rules:
+            if rule.answers_only:
+                network.hold(rule.source, rule.target, rule.api, rule.answers_only)
+            else:
+                network.cut(rule.source, rule.target, rule.api)
+        if self.rules - wanted:
+            network.lift(*(self.rules - wanted))
+        self.rules = wanted
+
+
+def led(leader: int | None) -> str:
+    """Which broker leads, in words."""
+    return "no broker leads" if leader is None else f"broker {leader} leads"
+
+
+def listed(brokers: tuple[int, ...]) -> str:
+    """Brokers in order, as a list."""
+    return ",".join(map(str, sorted(brokers))) or "none"

@@ -1,0 +1,110 @@
+"""How a cluster differs from what a stage's end looks like in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from neverlost.checker.kafka.reproduce.attempt import Attempt, led, listed, number_of
+from neverlost.checker.kafka.reproduce.looks import known_epochs
+from neverlost.checker.kafka.reproduce.target import Target
+
+
+def differences(attempt: Attempt, target: Target) -> list[str]:
+    """What is not as the model has it, a sentence each."""
+    take_answers(attempt)
+    found = [*_metadata(attempt, target), *_fencing(attempt, target)]
+    found += [] if found else _knowledge(attempt, target)
+    return [*found, *_logs(attempt, target), *_clients(attempt, target)]
+
+
+def _metadata(attempt: Attempt, target: Target) -> Iterator[str]:
+    now = attempt.partition
+    if attempt.leader != target.leader:
+        yield f"{led(attempt.leader)}, in the model {led(target.leader)}"
+    pairs = [("the ISR", now.isr, target.isr), ("the replicas are", now.replicas, target.replicas)]
+    if attempt.plan.compares_elr:
+        pairs.append(("the ELR", now.elr, target.elr))
+    for name, seen, wanted in pairs:
+        if set(seen) != set(wanted):
+            yield f"{name} {listed(seen)}, in the model {listed(wanted)}"
+
+
+def _fencing(attempt: Attempt, target: Target) -> Iterator[str]:
+    is_unfenced = attempt.cluster.is_unfenced
+    yield from (f"broker {each} is not fenced yet" for each in target.fenced if is_unfenced(each))
+    yield from (f"broker {each} is fenced" for each in target.running if each not in target.fenced and not is_unfenced(each))
+
+
+def _knowledge(attempt: Attempt, target: Target) -> list[str]:
+    """The leader must have applied its leadership, and know the newest partition epoch, where the model's does."""
+    now, leader = attempt.partition, attempt.leader
+    if leader is None:
+        return []
+    leader_epoch, partition_epoch = known_epochs(attempt.cluster, leader, attempt.topic)
+    if target.has_applied_leadership and leader_epoch != now.leader_epoch:
+        return [f"leader {leader} has not applied its leadership in leader epoch {now.leader_epoch}"]
+    if target.is_up_to_date and partition_epoch < now.partition_epoch:
+        return [f"leader {leader} knows partition epoch {partition_epoch} of {now.partition_epoch}"]
+    return []
+
+
+def _logs(attempt: Attempt, target: Target) -> Iterator[str]:
+    for broker, wanted in target.logs.items():
+        seen = tuple(number_of(each) for each in attempt.records(broker))
+        if seen != wanted:
+            yield f"broker {broker} has {_records(seen)}, in the model {_records(wanted)}"
+
+
+def _records(numbers: tuple[int | None, ...]) -> str:
+    return "[" + " ".join(f"m{each}" for each in numbers) + "]"
+
+
+def _clients(attempt: Attempt, target: Target) -> Iterator[str]:
+    outcome = attempt.outcome
+    for record in target.acknowledged:
+        if record not in outcome.acknowledged:
+            refusal = outcome.refused.get(record)
+            yield f"m{record} is {f'refused: {refusal}' if refusal else 'not acknowledged'}"
+    if _is_about_reads(attempt):
+        yield from (f"m{each} cannot be read by a consumer" for each in target.committed if each not in outcome.read_before)
+
+
+def _is_about_reads(attempt: Attempt) -> bool:
+    """Whether the property is about what a consumer could read."""
+    return attempt.plan.broken == "committed-never-lost"
+
+
+def take_answers(attempt: Attempt) -> None:
+    """Take in what was acknowledged to producers, and what consumers can read."""
+    outcome = attempt.outcome
+    for record, sending in attempt.sendings.items():
+        answer = sending.answer
+        if answer is None or record in outcome.acknowledged or record in outcome.refused:
+            continue
+        if answer.is_acknowledged:
+            outcome.acknowledged[record] = (_clock(answer.at), answer.offset)
+            attempt.note(f"m{record} is acknowledged" + ("" if answer.offset is None else f" at offset {answer.offset}"))
+        else:
+            outcome.refused[record] = str(answer.error)
+            attempt.note(f"m{record} is refused: {answer.error}")
+    if _is_about_reads(attempt):
+        _read_what_is_visible(attempt)
+
+
+def _read_what_is_visible(attempt: Attempt) -> None:
+    """A record below the current leader's high watermark can be read; a consumer reads it to be sure."""
+    read, leader = attempt.outcome.read_before, attempt.leader
+    if leader is None:
+        return
+    high = attempt.cluster.high_watermark(leader, attempt.topic) or 0
+    if any(each.offset < high and number_of(each) not in read for each in attempt.records(leader)):
+        for record in attempt.cluster.consume(attempt.topic):
+            number = number_of(record)
+            if number and number not in read:
+                read[number] = record.offset
+                attempt.note(f"a consumer reads m{number} at offset {record.offset}")
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,57 @@
+"""What a cluster looks like now, as the pictures draw it, and which epochs its brokers know."""
+
+from __future__ import annotations
+
+import re
+
+from neverlost.checker.kafka.cluster.cluster import Cluster
+from neverlost.checker.kafka.reproduce.attempt import Attempt, number_of
+from neverlost.model.scene import DOWN, LEADER, Lane, Scene
+
+EPOCHS = (
+    r"Leader {partition} with .*starts at leader epoch (?P<leader>\d+) .*with partition epoch (?P<partition>\d+)",
+    r"Follower {partition} starts at leader epoch (?P<leader>\d+) .*with partition epoch (?P<partition>\d+)",
+    r"Partition {partition} broker=\d+\] ISR updated to .* version updated to (?P<partition>\d+)",
+    r"Skipped the become-.* for {partition} .*partitionEpoch=(?P<partition>\d+)",
+)
+"""What brokers print when they learn of a partition's state, in Partition.scala of 3.3 to 4.x."""
+
+
+def known_epochs(cluster: Cluster, broker: int, topic: str) -> tuple[int, int]:
+    """The leader epoch and the partition epoch that a broker has last acted on; -1 for none since it started."""
+    process = cluster.brokers[broker].process
+    printed = process.printed(process.started_at)
+    leader_epoch = partition_epoch = -1
+    for pattern in EPOCHS:
+        for match in re.finditer(pattern.format(partition=re.escape(f"{topic}-0")), printed):
+            values = match.groupdict()
+            leader_epoch = max(leader_epoch, int(values.get("leader") or -1))
+            partition_epoch = max(partition_epoch, int(values["partition"]))
+    return leader_epoch, partition_epoch
+
+
+def scene(attempt: Attempt) -> Scene:
+    """The cluster as the pictures draw it; brokers are counted from 0 there."""
+    now, brokers = attempt.partition, attempt.cluster.brokers
+    return Scene(
+        leader=None if now.leader < 0 else now.leader - 1,
+        epoch=now.leader_epoch,
+        isr=tuple(sorted(each - 1 for each in now.isr)),
+        lanes=tuple(_lane(attempt, each) for each in brokers),
+        acked=frozenset(attempt.outcome.acknowledged),
+        committed=frozenset(attempt.outcome.read_before),
+        elr=tuple(sorted(each - 1 for each in now.elr)),
+        fenced=tuple(each - 1 for each in brokers if not attempt.cluster.is_unfenced(each)),
+    )
+
+
+def _lane(attempt: Attempt, broker: int) -> Lane:
+    now, cluster, topic = attempt.partition, attempt.cluster, attempt.topic
+    numbered = [(number_of(each), each.leader_epoch) for each in cluster.log(broker, topic)]
+    log = tuple((number, epoch) for number, epoch in numbered if number is not None)
+    if not cluster.brokers[broker].process.is_running:
+        return Lane(broker - 1, DOWN, log)
+    epoch, _ = known_epochs(cluster, broker, topic)
+    role = LEADER if now.leader == broker else "replica" if broker in now.replicas else "no replica"
+    high = cluster.high_watermark(broker, topic)
+    return Lane(broker - 1, role, log, high, None if epoch < 0 else epoch, is_leader=now.leader == broker)

@@ -1,0 +1,96 @@
+"""What a step of the model is on a cluster: an operation that is done to it, or something that it does by itself.
+
+Brokers are counted from 1 here, as on the cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neverlost.model.kernel import Action, members
+from neverlost.model.kraft.faults import BY_NAME, FAULTS
+from neverlost.model.system import Step
+
+DONE = {
+    "leader_append": "produce",
+    "controller_cancel_reassignment": "cancel",
+    "controller_cancel_reassignment_uncleanly": "cancel",
+    "controller_unfence": "reconnect",
+    "broker_restart": "start",
+    "broker_restart_clean": "start",
+}
+"""What is done to a cluster and is no fault, by the model's action; a fault declares it (`Fault.done`)."""
+
+NOT_YET = ("broker_lose_directory_cleanly",)
+"""Actions that are a fault which can be done, but in another way."""
+
+LEARNING = (
+    "leader_apply_answer",
+    "leader_replay_own_change",
+    "leader_learn_isr",
+    "broker_apply_leadership",
+    "broker_follow",
+    "broker_delete_replica",
+    "broker_learn_config",
+)
+"""A broker reads the metadata log; where clients or followers did something in between, only now."""
+
+BY_ITSELF = (
+    "leader_note_fetch",
+    "follower_take_response",
+    "follower_truncate",
+    "leader_ask_to_expand_isr",
+    "controller_alter_isr",
+    "controller_refuse_isr",
+    "controller_fence_dead",
+    *LEARNING,
+)
+"""What the cluster does."""
+
+REPLICATION = ("leader_append", "leader_note_fetch", "follower_take_response", "follower_truncate")
+
+FETCHES = ("leader_note_fetch", "follower_take_response", "follower_truncate", "leader_ask_to_expand_isr")
+
+ASKED = ("move", "reassign", "cancel", "set-min-isr")
+"""An operator asks the cluster for these, through some broker."""
+
+ENDING = tuple(dict.fromkeys(each.done for each in FAULTS if each.ends and each.done))
+"""These end a broker; until it is down it must not get what was held back before."""
+
+RECONNECTING = ("reconnect", "start", *ENDING)
+"""After these a broker's heartbeats are no longer lost."""
+
+SUBJECTS = ("broker", "elected", "follower", "leader")
+"""The parameters that may name the broker that an operation is about, the first that an action has."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is done, the broker that it is about (0: none), and what else it needs: a leader, replicas, an offset, a value."""
+
+    name: str
+    broker: int
+    argument: tuple[int, ...]
+
+
+def done_by(action: Action) -> str | None:
+    """The operation that brings a step about; None where the cluster takes it by itself, or never."""
+    if action.fault is not None and action.name not in NOT_YET:
+        return BY_NAME[action.fault].done or None
+    return DONE.get(action.name)
+
+
+def is_possible(action: Action) -> bool:
+    """Whether a step can be seen on a cluster."""
+    return done_by(action) is not None or action.name in BY_ITSELF
+
+
+def operation_of(step: Step) -> Operation:
+    """The operation that a stage begins with: where nothing is done, a broker reads the metadata log, or all go on."""
+    given, name = step.arguments, done_by(step.action) or ("learn" if step.action.name in LEARNING else "go on")
+    broker = next((given[each] for each in SUBJECTS if each in given), -1) + 1
+    if name == "lag":
+        return Operation(name, broker, (given["leader"] + 1,))
+    if name == "reassign":
+        return Operation(name, broker, tuple(each + 1 for each in members(given["target"])))
+    return Operation(name, broker, tuple(given[each] for each in ("kept", "least") if each in given))

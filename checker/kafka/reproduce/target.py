@@ -1,0 +1,53 @@
+"""What a cluster must look like: a state of the model, as it can be seen.
+
+Brokers are counted from 1 here, as on the cluster; records in logs are the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.model.kraft.state import ELECTED, UP_TO_DATE
+
+
+@dataclass(frozen=True)
+class Target:
+    """The controller's metadata, every broker's log, and which records are acknowledged and can be read."""
+
+    leader: int | None
+    has_applied_leadership: bool
+    is_up_to_date: bool
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    fenced: tuple[int, ...]
+    running: tuple[int, ...]
+    replicas: tuple[int, ...]
+    logs: Mapping[int, tuple[int, ...]]
+    acknowledged: tuple[int, ...]
+    committed: tuple[int, ...]
+
+
+def target(state: Mapping[str, Any]) -> Target:
+    """What a state of the model looks like on a cluster."""
+    everyone = range(len(state["log_record"]))
+    leader = None if state["leader"] < 0 else state["leader"] + 1
+    return Target(
+        leader=leader,
+        has_applied_leadership=leader is not None and state["leader_knows"] != ELECTED,
+        is_up_to_date=leader is not None and state["leader_knows"] == UP_TO_DATE,
+        isr=numbered(state["isr"]),
+        elr=numbered(state.get("elr", [])),
+        fenced=numbered(state["is_fenced"]),
+        running=numbered(state["is_running"]),
+        replicas=numbered(state.get("is_replica", [True for _ in everyone])),
+        logs={each + 1: tuple(record for record in state["log_record"][each] if record) for each in everyone},
+        acknowledged=numbered(state["ghost_acked"]),
+        committed=tuple(sorted({record for record in state["ghost_committed"] if record})),
+    )
+
+
+def numbered(flags: Sequence[Any]) -> tuple[int, ...]:
+    """Brokers, or records, whose flag is set, counted from 1."""
+    return tuple(number for number, is_set in enumerate(flags, start=1) if is_set)
