@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from types import ModuleType
 from typing import Any
 
 Send = Callable[[Any], None]
@@ -43,6 +44,20 @@ class _Child:
 def _context() -> Any:
     """Children start as copies where the platform can, so that models with local functions reach them."""
     return multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
+
+
+@contextlib.contextmanager
+def without_main_module() -> Iterator[None]:
+    """A child that is spawned meanwhile does not run the caller's script once more: nothing of ours is in it.
+
+    Without this a script that asks for a search outside of `if __name__ == "__main__":` would search again in each worker.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _die_with_parent() -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.disk.levels import StateFile
+from neverlost.checker.machine.processes import without_main_module
 from neverlost.checker.machine.resources import free_shared_memory
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
@@ -135,7 +136,7 @@ class Processes:
             for number in range(total):
                 ours, theirs = context.Pipe()
                 child = context.Process(target=_serve, args=(task | {"number": number}, theirs), daemon=True)
-                with _interrupts_ignored():
+                with _interrupts_ignored(), without_main_module():
                     child.start()
                 theirs.close()
                 self._pipes.append(ours)
