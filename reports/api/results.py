@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from html import escape
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
+
+from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
     from neverlost.checker.outcome import Outcome
@@ -182,6 +185,26 @@ class Result(Answer):
     def configurations(self) -> tuple[Result, ...]:
         """The cells, or this result alone."""
         return self.cells or (self,)
+
+    def write_graph(
+        self,
+        directory: str | PathLike[str],
+        properties: Iterable[str] | None = None,
+        notify: Callable[[str], None] | None = None,
+    ) -> list[str]:
+        """Write the state graph of one configuration: GraphML, DOT, and a picture if it is small.
+
+        States that break one of the properties (all guarantees, unless they are named) are marked.  Returns a sentence about
+        the graph, and one for each file.
+
+        Errors: `InputError` for several configurations, a search that was cut short, and a graph that is too large.
+        """
+        from neverlost.reports.page.state_graph import marked_properties, write_graph
+
+        if self.chosen is None or self.states is None or self.reason:
+            raise InputError("a state graph is of one configuration whose states are all known")
+        marked = marked_properties(self.chosen, properties)
+        return write_graph(self.chosen.system, marked, self.states.distinct, self.symmetry, directory, notify)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per configuration and property."""

@@ -11,7 +11,7 @@ from neverlost.keywords import Effort
 from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from neverlost.reports.documents.cases import Judged
+    from neverlost.checker.campaign.decided_cases import Judged
     from neverlost.specs.claim import Claim
 
 SCHEMA = "neverlost.claims/1"
@@ -34,6 +34,7 @@ def claims(
     """Run the command; returns the exit status."""
     from pathlib import Path
 
+    from neverlost.checker.campaign.decided_cases import judge
     from neverlost.checker.machine.whole_files import write_text
     from neverlost.reports.documents import cases
     from neverlost.reports.output import Output
@@ -47,7 +48,7 @@ def claims(
     known = cases_by_name()
     wanted = {name: known[name] for each in asked for name in each.cases}
     with PartsProgress(total=len(wanted)) as progress:
-        judged = cases.judge(wanted, request.workers, seconds=request.time_limit, notify=progress)
+        judged = judge(wanted, request.workers, seconds=request.time_limit, notify=progress)
     if out is not None:
         cases.save_traces(list(judged.values()), out)
     document = _document(asked, judged)
@@ -76,13 +77,16 @@ def _verdict(claim: Claim, judged: dict[str, Judged]) -> str | None:
 
 def _deciding(claim: Claim, judged: dict[str, Judged]) -> str:
     """What decided: the cases that did not go as claimed, else the tests."""
+    from neverlost.reports.documents.cases import found_text
+
     claimed = "holds" if claim.kind == "guarantee" else "violated"
     against = [name for name in claim.cases if str(judged[name].answer.verdict) != claimed]
-    return "; ".join(f"{name}: {judged[name].found_text}" for name in against or claim.tests)
+    return "; ".join(f"{name}: {found_text(judged[name])}" for name in against or claim.tests)
 
 
 def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
     import neverlost
+    from neverlost.reports.documents.cases import document
 
     return {
         "schema": SCHEMA,
@@ -99,8 +103,8 @@ def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
                 "expected": each.expected,
                 "verdict": _verdict(each, judged),
                 "outside": each.outside or None,
-                "tests": [judged[name].document() for name in each.tests],
-                "limits": [judged[name].document() for name in each.limits],
+                "tests": [document(judged[name]) for name in each.tests],
+                "limits": [document(judged[name]) for name in each.limits],
             }
             for each in asked
         ],

@@ -42,7 +42,6 @@ def explore(
     from neverlost.reports.terminal import forecast
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
-    from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
     from neverlost.specs.configuration.choose import choose, read_settings
     from neverlost.specs.errors import InputError
 
@@ -50,9 +49,10 @@ def explore(
     if properties and graph is None:
         raise InputError("explore checks nothing: use --property with --graph DIR, or neverlost check")
     chosen = choose(read_settings(settings), model)
-    asked = chosen_properties(chosen.model, properties) if graph is not None else []
-    require_fields(chosen.system, asked if properties else [])
     if graph is not None:
+        from neverlost.reports.page.state_graph import marked_properties
+
+        marked_properties(chosen, properties)
         writable_directory(graph)
     if search.get("forecast"):
         from neverlost.reports.commands.forecasting import foretell
@@ -66,11 +66,8 @@ def explore(
         terminal.show_outcome(console, result.outcome)
         terminal.show_counts(console, result.outcome)
         forecast.show_afterwards(console, result.document)
-    if graph is not None and not result.reason and result.states is not None:
-        from neverlost.reports.page.state_graph import write_graph
-
-        symmetry, note = bool(search.get("symmetry")), partial(typer.echo, err=True)
-        for line in write_graph(chosen.system, asked, result.states.distinct, symmetry, graph, note):
+    if graph is not None and not result.reason:
+        for line in result.write_graph(graph, properties, partial(typer.echo, err=True)):
             typer.echo(line, err=json == "-" or quiet)
     return exit_status.INCONCLUSIVE if result.reason else exit_status.HOLDS
 

@@ -11,7 +11,7 @@ from neverlost.keywords import Effort
 from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from neverlost.reports.documents.necessity import Examined
+    from neverlost.checker.campaign.examined_model import Examined
 
 SECONDS_EACH = 120.0
 """How long one part may take in one profile before it counts as undecided."""
@@ -38,6 +38,7 @@ def necessity(
     **search: Unpack[Effort],
 ) -> int:
     """Run the command; with a model alone, its published profiles are used; returns the exit status."""
+    from neverlost.checker.campaign.examined_model import Budget, examine
     from neverlost.checker.machine.whole_files import write_text
     from neverlost.reports.documents import necessity as page
     from neverlost.reports.output import Output
@@ -46,13 +47,22 @@ def necessity(
 
     output, request = Output(json, out, quiet), Request(**search)
     with PartsProgress() as progress:
-        found = page.examine(config, settings or [], properties, only or [], request, each_limit, progress)
-    output.deliver(page.document(found), is_saved=True, lines=page.verdict_lines)
+        budget = Budget(request.workers, request.time_limit, each_limit)
+        found = examine(config, settings or [], properties, only or [], budget, progress)
+    command = _command(config, settings or [], properties or [], only or [])
+    output.deliver(page.document(found, command), is_saved=True, lines=page.verdict_lines)
     if out is not None:
-        write_text(Path(out) / f"necessity-{found.model}.md", page.markdown(found))
+        write_text(Path(out) / f"necessity-{found.model}.md", page.markdown(found, command))
     if output.is_read:
         _show(found)
     return page.exit_status(found)
+
+
+def _command(config: str | None, settings: list[str], properties: list[str], only: list[str]) -> str:
+    """What makes the page again."""
+    asked = [f"--set {each}" for each in settings] + [f"--property {each}" for each in properties]
+    parts = ["neverlost necessity", *([config] if config else []), *asked, *(f"--only '{each}'" for each in only)]
+    return " ".join(parts)
 
 
 def _show(found: Examined) -> None:

@@ -11,7 +11,7 @@ from neverlost.keywords import Corpus
 from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from neverlost.reports.documents.cases import Judged
+    from neverlost.checker.campaign.decided_cases import Judged
     from neverlost.specs.scenario import Scenario
 
 SCHEMA = "neverlost.scenarios/1"
@@ -31,6 +31,7 @@ def scenarios(
     **search: Unpack[Corpus],
 ) -> int:
     """Run the command; returns the exit status."""
+    from neverlost.checker.campaign.decided_cases import judge
     from neverlost.checker.campaign.questions import Means
     from neverlost.reports.documents import cases
     from neverlost.reports.output import Output
@@ -43,7 +44,7 @@ def scenarios(
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
     with PartsProgress(total=len(wanted)) as progress:
-        judged = cases.judge(wanted, request.workers, seconds=request.time_limit, notify=progress, means=means)
+        judged = judge(wanted, request.workers, seconds=request.time_limit, notify=progress, means=means)
     found = list(judged.values())
     if out is not None:
         cases.save_traces(found, out)
@@ -62,6 +63,7 @@ def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
 
 def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any]:
     import neverlost
+    from neverlost.reports.documents.cases import document
 
     found = judged.values()
     return {
@@ -80,7 +82,7 @@ def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any
                 "outside": each.outside or None,
                 "correction": each.correction or None,
                 "cases": [
-                    judged[f"{each.id}/{case.name}"].document() for case in each.cases if f"{each.id}/{case.name}" in judged
+                    document(judged[f"{each.id}/{case.name}"]) for case in each.cases if f"{each.id}/{case.name}" in judged
                 ],
             }
             for each in asked
@@ -145,9 +147,11 @@ def found_cell(one: Judged) -> Any:
     """What was found, green where it is expected, red where it is not."""
     from rich.text import Text
 
+    from neverlost.reports.documents.cases import found_text
+
     style = "yellow" if not one.is_decided else ("green" if one.is_expected else "bold red")
     mark = "" if one.is_expected or not one.is_decided else "DIFFERENT: "
-    return Text(mark + one.found_text, style)
+    return Text(mark + found_text(one), style)
 
 
 def seconds_text(one: Judged) -> str:

@@ -1,124 +1,49 @@
-"""Cases of the corpus as questions, and their answers as rows and documents: what `scenarios` and `claims` share."""
+"""Decided cases of the corpus as rows, documents and traces: what `scenarios` and `claims` share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.campaign.questions import Answer, Means, Question, answers, finding_of
+from neverlost.checker.campaign.decided_cases import Judged
+from neverlost.checker.campaign.questions import finding_of
 from neverlost.checker.machine.whole_files import as_json, write_text
-from neverlost.checker.outcome import Verdict
-from neverlost.model.system import bind
 from neverlost.reports.counterexample.itf import to_itf
 from neverlost.reports.documents.merged_rows import many, spent
 from neverlost.reports.exit_status import of_expectations
-from neverlost.specs.case import Case
-from neverlost.specs.configuration import choose as configuration
-from neverlost.specs.configuration.asked_properties import require_fields
 from neverlost.specs.configuration.keys import shown
-from neverlost.specs.property import properties
-
-MEMORY = Means()
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A case with what was found."""
-
-    name: str
-    case: Case
-    question: Question
-    answer: Answer
-
-    @property
-    def is_decided(self) -> bool:
-        return self.answer.verdict is not Verdict.INCONCLUSIVE
-
-    @property
-    def is_expected(self) -> bool:
-        """Whether the verdict is the expected one and, where one is given, the counterexample has the expected length."""
-        same = str(self.answer.verdict) == self.case.expected
-        return same and (self.case.steps is None or self.answer.steps == self.case.steps)
-
-    @property
-    def faults(self) -> dict[str, int]:
-        """The faults of the counterexample."""
-        return self.answer.trace.faults(self.question.system) if self.answer.trace is not None else {}
-
-    @property
-    def found_text(self) -> str:
-        """The verdict with the length of the counterexample and its faults."""
-        if not self.is_decided:
-            return f"undecided: {self.answer.problem}"
-        if self.answer.trace is None:
-            return str(self.answer.verdict)
-        return f"{self.answer.verdict} in {many(self.answer.steps or 0, 'step')} ({spent(self.faults)})"
-
-    def document(self) -> dict[str, Any]:
-        """The case for `--json`."""
-        system = self.question.system
-        return {
-            "case": self.name,
-            "model": system.model.name,
-            "config": {name: shown(value) for name, value in system.configurations[0].items()},
-            "disabled": [f"{action}: {clause}" for action, clause in sorted(system.disabled)],
-            "property": self.case.property,
-            "expected": self.case.expected,
-            "expected_steps": self.case.steps,
-            "verdict": str(self.answer.verdict),
-            "as_expected": self.is_expected,
-            "steps": self.answer.steps,
-            "faults": self.faults,
-            "reason": self.answer.problem,
-            "distinct": self.answer.distinct,
-            "depth": self.answer.depth,
-            "seconds": round(self.answer.seconds, 3),
-        }
+def found_text(one: Judged) -> str:
+    """The verdict with the length of the counterexample and its faults."""
+    if not one.is_decided:
+        return f"undecided: {one.answer.problem}"
+    if one.answer.trace is None:
+        return str(one.answer.verdict)
+    return f"{one.answer.verdict} in {many(one.answer.steps or 0, 'step')} ({spent(one.faults)})"
 
 
-def question_of(case: Case) -> Question:
-    """The question that a case asks.
-
-    Errors: `InputError` for keys and values that its model does not have.
-    """
-    chosen = configuration.choose({key: (value, case.where) for key, value in case.keys.items()})
-    system = bind(chosen.model, chosen.configuration, disabled=case.disabled)
-    asked = (properties()[case.property],)
-    require_fields(system, asked)
-    return Question(system, asked)
-
-
-def judge(
-    cases: Mapping[str, Case],
-    workers: int | None = None,
-    seconds: float | None = None,
-    seconds_each: float | None = None,
-    notify: Callable[[str], None] = lambda name: None,
-    means: Means = MEMORY,
-) -> dict[str, Judged]:
-    """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided."""
-    questions = {name: replace(question_of(case), means=means) for name, case in cases.items()}
-    groups: dict[tuple[Any, ...], list[str]] = {}
-    for name, question in questions.items():
-        groups.setdefault(_key(question), []).append(name)
-    order = list(groups.values())
-    found: dict[str, Judged] = {}
-
-    def decided(number: int, answer: Answer) -> None:
-        for name in order[number]:
-            found[name] = Judged(name, cases[name], questions[name], answer)
-            notify(name)
-
-    answers([questions[names[0]] for names in order], workers, seconds, seconds_each, decided)
-    return {name: found[name] for name in cases}
-
-
-def _key(question: Question) -> tuple[Any, ...]:
-    system = question.system
-    asked = tuple(each.name for each in question.properties)
-    return (system.model.name, tuple(sorted(system.configurations[0].items())), tuple(sorted(system.disabled)), asked)
+def document(one: Judged) -> dict[str, Any]:
+    """A case for `--json`."""
+    system = one.question.system
+    return {
+        "case": one.name,
+        "model": system.model.name,
+        "config": {name: shown(value) for name, value in system.configurations[0].items()},
+        "disabled": [f"{action}: {clause}" for action, clause in sorted(system.disabled)],
+        "property": one.case.property,
+        "expected": one.case.expected,
+        "expected_steps": one.case.steps,
+        "verdict": str(one.answer.verdict),
+        "as_expected": one.is_expected,
+        "steps": one.answer.steps,
+        "faults": one.faults,
+        "reason": one.answer.problem,
+        "distinct": one.answer.distinct,
+        "depth": one.answer.depth,
+        "seconds": round(one.answer.seconds, 3),
+    }
 
 
 def save_traces(judged: Sequence[Judged], directory: str) -> None:

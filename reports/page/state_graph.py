@@ -6,9 +6,10 @@ import io
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
@@ -24,6 +25,8 @@ from neverlost.model.interpreters.columns import holds, pack_rows
 from neverlost.model.sentences import beliefs_of, describe, leader_of, metadata_of, names_of, role_of
 from neverlost.model.system import State, System
 from neverlost.reports.page.drawing import alone, canvas, text
+from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
+from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import RECOVERY, Property
 
@@ -227,8 +230,23 @@ def _markable(system: System, asked: Sequence[Property]) -> tuple[Property, ...]
     return tuple(each for each in asked if set(each.needs) <= set(system.places) and each.kind != RECOVERY)
 
 
+def marked_properties(chosen: Chosen, names: Iterable[str] | None) -> list[Property]:
+    """The properties whose violations are marked: those that are named, else all guarantees.
+
+    Errors: `InputError` for a property that there is not, and for one that the model cannot decide.
+    """
+    asked = chosen_properties(chosen.model, names)
+    require_fields(chosen.system, asked if names else [])
+    return asked
+
+
 def write_graph(
-    system: System, asked: Sequence[Property], states: int, symmetry: bool, directory: str, notify: Callable[[str], None]
+    system: System,
+    asked: Sequence[Property],
+    states: int,
+    symmetry: bool,
+    directory: str | PathLike[str],
+    notify: Callable[[str], None],
 ) -> list[str]:
     """`graph.graphml`, `graph.dot` and, if it is small, `graph.svg`; a sentence for each, and one for the graph.
 

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from neverlost.checker.campaign.examined_model import Budget, _planned, examine
 from neverlost.checker.campaign.necessity import Need, clause_variants, clauses_of, judged, profiles
 from neverlost.model.kernel import BOUND
 from neverlost.reports.commands.necessity import SECONDS_EACH
-from neverlost.reports.documents.necessity import _planned, examine, is_explained
-from neverlost.reports.request import Request
 from neverlost.reports.terminal.progress import PartsProgress
 from neverlost.specs.errors import InputError
 from neverlost.specs.necessity import plan_of, read_plan
@@ -26,7 +25,7 @@ PLANS = ("kip-320", "kraft-elr")
 
 
 def needs(*settings: str, only: tuple[str, ...] = ()) -> dict[str, Need]:
-    found = examine(None, settings, None, only, Request(workers=2), SECONDS_EACH, PartsProgress())
+    found = examine(None, settings, None, only, Budget(workers=2, seconds_each=SECONDS_EACH), PartsProgress())
     return {each.variant.name: each.need for each in found.judgements}
 
 
@@ -96,6 +95,6 @@ def test_the_command_answers_with_a_document_and_a_page(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", PLANS)
 def test_every_part_of_a_published_model_is_needed_or_explained(model: str) -> None:
-    found = examine(None, (f"model={model}",), None, (), Request(workers=2), SECONDS_EACH, PartsProgress())
-    assert [each.variant.name for each in found.judgements if not is_explained(found, each)] == []
+    found = examine(None, (f"model={model}",), None, (), Budget(workers=2, seconds_each=SECONDS_EACH), PartsProgress())
+    assert [each.variant.name for each in found.judgements if not found.is_explained(each)] == []
     assert not any(each.need is Need.UNDECIDED for each in found.judgements)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.reports.documents.cases import Judged, judge
+from neverlost.checker.campaign.decided_cases import Judged, judge
+from neverlost.reports.documents.cases import found_text
 from neverlost.specs.case import Case
 from neverlost.specs.errors import InputError
 from neverlost.specs.scenario import GROUPS, Scenario, read_scenario, scenarios
@@ -42,7 +43,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def differing(judged: dict[str, Judged]) -> dict[str, str]:
-    return {name: f"{each.case.expected}, but {each.found_text}" for name, each in judged.items() if not each.is_expected}
+    return {name: f"{each.case.expected}, but {found_text(each)}" for name, each in judged.items() if not each.is_expected}
 
 
 def some(scenario: Scenario, how_many: int | None) -> dict[str, Case]:

@@ -1,0 +1,85 @@
+"""Cases of the corpus, decided: what `scenarios` and `claims` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from neverlost.checker.campaign.questions import Answer, Means, Question, answers
+from neverlost.checker.outcome import Verdict
+from neverlost.model.system import bind
+from neverlost.specs.case import Case
+from neverlost.specs.configuration import choose as configuration
+from neverlost.specs.configuration.asked_properties import require_fields
+from neverlost.specs.property import properties
+
+MEMORY = Means()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A case with what was found."""
+
+    name: str
+    case: Case
+    question: Question
+    answer: Answer
+
+    @property
+    def is_decided(self) -> bool:
+        return self.answer.verdict is not Verdict.INCONCLUSIVE
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether the verdict is the expected one and, where one is given, the counterexample has the expected length."""
+        same = str(self.answer.verdict) == self.case.expected
+        return same and (self.case.steps is None or self.answer.steps == self.case.steps)
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """The faults of the counterexample."""
+        return self.answer.trace.faults(self.question.system) if self.answer.trace is not None else {}
+
+
+def question_of(case: Case) -> Question:
+    """The question that a case asks.
+
+    Errors: `InputError` for keys and values that its model does not have.
+    """
+    chosen = configuration.choose({key: (value, case.where) for key, value in case.keys.items()})
+    system = bind(chosen.model, chosen.configuration, disabled=case.disabled)
+    asked = (properties()[case.property],)
+    require_fields(system, asked)
+    return Question(system, asked)
+
+
+def judge(
+    cases: Mapping[str, Case],
+    workers: int | None = None,
+    seconds: float | None = None,
+    seconds_each: float | None = None,
+    notify: Callable[[str], None] = lambda name: None,
+    means: Means = MEMORY,
+) -> dict[str, Judged]:
+    """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided."""
+    questions = {name: replace(question_of(case), means=means) for name, case in cases.items()}
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for name, question in questions.items():
+        groups.setdefault(_key(question), []).append(name)
+    order = list(groups.values())
+    found: dict[str, Judged] = {}
+
+    def decided(number: int, answer: Answer) -> None:
+        for name in order[number]:
+            found[name] = Judged(name, cases[name], questions[name], answer)
+            notify(name)
+
+    answers([questions[names[0]] for names in order], workers, seconds, seconds_each, decided)
+    return {name: found[name] for name in cases}
+
+
+def _key(question: Question) -> tuple[Any, ...]:
+    system = question.system
+    asked = tuple(each.name for each in question.properties)
+    return (system.model.name, tuple(sorted(system.configurations[0].items())), tuple(sorted(system.disabled)), asked)
