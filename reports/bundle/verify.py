@@ -59,7 +59,19 @@ def verify(directory: str, full: bool = False, seed: int | None = None, seconds:
     Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
     """
     files = opened(directory)
-    return compared(files, derived(Question.of(files), None if full else seconds), None if full else seed, seconds)
+    return compared(files, derived(asked(files), None if full else seconds), None if full else seed, seconds)
+
+
+def asked(files: Contents) -> Question:
+    """The question of a bundle, which its result answers by name.
+
+    Errors: `InputError` where the result is of another one.
+    """
+    question = Question.of(files)
+    answered = _parsed(RESULT, files)
+    if not isinstance(answered, dict) or answered.get("question") != question.digest:
+        raise InputError(f"{RESULT} is refused: it does not answer {FILE}, whose digest is {question.digest}")
+    return question
 
 
 def opened(directory: str) -> Contents:
@@ -91,14 +103,14 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     result, open_places = stated.completed(files, own, seed, seconds)
     found.unchecked += open_places
     documents = {RESULT: _same(RESULT, files, measured.overlaid(RESULT, result, _parsed(RESULT, files)))}
-    found.confirmed.append(f"{_asked(own.question)}, and the answer derived from it again: every field is the same")
+    found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: every field is the same")
     documents |= _traces(files, own, result)
     counterexamples = sum(name.endswith(SUFFIX) for name in documents)
     if counterexamples:
         found.confirmed.append(f"{many(counterexamples, 'counterexample')} re-executed on the defining interpreter")
     documents |= _ledger(files, _parsed(RESULT, files), found)
     _environment(files, own)
-    if CERTIFICATE in own.files or CERTIFICATE in files:
+    if CERTIFICATE in own.files:
         found.confirmed.append(_certificate(files, own, result))
     _others(files, own, documents, found)
     _manifest(files, result, own.question)
@@ -106,7 +118,7 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     return found
 
 
-def _asked(question: Question) -> str:
+def _said(question: Question) -> str:
     return f"the question (neverlost {question.command}, {many(len(question.contents), 'file')} of the user's)"
 
 
@@ -204,7 +216,7 @@ def _certificate(files: Contents, own: Derived, result: Document) -> str:
 def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: Verification) -> None:
     """Reports, pictures and gate files are decided by the documents; the rest of the files by the question alone."""
     rendered = own.rendered(documents, RESULT)
-    checked = {*documents, ENVIRONMENT, CERTIFICATE, MANIFEST}
+    checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
     alone = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
     wrong = [f"{name} is missing" for name in alone if name not in files]
     wrong += [f"nothing gives {name}" for name in files if name not in alone and name not in rendered and name not in checked]

@@ -1,0 +1,244 @@
+"""Every value of small bundles, changed by itself, sealed again, and refused; and changes of structure."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neverlost.reports.counterexample.saved import SUFFIX
+from tests.support import forger
+from tests.support.forger import KINDS, Bundle, Files
+
+SEED, TRACE_LEAVES = 16, 500
+DOCUMENTS = ("question.json", "result.json", "ledger.json", "manifest.json", "environment.json")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("forged")
+
+
+@pytest.fixture(params=KINDS)
+def bundle(request: pytest.FixtureRequest, place: Path) -> Bundle:
+    return forger.bundle(request.param, place / request.param)
+
+
+def test_the_bundles_verify_before_anything_is_changed(bundle: Bundle) -> None:
+    assert forger.judged(bundle.files, bundle.own).is_complete
+
+
+def test_no_leaf_of_a_document_can_be_changed(bundle: Bundle) -> None:
+    wrong, count = [], 0
+    for name in DOCUMENTS:
+        for path in forger.leaves(json.loads(bundle.files[name])) if name in bundle.files else ():
+            count += 1
+            forged = forger.rewritten(bundle.files, name, lambda document, path=path: forger.changed(document, path))
+            said = forger.accepted(forged, bundle.own)
+            if said is not None and not forger.is_measured(name, path) and not names(said, name, path):
+                wrong.append((name, path, said))
+    assert not wrong and count > 50
+
+
+def names(said: str, name: str, path: forger.Path_) -> bool:
+    """Whether what was not checked is where the change is."""
+    return said.startswith("partly") and (name in said or str(path[0]) in said)
+
+
+def test_no_leaf_of_a_counterexample_can_be_changed(place: Path) -> None:
+    known = [forger.bundle(kind, place / kind) for kind in KINDS]
+    every = [
+        (bundle, name, path)
+        for bundle in known
+        for name in bundle.files
+        if name.endswith(SUFFIX)
+        for path in forger.leaves(json.loads(bundle.files[name]))
+    ]
+    drawn = random.Random(SEED).sample(every, TRACE_LEAVES)
+    wrong = []
+    for bundle, name, path in drawn:
+        forged = forger.rewritten(bundle.files, name, lambda document, path=path: forger.changed(document, path))
+        if (said := forger.accepted(forged, bundle.own)) is not None:
+            wrong.append((name, path, said))
+    assert not wrong
+
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+def of_result(change: Change) -> Callable[[Files], Files]:
+    def forge(files: Files) -> Files:
+        def changing(document: dict[str, Any]) -> dict[str, Any]:
+            change(document)
+            return document
+
+        return forger.rewritten(files, "result.json", changing)
+
+    return forge
+
+
+def of_question(change: Change, **contents: bytes) -> Callable[[Files], Files]:
+    return lambda files: forger.asking(files, change, **contents)
+
+
+def cells(document: dict[str, Any], verdict: str) -> list[dict[str, Any]]:
+    return [each for each in document["cells"] if each["verdict"] == verdict]
+
+
+def exchange(one: dict[str, Any], other: dict[str, Any], *names: str) -> None:
+    for name in names:
+        one[name], other[name] = other[name], one[name]
+
+
+def safe(document: dict[str, Any]) -> None:
+    """A violated configuration under the name of one that holds."""
+    bad, good = cells(document, "violated")[0], cells(document, "holds")[0]
+    bad |= {"verdict": "holds", "properties": good["properties"], "states": good["states"]}
+    document["verdicts"] = {"holds": len(document["cells"]), "violated": 0, "inconclusive": 0}
+
+
+def undecided(document: dict[str, Any]) -> None:
+    document |= {"verdict": "inconclusive", "reason": "the time limit was reached"}
+    document["properties"] = [{"name": each["name"], "verdict": "inconclusive"} for each in document["properties"]]
+
+
+def trace_name(files: Files) -> str:
+    return next(name for name in files if name.endswith(SUFFIX))
+
+
+def of_trace(change: Change) -> Callable[[Files], Files]:
+    def forge(files: Files) -> Files:
+        def changing(document: dict[str, Any]) -> dict[str, Any]:
+            from neverlost.reports.counterexample.itf import checksum
+
+            change(document)
+            document["#meta"]["neverlost"]["checksum"] = checksum(document)
+            return document
+
+        return forger.rewritten(files, trace_name(files), changing)
+
+    return forge
+
+
+def pointing(path: str) -> Callable[[Files], Files]:
+    def forge(files: Files) -> Files:
+        moved = {path: files[trace_name(files)], **files}
+        return of_result(lambda document: document["properties"][0].update(trace=path))(moved)
+
+    return forge
+
+
+def with_lines(change: Callable[[list[Any]], Any]) -> Callable[[Files], Files]:
+    def changing(document: dict[str, Any]) -> dict[str, Any]:
+        change(document["lines"])
+        return document
+
+    return lambda files: forger.rewritten(files, "ledger.json", changing)
+
+
+def without(name: str) -> Callable[[Files], Files]:
+    return lambda files: forger.sealed({each: content for each, content in files.items() if each != name})
+
+
+STRUCTURAL: list[tuple[str, str, Callable[[Files], Files]]] = [
+    ("sweep", "a violated cell as one that holds", of_result(safe)),
+    (
+        "sweep",
+        "a false rule",
+        of_result(lambda d: d["boundary"][0]["rule"].update(violated_iff="never", terms=[])),
+    ),
+    ("sweep", "no rule at all", of_result(lambda d: d.update(boundary=[]))),
+    ("sweep", "a false tolerance", of_result(lambda d: d.update(fault_tolerance=[]))),
+    ("sweep", "a cut search", of_result(lambda d: d["searches"][0].update(reason="the time limit was reached"))),
+    ("sweep", "a huge count", of_result(lambda d: d["searches"][0]["states"].update(distinct=10**12))),
+    ("sweep", "a dropped cell", of_result(lambda d: d["cells"].pop())),
+    ("sweep", "an added cell", of_result(lambda d: d["cells"].append(d["cells"][0] | {"id": "nl-0123456789abcdef"}))),
+    ("sweep", "a cell twice", of_result(lambda d: d["cells"].append(d["cells"][0]))),
+    ("sweep", "cells in another order", of_result(lambda d: d["cells"].reverse())),
+    ("sweep", "exchanged configurations", of_result(lambda d: exchange(d["cells"][0], d["cells"][1], "config", "cell"))),
+    ("sweep", "exchanged ids", of_result(lambda d: exchange(d["cells"][0], d["cells"][1], "id"))),
+    ("sweep", "exchanged Kafka versions", of_result(lambda d: [each.update({"kafka.version": "4.1"}) for each in d["cells"]])),
+    ("sweep", "no verdict changed", of_result(lambda d: d.update(changes=[]))),
+    ("sweep", "no cells", of_result(lambda d: d.update(cells=[], verdict="holds"))),
+    ("sweep", "another matrix's name", of_result(lambda d: d["matrix"].update(name="durability"))),
+    ("sweep", "a document that is a check", of_result(lambda d: d.pop("matrix"))),
+    ("sweep", "an edited matrix", of_question(lambda d: None, **{"question/01": forger.MATRIX.replace('"1", ', "").encode()})),
+    ("sweep", "another matrix's symmetry", of_question(lambda d: d["arguments"].update(symmetry=False))),
+    ("sweep", "a baseline that is not there", of_question(lambda d: d["arguments"].update(baseline="/etc/passwd"))),
+    ("check", "a renamed topic", of_result(lambda d: d["cells"][0].update(topics=["payments"]))),
+    ("check", "exchanged topics", of_result(lambda d: exchange(d["cells"][0], d["cells"][1], "topics", "brokers"))),
+    ("check", "a topic less in the file", of_question(lambda d: None, **{"question/01": forger.DESCRIBED[:170].encode()})),
+    ("check", "claims of a proof", of_result(lambda d: d.update(method="induction", proofs=[]))),
+    ("check", "another release", of_result(lambda d: d["cells"][0].update({"kafka.version": "4.1"}))),
+    ("check", "another release in the question", of_question(lambda d: d["arguments"].update(kafka_version="4.1"))),
+    ("check", "other faults in the question", of_question(lambda d: d["arguments"]["settings"].update({"faults.crash": 1}))),
+    ("check", "a place to write in the question", of_question(lambda d: d["arguments"].update(out="/tmp/elsewhere"))),
+    ("check", "a Spark of the forger's", of_question(lambda d: d["arguments"].update(master="spark://forger:7077"))),
+    ("check", "a file of the verifier's", of_question(lambda d: d["arguments"].update(config="/etc/passwd"))),
+    ("check", "a file that nothing reads", of_question(lambda d: d["files"].append({"name": "more", "file": "question/01"}))),
+    ("check", "a newer version's", of_question(lambda d: d.update(version="99.0"))),
+    ("check", "no word of where settings stand", of_result(lambda d: d["cells"][0].update(settings={}))),
+    ("check", "no properties", of_result(lambda d: d["cells"][0].update(properties=[], verdict="holds"))),
+    ("check", "no ledger", without("ledger.json")),
+    ("check", "no environment", without("environment.json")),
+    ("check", "no question", without("question.json")),
+    ("check", "a file besides", lambda files: forger.sealed(files, **{"advice.txt": b"it is safe"})),
+    ("check", "another configuration's file", lambda files: forger.sealed(files, **{"config.toml": b'model = "kraft"'})),
+    ("check", "a certificate", lambda files: forger.sealed(files, **{"reachable.xz": b"neverlost.reachable/1\n1 0\n"})),
+    ("check", "a line twice", with_lines(lambda lines: lines.append(lines[0]))),
+    ("check", "a line less", with_lines(lambda lines: lines.pop())),
+    (
+        "check",
+        "a byte order mark",
+        lambda files: forger.sealed(files, **{"result.json": b"\xef\xbb\xbf" + files["result.json"]}),
+    ),
+    ("check", "a space more", lambda files: forger.sealed(files, **{"result.json": files["result.json"] + b" "})),
+    ("proof", "an answer as undecided", of_result(lambda d: undecided(d) or d.pop("reason"))),
+    ("proof", "a trace outside", pointing("../../etc/forged.itf.json")),
+    ("proof", "a trace at an absolute place", pointing("/tmp/forged.itf.json")),
+    ("proof", "a trace under another name", pointing("other.itf.json")),
+    ("proof", "a model with a clause switched off", of_trace(lambda d: d["#meta"]["neverlost"]["disabled"].append(["x", "y"]))),
+    ("proof", "a shorter trace", of_trace(lambda d: d["states"].pop())),
+    ("proof", "a longer trace", of_trace(lambda d: d["states"].append(d["states"][-1]))),
+    ("proof", "another property's trace", of_trace(lambda d: d["#meta"]["neverlost"].update(property="strong-isr"))),
+    ("proof", "other words", of_trace(lambda d: d["#meta"]["neverlost"]["says"].__setitem__(1, "nothing happens"))),
+    ("proof", "no trace", of_result(lambda d: d["properties"][0].pop("trace"))),
+    ("proof", "proved and refuted", with_lines(lambda lines: lines.append(lines[0] | {"status": "proved", "steps": None}))),
+    ("proof", "a weaker model in the question", of_question(lambda d: d["arguments"].update(without=["leader_write: leads"]))),
+    ("proof", "less depth in the question", of_question(lambda d: d["arguments"].update(depth=3))),
+    ("observation", "an explained history as refused", of_result(lambda d: d.update(verdict="refused"))),
+    ("observation", "another topic", of_result(lambda d: d.update(topic="payments"))),
+    ("observation", "another history's file", lambda files: forger.sealed(files, **{"history.jsonl": b"{}\n"})),
+    ("observation", "asked as a check", of_question(lambda d: d.update(command="check", arguments={}))),
+]
+
+
+@pytest.mark.parametrize(("kind", "about", "forge"), STRUCTURAL, ids=[f"{kind}: {about}" for kind, about, _ in STRUCTURAL])
+def test_no_change_of_structure_is_accepted(kind: str, about: str, forge: Callable[[Files], Files], place: Path) -> None:
+    bundle = forger.bundle(kind, place / kind)
+    forged = forge(bundle.files)
+    assert forged != bundle.files
+    if forged.get("question.json") == bundle.files["question.json"]:
+        assert forger.accepted(forged, bundle.own) is None
+    else:
+        assert forger.refused(forged) is not None
+
+
+def test_a_report_that_is_rendered_otherwise_is_named(place: Path) -> None:
+    bundle = forger.bundle("proof", place / "proof")
+    report = bundle.files["report.md"].replace(b"violated", b"safe")
+    said = forger.accepted(forger.sealed(bundle.files, **{"report.md": report}), bundle.own)
+    assert said is not None and said.startswith("partly verified | report.md: not what this version renders")
+
+
+def test_two_bundles_in_one_are_refused(place: Path) -> None:
+    one, other = (forger.bundle(kind, place / kind) for kind in ("check", "proof"))
+    merged = forger.sealed({**other.files, **one.files})
+    assert forger.accepted(merged, one.own) is None
+    for name in ("question.json", "result.json", "ledger.json", "config.toml"):
+        if name in other.files:
+            assert forger.accepted(forger.sealed(one.files, **{name: other.files[name]}), one.own) is None, name

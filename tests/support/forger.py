@@ -1,0 +1,181 @@
+"""A forger: bundles of each kind, made once, and every way to change one value in them and to seal them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import neverlost
+from neverlost.checker.evidence import ledger
+from neverlost.checker.machine.whole_files import as_json
+from neverlost.reports.bundle import measured, seal, verify
+from neverlost.reports.bundle.derive import Derived, derived
+from neverlost.reports.bundle.question import digest
+from neverlost.specs.errors import InputError
+from tests.support.program import DATA
+
+Files = dict[str, bytes]
+Path_ = tuple[str | int, ...]
+
+MATRIX = """
+says = "an example"
+properties = ["acked-never-lost"]
+symmetry = true
+model = "kraft"
+topic."replication.factor" = 2
+topic."min.insync.replicas" = [1, 2]
+topic."unclean.leader.election.enable" = false
+producer.acks = ["1", "all"]
+faults.crash = 1
+bounds.records = 1
+"""
+TOPIC = (
+    "Topic: {0}\tTopicId: AAAAAAAAAAAAAAAAAAAAA{1}\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas={1}"
+)
+DESCRIBED = "".join(
+    f"{TOPIC.format(name, least)}\n\tTopic: {name}\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
+    for name, least in (("orders", 1), ("audit", 2))
+)
+KINDS = ("check", "sweep", "proof", "observation")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that verifies, and what its question gives."""
+
+    files: Files
+    own: Derived
+
+
+def write(kind: str, place: Path) -> None:
+    """A small bundle of a kind, in `place`/bundle."""
+    out = place / "bundle"
+    if kind == "check":
+        (place / "topics.txt").write_text(DESCRIBED)
+        keys = {"acks": "all", "faults.lossy_crash": 1, "bounds.records": 1}
+        asked = ["acked-never-lost", "committed-never-lost"]
+        neverlost.check(keys, describe=place / "topics.txt", kafka_version="3.9", properties=asked, advise=False, out=out)
+    elif kind == "sweep":
+        (place / "matrix.toml").write_text(MATRIX)
+        neverlost.sweep(place / "matrix.toml", out=out)
+    elif kind == "proof":
+        neverlost.prove({"model": "truncate-to-hw", "replication.factor": 2}, properties=["weak-isr"], depth=8, out=out)
+    else:
+        lines = (DATA / "observed" / "run-4.3.jsonl").read_text().splitlines()
+        (place / "history.jsonl").write_text("\n".join(lines[:60]) + "\n")
+        neverlost.observe(place / "history.jsonl", losses=False, out=out)
+
+
+@cache
+def bundle(kind: str, place: Path) -> Bundle:
+    """A bundle of a kind with what its question gives, derived once."""
+    place.mkdir()
+    write(kind, place)
+    files = dict(verify.opened(str(place / "bundle")))
+    return Bundle(files, derived(verify.asked(files)))
+
+
+def judged(files: Files, own: Derived) -> verify.Verification:
+    """What verify makes of files; a forged question is derived only where the result says that it answers it."""
+    verify.asked(files)
+    return verify.compared(files, own)
+
+
+def leaves(value: Any, path: Path_ = ()) -> Iterator[Path_]:
+    """The places of all values that have none below them."""
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = False
+    for name, each in below:
+        found = True
+        yield from leaves(each, (*path, name))
+    if not found:
+        yield path
+
+
+def changed(document: Any, path: Path_) -> Any:
+    """The document with another value of the same kind in one place."""
+    if path:
+        head, *rest = path
+        copy = dict(document) if isinstance(document, dict) else list(document)
+        copy[head] = changed(document[head], tuple(rest))
+        return copy
+    if isinstance(document, bool):
+        return not document
+    if isinstance(document, int | float):
+        return document + 1
+    if isinstance(document, str):
+        return OTHER.get(document, document + "1")
+    return (
+        {"holds": "violated", None: 1}.get(document, 1) if document is None else [*document, 1] if document == [] else {"a": 1}
+    )
+
+
+OTHER = {"holds": "violated", "violated": "holds", "explained": "refused", "inconclusive": "holds", "refuted": "exhausted"}
+
+
+def sealed(files: Files, **more: bytes) -> Files:
+    """The files with a manifest that fits whatever is there."""
+    found = {**files, **more}
+    manifest = json.loads(files[seal.MANIFEST])
+    manifest["files"] = {name: digest(each) for name, each in sorted(found.items()) if name != seal.MANIFEST}
+    return found | {seal.MANIFEST: as_json(manifest).encode()}
+
+
+def rewritten(files: Files, name: str, change: Callable[[Any], Any]) -> Files:
+    """The files with one document changed, as neverlost writes it, and sealed again."""
+    document = change(json.loads(files[name]))
+    if name == seal.MANIFEST:
+        return files | {name: as_json(document).encode()}
+    return sealed(files) | sealed(files, **{name: written(name, document)})
+
+
+def written(name: str, document: Any) -> bytes:
+    """A document as neverlost writes it."""
+    if name != ledger.FILE:
+        return as_json(document).encode()
+    lines = ",\n".join(json.dumps(each) for each in document["lines"])
+    return f'{{"schema": {json.dumps(document["schema"])}, "lines": [\n{lines}\n]}}\n'.encode()
+
+
+def is_measured(name: str, path: Path_) -> bool:
+    """Whether a place is on the list of measured values."""
+    return any(_matches(pattern.split("."), [str(each) for each in path]) for pattern in measured.MEASURED.get(name, ()))
+
+
+def _matches(pattern: list[str], path: list[str]) -> bool:
+    if not pattern or not path:
+        return not pattern and not path
+    return pattern[0] == "**" or (pattern[0] in ("*", path[0]) and _matches(pattern[1:], path[1:]))
+
+
+def accepted(files: Files, own: Derived) -> str | None:
+    """What verify says for a forged bundle if it does not refuse it: its verdict and what it did not check."""
+    try:
+        found = judged(files, own)
+    except InputError:
+        return None
+    return " | ".join([found.verdict, *found.unchecked])
+
+
+def refused(files: Files) -> str | None:
+    """Why verify refuses a bundle, its question asked anew; None where it does not."""
+    try:
+        verify.compared(files, derived(verify.asked(files)))
+    except InputError as problem:
+        return str(problem)
+    return None
+
+
+def asking(files: Files, change: Callable[[dict[str, Any]], Any], **contents: bytes) -> Files:
+    """The files with another question, which the result is made to answer by name."""
+    document = json.loads(files["question.json"])
+    change(document)
+    for each in document["files"]:
+        each["digest"] = digest(contents.get(each["file"], files[each["file"]]))
+    text = as_json(document).encode()
+    result = json.loads(files["result.json"]) | {"question": digest(text)}
+    return sealed(files, **contents, **{"question.json": text, "result.json": as_json(result).encode()})
