@@ -14,6 +14,7 @@ import typer
 COMMANDS = (
     "check",
     "tolerance",
+    "atlas",
     "explore",
     "sweep",
     "prove",

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import neverlost
-from neverlost.checker.digest import model_digest, question_digest
+from neverlost.checker.digest import model_digest, question_id
 from neverlost.checker.outcome import Counts, Finding, Outcome, worst
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
-from neverlost.specs.property import RECOVERY, properties
+from neverlost.specs.property import RECOVERY
 
 SCHEMA = "neverlost.result/1"
-
-
-def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
-    """A stable name of what was asked: model and properties with their digest, configuration with its bounds."""
-    known = properties()
-    asked = {
-        "model": model.name,
-        "digest": question_digest(model, [known[name] for name in sorted(names) if name in known]),
-        "config": {name: shown(value) for name, value in sorted(configuration.items())},
-        "properties": sorted(names),
-    }
-    return "nl-" + hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def question(model: Model, configuration: Configuration) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.campaign.sweep import Exploration, Sweep
-from neverlost.checker.digest import model_digest
+from neverlost.checker.digest import model_digest, question_id
 from neverlost.checker.outcome import worst
 from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.documents.merged_rows import merged, plain, values_of
-from neverlost.reports.documents.result import SCHEMA, counted, levels, question, question_id
+from neverlost.reports.documents.result import SCHEMA, counted, levels, question
 from neverlost.reports.documents.survived import tolerance
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.campaign.tolerance import Spot, Tolerance
+from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.merged_rows import many
-from neverlost.reports.documents.result import question_id
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.property import AVAILABILITY, SAFETY

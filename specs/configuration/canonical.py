@@ -53,25 +53,45 @@ def fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
     return _known[key]
 
 
-def behaviour(model: Model, configuration: Configuration, read: frozenset[str]) -> tuple[Any, ...]:
-    """What decides the reachable states as far as they matter: sizes, fields, the frozen values that are read, beginnings."""
-    declared = tuple(model.fields(configuration))
-    moving = tuple((each.name, each.low, each.high, each.axes) for each in declared if not each.frozen)
-    frozen = tuple(
-        (each.name, model.frozen[each.name](configuration)) for each in declared if each.frozen and each.name in read
-    )
-    return model.sizes(configuration), moving, frozen, repr(list(model.initial(configuration)))
+def frozen_values(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, int]:
+    """The frozen fields that are read, with their values."""
+    return {name: value(configuration) for name, value in model.frozen.items() if name in read}
+
+
+def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:
+    """What else decides the reachable states: sizes, fields that change, beginnings."""
+    moving = [(each.name, each.low, each.high, each.axes) for each in model.fields(configuration) if not each.frozen]
+    return model.sizes(configuration), moving, list(model.initial(configuration))
+
+
+def default_of(model: Model, key: str) -> Any:
+    """The value that a model assumes for a key that is not given."""
+    return model.defaults[key] if key.startswith(MECHANISM) else model.defaults.get(key, KEYS[key].default)
+
+
+def departures(model: Model, configuration: Configuration) -> dict[str, Any]:
+    """The keys that are not at their defaults."""
+    return {key: value for key, value in configuration.items() if value != default_of(model, key)}
 
 
 def canonical(model: Model, configuration: Configuration, asked: Iterable[Property]) -> dict[str, Any]:
-    """The configuration with every key at its default that may be there without a difference, one after the other."""
+    """The configuration with every key at its default that may be there without a difference."""
     read = fields_read(bind(model, configuration), asked)
+    values, mine = frozen_values(model, configuration, read), layout(model, configuration)
+    defaults = {key: default_of(model, key) for key in departures(model, configuration)}
+
+    def is_free(key: str) -> bool:
+        return frozen_values(model, {**configuration, key: defaults[key]}, read) == values
+
+    def is_same(other: Configuration) -> bool:
+        same = frozen_values(model, other, read) == values and layout(model, other) == mine
+        return same and model.contradiction(other) is None
+
+    free = {key: value for key, value in defaults.items() if is_free(key)}
+    if is_same({**configuration, **free}):
+        return {**configuration, **free}
     found = dict(configuration)
-    mine = behaviour(model, found, read)
-    for key, value in configuration.items():
-        default = model.defaults.get(key, KEYS[key].default if not key.startswith(MECHANISM) else None)
-        if value == default or default is None or model.contradiction(found | {key: default}) is not None:
-            continue
-        if behaviour(model, found | {key: default}, read) == mine:
-            found[key] = default
+    for key, value in free.items():
+        if is_same({**found, key: value}):
+            found[key] = value
     return found

@@ -1,0 +1,120 @@
+"""The work of the atlas in parts that share a search: what a part asks, and deciding it, here or on an executor."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from neverlost.checker.atlas.table import Row
+from neverlost.checker.campaign.sweep import bounds_of, kind
+from neverlost.checker.digest import question_digest, question_id
+from neverlost.checker.disk.levels import plain, restored
+from neverlost.checker.outcome import EngineError, Finding
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Limits, Options
+from neverlost.model.catalogue import models
+from neverlost.model.kernel import Configuration, Model
+from neverlost.model.system import bind
+from neverlost.specs.common_settings import ANSWERED, Chapter
+from neverlost.specs.configuration.canonical import canonical, departures
+from neverlost.specs.property import Property, properties
+
+Plain = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Questions that share a search: configurations of one model, as JSON has them, and the properties asked of each."""
+
+    model: str
+    digest: str
+    configurations: tuple[Plain, ...]
+    properties: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The unit as JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @property
+    def name(self) -> str:
+        """What stands for it: equal questions about models of equal meaning."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+
+def unit_of(text: str) -> Unit:
+    """The unit of a JSON text."""
+    given = json.loads(text)
+    return Unit(given["model"], given["digest"], tuple(given["configurations"]), tuple(given["properties"]))
+
+
+def question(model: Model, configuration: Configuration) -> Configuration:
+    """The configuration that stands in the atlas for all that mean the same."""
+    return canonical(model, configuration, [properties()[name] for name in ANSWERED])
+
+
+def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:
+    """Every question of some chapters once, in parts that share a search."""
+    known: set[tuple[str, str]] = set()
+    for chapter in chapters:
+        asked = [properties()[name] for name in chapter.asked]
+        waiting: dict[Any, list[Configuration]] = {}
+        for chosen, limits in chapter.questions():
+            found = question(chosen.model, dict(chosen.configuration) | dict(limits))
+            key = (chosen.model.name, json.dumps([plain(found), *chapter.asked], sort_keys=True))
+            if key in known:
+                continue
+            known.add(key)
+            system = bind(chosen.model, found)
+            group = waiting.setdefault((chosen.model.name, kind(system), bounds_of(system)), [])
+            group.append(found)
+            if len(group) == chapter.together:
+                yield _unit(chosen.model, group, asked)
+                group.clear()
+        for (name, *_), group in waiting.items():
+            if group:
+                yield _unit(models()[name], group, asked)
+
+
+def _unit(model: Model, group: Iterable[Configuration], asked: Iterable[Property]) -> Unit:
+    names = tuple(each.name for each in asked)
+    return Unit(model.name, question_digest(model, asked), tuple(map(plain, group)), names)
+
+
+def decide(text: str, seconds: float | None = None) -> str:
+    """Answer the questions of a unit, given as JSON; the rows, as JSON.
+
+    Errors: `EngineError` where this machine's models mean something else.
+    """
+    unit = unit_of(text)
+    model, asked = models()[unit.model], [properties()[name] for name in unit.properties]
+    if question_digest(model, asked) != unit.digest:
+        raise EngineError(f"{unit.model} means something else where the atlas was planned; install the same neverlost")
+    configurations = [restored(each) for each in unit.configurations]
+    options = Options(limits=Limits(seconds=seconds), workers=1, every_configuration=True)
+    outcome = explore(bind(model, *configurations), asked, options)
+    return as_text(_row(model, configurations[each.configuration], each) for each in outcome.findings)
+
+
+def _row(model: Model, configuration: Configuration, found: Finding) -> Row:
+    return Row(
+        model=model.name,
+        question=json.dumps(plain(departures(model, configuration)), sort_keys=True, separators=(",", ":")),
+        property=found.property.name,
+        id=question_id(model, configuration, [found.property.name]),
+        verdict=str(found.verdict),
+        steps=len(found.trace.steps) if found.trace is not None else None,
+    )
+
+
+def as_text(rows: Iterable[Row]) -> str:
+    """Rows as JSON."""
+    return json.dumps([asdict(each) for each in rows])
+
+
+def rows_of(text: str) -> list[Row]:
+    """The rows of a JSON text."""
+    return [Row(**each) for each in json.loads(text)]

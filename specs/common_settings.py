@@ -1,0 +1,102 @@
+"""The settings that the atlas answers for, in chapters: what most clusters have, and what is quickly decided, first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
+from neverlost.model.limits import AnyNumber
+from neverlost.specs.configuration.choose import Chosen, choose
+from neverlost.specs.spot import Spot, spots
+
+TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
+"""What a tolerance table is about."""
+
+RECOVERS = ("recovers-writable",)
+ANSWERED = (*TABLE, *RECOVERS)
+"""Every property that the atlas answers for."""
+
+WITH_ELR: Version = (4, 0)
+"""The first version that may have eligible leader replicas."""
+
+ON_BY_DEFAULT: Version = (4, 1)
+"""The first whose new clusters have them."""
+
+BOTH = ("false", "true")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Settings that are decided in the same way: every combination of the values of some keys, in every version.
+
+    `most_impaired` leaves out spots of more brokers; `together` is how many questions share a search at most.
+    """
+
+    name: str
+    replicas: Sequence[int]
+    keys: Mapping[str, Sequence[str]]
+    asked: Sequence[str] = TABLE
+    outside: bool = False
+    more: Mapping[str, AnyNumber] = field(default_factory=dict)
+    most_impaired: int = 9
+    together: int = 12
+
+    def questions(self) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
+        """Every setting with the fault limits of every spot; the newest versions first."""
+        for replicas, of_version in product(self.replicas, versions()):
+            minimum = [str(each) for each in range(1, replicas + 1)]
+            outside = [str(each) for each in range(1, replicas)] if self.outside else ["0"]
+            axes = {"min.insync.replicas": minimum, "start.outside_isr": outside} | dict(self.keys)
+            for values in product(*axes.values()):
+                chosen = _chosen(of_version | dict(zip(axes, values, strict=True)) | {"replication.factor": str(replicas)})
+                for spot in self.spots(replicas - int(chosen.configuration["start.outside_isr"])):
+                    yield chosen, dict(self.more) | spot.limits
+
+    def spots(self, replicas: int) -> list[Spot]:
+        """The spots of a table, without those that would impair too many brokers."""
+        return [each for each in spots(replicas) if each.losing + each.out <= self.most_impaired]
+
+
+def _chosen(given: Mapping[str, str]) -> Chosen:
+    return choose({key: (value, "the atlas") for key, value in given.items()})
+
+
+def versions() -> list[dict[str, str]]:
+    """Each version that brought or ended a mechanism, newest first, as designed and as shipped, with and without ELR."""
+    changes = {version for each in MECHANISMS for version in (each.since, each.until) if version is not None}
+    found = []
+    for version in sorted(changes | {ON_BY_DEFAULT}, reverse=True):
+        for defects in ("shipped", "fixed"):
+            for elr in reversed(BOTH) if version >= WITH_ELR else BOTH[:1]:
+                found.append({"kafka.version": version_text(version), "defects": defects, "eligible.leader.replicas": elr})
+    return found
+
+
+USUAL = {"acks": ("all",), "unclean.leader.election.enable": ("false",), "flush.messages": ("default",)}
+"""What the first question about a topic is."""
+
+EVERY = {"acks": ("all", "1", "0"), "unclean.leader.election.enable": BOTH, "flush.messages": ("default", "1")}
+"""Every value of these keys."""
+
+ONE, TWO = {"bounds.records": ("1",)}, {"bounds.records": ("2",)}
+
+CHAPTERS = (
+    Chapter("one or two replicas", (1, 2), EVERY | ONE, ANSWERED, together=100),
+    Chapter("three replicas", (3,), USUAL | ONE),
+    Chapter("one or two replicas, two records", (1, 2), EVERY | TWO, ANSWERED, together=50),
+    Chapter("two replicas, one outside the ISR", (2,), EVERY | ONE, ANSWERED, outside=True, together=50),
+    Chapter("three replicas, other settings", (3,), EVERY | ONE),
+    Chapter("three replicas, some outside the ISR", (3,), USUAL | ONE, outside=True),
+    Chapter("three replicas and kills", (3,), USUAL | ONE, more={"faults.kill": AnyNumber()}),
+    Chapter("three replicas and leader moves", (3,), USUAL | ONE, more={"faults.leader_move": AnyNumber()}, together=6),
+    Chapter("three replicas recover", (3,), USUAL | ONE, RECOVERS, together=1),
+    Chapter("four replicas, up to two impaired", (4,), USUAL | ONE, most_impaired=2, together=3),
+    Chapter("five replicas, one impaired", (5,), USUAL | ONE, most_impaired=1, together=3),
+    Chapter("three replicas, two records", (3,), USUAL | TWO, together=1),
+    Chapter("four replicas", (4,), USUAL | ONE, together=1),
+    Chapter("five replicas", (5,), USUAL | ONE, most_impaired=3, together=1),
+)
+"""In the order in which they are decided; what an earlier chapter has decided is not decided again."""

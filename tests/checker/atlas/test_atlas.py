@@ -1,0 +1,128 @@
+"""The atlas: the same questions give the same bytes, a stopped build goes on, and what is shipped is what a search finds."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neverlost.checker.atlas import table
+from neverlost.checker.atlas.build import Build, build
+from neverlost.checker.atlas.unit import Unit, question, units
+from neverlost.checker.digest import question_id
+from neverlost.checker.disk.levels import restored
+from neverlost.checker.outcome import Verdict
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
+from neverlost.model.catalogue import models
+from neverlost.model.system import bind
+from neverlost.specs.common_settings import CHAPTERS, ONE, USUAL, Chapter
+from neverlost.specs.configuration.choose import choose
+from neverlost.specs.configuration.keys import configuration
+from neverlost.specs.property import properties
+from neverlost.specs.spot import Spot
+
+SMALL = Chapter("one replica", (1,), USUAL | ONE, together=24)
+
+
+@pytest.fixture(scope="module")
+def small() -> list[Unit]:
+    return list(units([SMALL]))
+
+
+@pytest.fixture(scope="module")
+def whole(small: list[Unit], tmp_path_factory: pytest.TempPathFactory) -> Build:
+    return build(small, tmp_path_factory.mktemp("whole"))
+
+
+def bytes_of(rows: Any, place: Path) -> bytes:
+    table.write(rows, place)
+    return place.read_bytes()
+
+
+def test_the_same_questions_give_the_same_bytes(small: list[Unit], whole: Build, tmp_path: Path) -> None:
+    """Decided at once, and after a build that was stopped with some units done."""
+    some = build(small[::2], tmp_path / "parts")
+    assert 0 < len(some.rows) < len(whole.rows) and not whole.failures
+    rest = build(small, tmp_path / "parts", workers=2)
+    assert bytes_of(whole.rows, tmp_path / "a") == bytes_of(rest.rows, tmp_path / "b")
+
+
+def test_a_row_is_found_by_what_means_the_same_and_by_nothing_else(whole: Build, tmp_path: Path) -> None:
+    bytes_of(whole.rows, tmp_path / "a")
+    atlas = table.read(tmp_path / "a")
+    given = {"kafka.version": "3.8", "replication.factor": 1, "bounds.records": 1, "consumer.commit": "before-processing"}
+
+    def found(**more: Any) -> tuple[Verdict, int | None] | None:
+        chosen = choose({key: (value, "test") for key, value in (given | more).items()})
+        asked = question(chosen.model, dict(chosen.configuration) | Spot(1, 0).limits)
+        return atlas.find(question_id(chosen.model, asked, ["acked-never-lost"]))
+
+    answer = found()
+    assert answer is not None and answer[0] is Verdict.VIOLATED and answer[1]
+    assert found(acks="1") is None and found(**{"bounds.records": 3}) is None
+    assert atlas.is_of_these_models and not table.Atlas(None, {"kraft": "sha256:0"}).is_of_these_models
+
+
+def test_no_question_is_asked_twice(small: list[Unit]) -> None:
+    """Versions that differ in nothing that matters here share their rows."""
+    every = [json.dumps([each.model, one], sort_keys=True) for each in small for one in each.configurations]
+    assert len(set(every)) == len(every) <= len(list(SMALL.questions())) / 2
+
+
+def check_row(row: table.Row) -> None:
+    """What the row's question says is its identifier, and what a search finds is its answer."""
+    model = models()[row.model]
+    given = restored(json.loads(row.question))
+    asked = dict(configuration(model, {})) | given
+    assert question_id(model, asked, [row.property]) == row.id
+    outcome = explore(bind(model, asked), [properties()[row.property]], Options(workers=1))
+    (finding,) = outcome.findings
+    steps = len(finding.trace.steps) if finding.trace is not None else None
+    assert (str(finding.verdict), steps) == (row.verdict, row.steps), row
+
+
+def shipped_rows(replicas: int, many: int, seed: int) -> list[table.Row]:
+    """Rows of the shipped atlas, drawn at random from those of so many replicas at most."""
+    place = Path(table.__file__).with_name(table.FILE)
+    atlas = table.read(place)
+    assert atlas.is_of_these_models, f"{place.name} is of other models: build it again (neverlost atlas build), or delete it"
+    sizes = [each for each in atlas.rows() if json.loads(each.question).get("replication.factor", 3) <= replicas]
+    return random.Random(seed).sample([each for each in sizes if each.verdict != "inconclusive"], many)
+
+
+@pytest.mark.skipif(not Path(table.__file__).with_name(table.FILE).is_file(), reason="this source has no atlas yet")
+def test_a_sample_of_the_shipped_atlas() -> None:
+    for row in shipped_rows(replicas=2, many=12, seed=1):
+        check_row(row)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_a_larger_sample_of_the_shipped_atlas(seed: int) -> None:
+    for row in shipped_rows(replicas=3, many=40, seed=seed):
+        check_row(row)
+
+
+BUILD = [sys.executable, "-m", "neverlost", "atlas", "build", "--chapter", "1", "--share", "7/10"]
+
+
+@pytest.mark.slow
+def test_a_tenth_after_a_kill_and_on_spark(tmp_path: Path) -> None:
+    assert CHAPTERS[0].replicas == (1, 2)
+    first = [*BUILD, "--state-dir", str(tmp_path / "killed"), "--out", str(tmp_path / "killed.parquet")]
+    process = subprocess.Popen(first, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None and "units" in process.stderr.readline()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "killed.parquet").exists()
+    subprocess.run(first, check=True)
+    master = ["--master", "local[2]", "--state-dir", str(tmp_path / "spark"), "--out", str(tmp_path / "spark.parquet")]
+    subprocess.run([*BUILD, *master], check=True)
+    assert (tmp_path / "killed.parquet").read_bytes() == (tmp_path / "spark.parquet").read_bytes()
