@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Outcome, Verdict, worst
-from neverlost.reports.documents.result import question_id
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.defects import Defect
 from neverlost.specs.errors import InputError

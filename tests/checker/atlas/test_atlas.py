@@ -33,7 +33,7 @@ SMALL = Chapter("one replica", (1,), USUAL | ONE, together=24)
 
 @pytest.fixture(scope="module")
 def small() -> list[Unit]:
-    return list(units([SMALL]))
+    return list(units([SMALL]))[:8]
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +70,9 @@ def test_a_row_is_found_by_what_means_the_same_and_by_nothing_else(whole: Build,
     assert atlas.is_of_these_models and not table.Atlas(None, {"kraft": "sha256:0"}).is_of_these_models
 
 
-def test_no_question_is_asked_twice(small: list[Unit]) -> None:
+def test_no_question_is_asked_twice() -> None:
     """Versions that differ in nothing that matters here share their rows."""
-    every = [json.dumps([each.model, one], sort_keys=True) for each in small for one in each.configurations]
+    every = [json.dumps([each.model, one], sort_keys=True) for each in units([SMALL]) for one in each.configurations]
     assert len(set(every)) == len(every) <= len(list(SMALL.questions())) / 2
 
 
