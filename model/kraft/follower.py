@@ -103,3 +103,10 @@ def _end_by_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
     """One look-up: the leader's end of the follower's last epoch; the high watermark if the leader does not know it."""
     unknown = has_unknown_epoch(k, s, follower, leader)
     return k.ite(unknown, s.high_watermark[follower], end_for_last_epoch(k, s, follower, leader))
+
+
+FOLLOWER_ACTIONS = (
+    follower_take_response,
+    follower_truncate,
+    follower_note_high_watermark,
+)

@@ -146,3 +146,12 @@ def leader_drop_pending_isr(k: Primitives, s: View, leader: int) -> Clauses:
     yield "request is stale", k.all_of(s.leader == leader, s.leader_knows == BEHIND)
     yield "request in flight", s.pending[leader] != NO_REPLICA
     drop_pending(k, s, leader)
+
+
+ISR_CHANGE_ACTIONS = (
+    leader_ask_to_expand_isr,
+    leader_ask_to_shrink_isr,
+    controller_alter_isr,
+    controller_refuse_isr,
+    leader_drop_pending_isr,
+)

@@ -151,3 +151,11 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
     s.fetch_offset[leader][follower] = known
     raise_high_watermark(k, s, leader)
     settle_epoch_start(k, s, leader)
+
+
+LEADER_ACTIONS = (
+    leader_append,
+    leader_append_retry,
+    producer_send_lost_in_transit,
+    leader_note_fetch,
+)

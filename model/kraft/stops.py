@@ -184,3 +184,16 @@ def broker_lose_directory_cleanly(k: Primitives, s: View, broker: int, outcome: 
     yield "clean-shutdown files are looked for where the broker has directories now", k.not_(s.missing_directory_is_unclean)
     yield from shut_down(k, s, broker, outcome, DISK_LOSS)
     truncate_to(k, s, broker, 0)
+
+
+STOP_ACTIONS = (
+    broker_crash,
+    broker_crash_lossy,
+    broker_lose_disk,
+    rack_lose_power,
+    broker_stop_cleanly,
+    broker_lose_directory_cleanly,
+    broker_restart,
+    broker_restart_clean,
+    broker_bounce,
+)

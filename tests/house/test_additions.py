@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.kafka.history.history import as_lines
+from tests.support.histories import history, plain
 from tests.support.program import ROOT
 
 ROOMS = ("model", "specs", "checker", "reports")
@@ -42,12 +44,12 @@ class Copy:
         self.touched.add(place)
 
     def run(self, *arguments: str, statuses: tuple[int, ...] = (0,)) -> str:
-        """What the changed program prints."""
+        """What the changed program prints; its error where it must refuse."""
         environment = os.environ | {"PYTHONPATH": str(self.folder.parent), "NO_COLOR": "1"}
         command = [sys.executable, "-m", "neverlost", *arguments]
         done = subprocess.run(command, cwd=self.folder.parent, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode in statuses, done.stderr
-        return done.stdout
+        return done.stderr if 64 in statuses else done.stdout
 
     def document(self, *arguments: str, statuses: tuple[int, ...] = (0,)) -> dict[str, Any]:
         """Its document."""
@@ -114,26 +116,50 @@ def test_a_mechanism_is_its_declaration_and_its_clause(copy: Copy) -> None:
     assert len(copy.touched) == 2
 
 
-def test_a_fault_is_its_declaration_and_its_action(copy: Copy) -> None:
-    copy.change(
-        "model/kraft/faults.py",
-        "FAULTS = (\n",
-        "TOY = Fault('toy', 'toy', 'toys', 'a toy may break', impairs=NOTHING)\n\nFAULTS = (\n    TOY,\n",
-    )
-    action = (
-        '@action(consumer="consumer", says="the consumer forgets its position", fault="toy")\n'
-        "def consumer_forget(k: Primitives, s: View, consumer: int) -> Clauses:\n"
-        '    """A toy."""\n    yield from may_strike(k, s, TOY)\n    strike(s, TOY)\n    s.consumer_position = 0\n\n\n'
-    )
-    place = "model/kraft/consumer.py"
-    copy.change(place, "CONSUMER_ACTIONS = (", action + "CONSUMER_ACTIONS = (consumer_forget, ")
-    copy.change(place, "import CONSUMER_CRASH\n", "import CONSUMER_CRASH, TOY\n")
-    found = copy.document("check", "--set", "model=kraft", *SMALL, "--set", "faults.consumer_crash=1", "--set", "faults.toy=1")
-    assert found["config"]["faults.toy"] == 1 and found["fired"]["consumer_forget"] > 0
-    assert "faults.toy" in copy.run("models")
-    (copy.folder.parent / "toy.toml").write_text(
-        'model = "kraft"\n"replication.factor" = 2\n"bounds.records" = 1\n"faults.consumer_crash" = 1\n"faults.toy" = "0..1"\n'
-        'properties = ["acked-never-lost"]\n'
-    )
-    assert "survives any 1 toy" in copy.run("sweep", "toy.toml")
+FIRE = """FIRE = Fault(
+    "fire", "fire", "fires", "a broker may burn down", done="lose-disk", ends=LOST, seen="fire at {broker}"
+)
+
+FAULTS = (
+    FIRE,
+"""
+BURN = '''@action(broker="replica", says="broker {broker} burns down", fault="fire")
+def broker_burn(k: Primitives, s: View, broker: int) -> Clauses:
+    """A toy."""
+    yield from may_strike(k, s, FIRE, broker)
+    yield "broker is running", s.is_running[broker]
+    strike(s, FIRE, broker)
+    truncate_to(k, s, broker, 0)
+    stop(k, s, broker)
+
+
+STOP_ACTIONS = (
+    broker_burn,
+'''
+
+
+def test_a_fault_is_its_declaration_and_its_action(copy: Copy, tmp_path: Path) -> None:
+    """And it is everywhere: keys, check, sweep, tolerance, a plan for a cluster, live runs, and what is said of a history."""
+    copy.change("model/kraft/faults.py", "FAULTS = (\n", FIRE)
+    copy.change("model/kraft/stops.py", "STOP_ACTIONS = (\n", BURN)
+    copy.change("model/kraft/stops.py", "import CLEAN_STOP, ", "import CLEAN_STOP, FIRE, ")
     assert len(copy.touched) == 2
+    acked, keys = ("--property", "acked-never-lost"), ("--set", "model=kraft", *SMALL, "--set", "acks=1")
+    found = copy.document("check", *keys, "--set", "faults.fire=1", *acked, "--out", "out", statuses=(12,))
+    assert found["properties"][0]["faults"] == {"fire": 1}
+    plan = copy.run("reproduce", "out/acked-never-lost.itf.json", "--dry-run")
+    assert "1 burns down" in plan and "kafka-storage.sh format" in plan
+    (tmp_path / "toy.toml").write_text(
+        'model = "kraft"\n"replication.factor" = 1\n"bounds.records" = 1\n"faults.fire" = "0..1"\n'
+        'properties = ["log-matching"]\n'
+    )
+    assert "survives any 1 fire" in copy.run("sweep", "toy.toml")
+    asked = ("--set", "model=kraft", "--set", "replication.factor=1", "--set", "defects=fixed", "--also", "fire=any", *acked)
+    (rows,) = copy.document("tolerance", *asked)["tolerance"].values()
+    assert {(each["faults"]["fire"], each["verdict"]) for each in rows} == {("any", "violated")}
+    (tmp_path / "history.jsonl").write_text(as_lines(history(plain())))
+    intervals = copy.document("observe", "history.jsonl")["intervals"]
+    lost_by = {reason for each in intervals for exposure in each["acknowledged"] for reason in exposure["lost_by"]}
+    assert lost_by >= {"fire at 2", "disk loss of 2"}
+    refused = copy.run("observe", "--kafka-version", "4.3", "--faults", "fier", statuses=(64,))
+    assert "did you mean 'fire'" in refused

@@ -101,3 +101,10 @@ def controller_unfence(k: Primitives, s: View, broker: int, outcome: int) -> Cla
     yield "broker is running", s.is_running[broker]
     yield "fenced", s.is_fenced[broker]
     yield from unfence(k, s, broker, outcome)
+
+
+FENCING_ACTIONS = (
+    controller_fence_dead,
+    controller_fence_live,
+    controller_unfence,
+)

@@ -107,3 +107,11 @@ def controller_assign_directory(k: Primitives, s: View, outcome: int) -> Clauses
         pairs += zip(s.elr, next_elr(k, s, after), strict=True)
     yield "bound: moves more than the partition epoch", k.any_of(*[was != now for was, now in pairs])
     yield from change_partition(k, s, change, outcome)
+
+
+OPERATOR_ACTIONS = (
+    controller_move_leader,
+    controller_elect_uncleanly,
+    controller_set_min_isr,
+    controller_assign_directory,
+)

@@ -101,3 +101,11 @@ def broker_delete_replica(k: Primitives, s: View, broker: int) -> Clauses:
     forget_leadership(k, s, broker, leads(s, broker))
     s.follows[broker] = NO_REPLICA
     s.high_watermark[broker] = 0
+
+
+REASSIGNMENT_ACTIONS = (
+    controller_reassign,
+    controller_cancel_reassignment,
+    controller_cancel_reassignment_uncleanly,
+    broker_delete_replica,
+)
