@@ -15,6 +15,7 @@ COMMANDS = (
     "check",
     "tolerance",
     "atlas",
+    "nines",
     "explore",
     "sweep",
     "prove",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from neverlost.bundles import Verification, verify
     from neverlost.checks import KafkaFilesWarning, check, explore
+    from neverlost.likelihood import NinesResult, nines
     from neverlost.proofs import ProofResult, prove
     from neverlost.results import Answer, PropertyVerdict, Result, States, Trace
     from neverlost.specs.errors import InputError
@@ -25,6 +26,7 @@ __all__ = [
     "Answer",
     "InputError",
     "KafkaFilesWarning",
+    "NinesResult",
     "Observation",
     "ProofResult",
     "PropertyVerdict",
@@ -37,6 +39,7 @@ __all__ = [
     "Verification",
     "check",
     "explore",
+    "nines",
     "observe",
     "prove",
     "replay",
@@ -49,6 +52,7 @@ HOMES = {
     "neverlost.bundles": ("Verification", "verify"),
     "neverlost.checks": ("KafkaFilesWarning", "check", "explore"),
     "neverlost.observations": ("Observation", "observe"),
+    "neverlost.likelihood": ("NinesResult", "nines"),
     "neverlost.proofs": ("ProofResult", "prove"),
     "neverlost.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
     "neverlost.specs.errors": ("InputError",),

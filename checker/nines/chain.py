@@ -1,0 +1,164 @@
+"""The chain: which replicas are impaired, by what, and how fast that changes, until a decided region is left.
+
+A state says of each replica nothing, or whether it counts as one that lost data and how long its mark lasts on average;
+replicas of a rack, and racks, are interchangeable, so a state is a multiset.  Nothing that was decided about the region
+speaks about what comes after it, so its first exit ends the chain, and counts as a loss: the probability of an exit is a bound.
+
+Episodes come and end at random, each at its own rate, whatever happened before (exponential times).  A replica that is struck
+again keeps the worse of the two marks: it counts as one that lost data if either did, for the longer of the two durations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+LOST, OUT = "lost", "out"
+"""What a mark counts as."""
+
+Mark = tuple[bool, float, str]
+"""Of an impaired replica: whether it lost data, how many years its mark lasts on average, and which episode lasts so long."""
+
+State = tuple[tuple[Mark | None, ...], ...]
+"""The replicas of each rack; None is a replica in sync."""
+
+REPAIRED = "in sync again"
+"""What ends a mark."""
+
+EXIT = -1
+"""The number of what is outside the region."""
+
+
+@dataclass(frozen=True)
+class Strike:
+    """An episode as the chain has it: `scope` is `broker`, `rack` or `site`; `rate` is a year's number for each of these."""
+
+    name: str
+    scope: str
+    counts_as: str
+    rate: float
+    duration: float
+
+
+@dataclass(frozen=True)
+class Region:
+    """How many replicas may be out while 0, 1, 2, ... have lost data, as a search decided."""
+
+    out_beside: tuple[int, ...]
+
+    def contains(self, lost: int, out: int) -> bool:
+        """Whether so many at once are inside."""
+        return lost < len(self.out_beside) and out <= self.out_beside[lost]
+
+
+@dataclass(frozen=True)
+class Move:
+    """What happens in a state, how often a year, and the state that it leads to (`EXIT`: none of the region)."""
+
+    target: int
+    rate: float
+    cause: str
+    to: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """States by number, the first of them with every replica in sync, and the moves from each."""
+
+    states: tuple[State, ...]
+    moves: tuple[tuple[Move, ...], ...] = field(repr=False)
+
+    @cached_property
+    def rates(self) -> list[dict[int, float]]:
+        """For each state how fast it is left, by target; several moves to one target are one."""
+        found: list[dict[int, float]] = []
+        for number, moves in enumerate(self.moves):
+            row: dict[int, float] = {}
+            for each in moves:
+                if each.target != number:
+                    row[each.target] = row.get(each.target, 0.0) + each.rate
+            found.append(row)
+        return found
+
+
+def counted(state: State) -> tuple[int, int]:
+    """How many replicas have lost data, and how many others are out."""
+    marks = [each for rack in state for each in rack if each is not None]
+    lost = sum(each[0] for each in marks)
+    return lost, len(marks) - lost
+
+
+def chain(racks: Sequence[int], strikes: Sequence[Strike], region: Region) -> Chain:
+    """The chain of replicas in racks (how many in each) inside a region.
+
+    Errors: `ValueError` where not even a cluster in sync is inside.
+    """
+    first: State = tuple(tuple([None] * many) for many in sorted(racks))
+    if not region.contains(0, 0):
+        raise ValueError("nothing was decided about a cluster in sync")
+    numbers: dict[State, int] = {first: 0}
+    moves: list[tuple[Move, ...]] = []
+    states = [first]
+    for state in states:
+        found = []
+        for after, rate, cause in _changes(state, strikes):
+            to = counted(after)
+            if region.contains(*to):
+                if after not in numbers:
+                    numbers[after] = len(states)
+                    states.append(after)
+                found.append(Move(numbers[after], rate, cause, to))
+            else:
+                found.append(Move(EXIT, rate, cause, to))
+        moves.append(tuple(found))
+    return Chain(tuple(states), tuple(moves))
+
+
+def _changes(state: State, strikes: Sequence[Strike]) -> Iterator[tuple[State, float, str]]:
+    """What may happen next: an end of a mark, or a strike on a broker, a rack or the site."""
+    for place, rack in enumerate(state):
+        for replica, mark in enumerate(rack):
+            if mark is not None:
+                yield _with(state, place, {replica: None}), 1 / mark[1], REPAIRED
+    for each in strikes:
+        if each.rate:
+            for struck in _struck(state, each.scope):
+                yield _canonical(_marked(state, struck, each)), each.rate, each.name
+
+
+def _struck(state: State, scope: str) -> Iterator[set[tuple[int, int]]]:
+    """The sets of replicas that one strike hits: each replica, each rack that has one, or all."""
+    every = {(place, replica) for place, rack in enumerate(state) for replica in range(len(rack))}
+    if scope == "broker":
+        yield from ({each} for each in sorted(every))
+    elif scope == "rack":
+        yield from ({each for each in every if each[0] == place} for place in range(len(state)))
+    else:
+        yield every
+
+
+def _marked(state: State, struck: set[tuple[int, int]], strike: Strike) -> State:
+    def after(place: int, replica: int, mark: Mark | None) -> Mark | None:
+        if (place, replica) not in struck:
+            return mark
+        lost, *longest = mark or (False, 0.0, "")
+        return lost or strike.counts_as == LOST, *max(longest, [strike.duration, strike.name])
+
+    return tuple(tuple(after(place, number, each) for number, each in enumerate(rack)) for place, rack in enumerate(state))
+
+
+def _with(state: State, place: int, marks: Mapping[int, Mark | None]) -> State:
+    rack = tuple(marks.get(number, each) for number, each in enumerate(state[place]))
+    return _canonical((*state[:place], rack, *state[place + 1 :]))
+
+
+def _canonical(state: State) -> State:
+    """Replicas of a rack, and racks with as many replicas, have no order."""
+    return tuple(
+        sorted((tuple(sorted(rack, key=_order)) for rack in state), key=lambda rack: (len(rack), [*map(_order, rack)]))
+    )
+
+
+def _order(mark: Mark | None) -> tuple[bool, bool, float, str]:
+    return (False, False, 0.0, "") if mark is None else (True, *mark)

@@ -1,0 +1,126 @@
+"""What follows from a chain, without cancellation: every number is a sum and a product of numbers that are not negative.
+
+Repairs take minutes and losses take millions of years, so a chain's matrix is as close to singular as 1e-18, and a solver that
+subtracts has no digit left (decision 090).  Elimination of states, as Grassmann, Taksar and Heyman do it, keeps all of them:
+it never subtracts, and the diagonal is the sum of what leaves a state, the exit included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.nines.chain import EXIT, Chain
+
+Floats = NDArray[np.float64]
+
+
+def mean_years(chain: Chain) -> float:
+    """How many years pass on average from the first state until the region is left; infinity where it never is."""
+    rates = [dict(row) for row in chain.rates]
+    into: list[dict[int, float]] = [{} for _ in rates]
+    for source, row in enumerate(rates):
+        for target, rate in row.items():
+            if target != EXIT:
+                into[target][source] = rate
+    # `spent`: time until the next state that is kept, in units of what leaves the state; 1 before anything is eliminated
+    spent = [1.0] * len(rates)
+    for number in range(len(rates) - 1, 0, -1):
+        leaving = rates[number]
+        total = sum(leaving.values())
+        for source, rate in into[number].items():
+            share = rate / total
+            spent[source] += share * spent[number]
+            row = rates[source]
+            del row[number]
+            for target, onward in leaving.items():
+                if target != source:
+                    row[target] = row.get(target, 0.0) + share * onward
+                    if target != EXIT:
+                        into[target][source] = row[target]
+        for target in leaving:
+            if target != EXIT:
+                into[target].pop(number, None)
+    out = rates[0].get(EXIT, 0.0)
+    return spent[0] / out if out else float("inf")
+
+
+def probability(chain: Chain, years: float = 1.0) -> float:
+    """How probable it is that the region is left within so many years.
+
+    The matrix of a moment so short that at most one thing happens in it is squared until the years are over.  All entries are
+    positive, so relative errors add: at most 1e-6 for what happens ten million times a year.
+    """
+    size = len(chain.states)
+    fastest = max(sum(row.values()) for row in chain.rates)
+    if not any(EXIT in row for row in chain.rates):
+        return 0.0
+    halvings = max(0, int(np.ceil(np.log2(fastest * years))) + 4)
+    moment = _moment(chain, size, fastest, years / 2.0**halvings)
+    for _ in range(halvings):
+        moment = moment @ moment
+    return min(1.0, float(moment[0, size]))
+
+
+def _moment(chain: Chain, size: int, fastest: float, years: float) -> Floats:
+    """What a short time leads to from each state, the exit last: a series of powers, each without a negative entry."""
+    step = np.zeros((size + 1, size + 1))
+    step[size, size] = 1.0
+    for source, row in enumerate(chain.rates):
+        for target, rate in row.items():
+            step[source, size if target == EXIT else target] = rate / fastest
+        step[source, source] = max(0.0, 1.0 - sum(row.values()) / fastest)
+    weight = float(np.exp(-fastest * years))
+    power, total = np.eye(size + 1), np.zeros_like(step)
+    for number in range(1, 20):
+        total += weight * power
+        power = power @ step
+        weight *= fastest * years / number
+    result: Floats = total / total.sum(axis=1, keepdims=True)
+    return result
+
+
+def long_run(chain: Chain) -> Floats:
+    """The part of the time that the chain spends in each state in the long run, exits left out."""
+    size = len(chain.states)
+    matrix = np.zeros((size, size))
+    for source, row in enumerate(chain.rates):
+        for target, rate in row.items():
+            if target != EXIT:
+                matrix[source, target] = rate
+    totals = np.ones(size)
+    for number in range(size - 1, 0, -1):
+        totals[number] = matrix[number, :number].sum()
+        matrix[:number, :number] += np.outer(matrix[:number, number] / totals[number], matrix[number, :number])
+    weights = np.zeros(size)
+    weights[0] = 1.0
+    for number in range(1, size):
+        weights[number] = weights[:number] @ matrix[:number, number] / totals[number]
+    found: Floats = weights / weights.sum()
+    return found
+
+
+@dataclass(frozen=True)
+class Exit:
+    """One way out of the region: what lasted, what struck then, so many that lost data and others out, and its share."""
+
+    during: tuple[str, ...]
+    cause: str
+    to: tuple[int, int]
+    share: float
+
+
+def exits(chain: Chain) -> list[Exit]:
+    """Every way out, the most frequent first; shares are of all exits, as frequent as in the long run."""
+    found: dict[tuple[tuple[str, ...], str, tuple[int, int]], float] = {}
+    for state, moves, weight in zip(chain.states, chain.moves, long_run(chain), strict=True):
+        during = tuple(sorted(mark[2] for rack in state for mark in rack if mark is not None))
+        for each in moves:
+            if each.target == EXIT:
+                key = during, each.cause, each.to
+                found[key] = found.get(key, 0.0) + float(weight) * each.rate
+    total = sum(found.values())
+    ranked = sorted(found.items(), key=lambda each: (-each[1], each[0]))
+    return [Exit(*key, rate / total) for key, rate in ranked]

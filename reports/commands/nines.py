@@ -1,0 +1,56 @@
+"""`neverlost nines`: how likely it is in a year that an acknowledged record is lost."""
+
+from __future__ import annotations
+
+from typing import Annotated, Unpack
+
+import typer
+
+from neverlost.keywords import Searching
+from neverlost.reports import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("nines", help="A bound of the yearly probability of loss, from what is decided and from rates.")(
+        options.spelled_out(nines)
+    )
+
+
+def nines(
+    config: options.ConfigFile = None,
+    settings: options.Settings = None,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
+    describe: options.KafkaFile = None,
+    kafka_version: options.KafkaVersion = None,
+    rates: Annotated[
+        str | None, typer.Option("--rates", metavar="FILE", help="rates and durations in TOML, in place of the shipped ones")
+    ] = None,
+    **search: Unpack[Searching],
+) -> int:
+    """Run the command; returns the exit status."""
+    from neverlost import likelihood
+    from neverlost.reports import exit_status
+    from neverlost.reports.output import Output
+    from neverlost.reports.terminal import nines as shown
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import LiveProgress
+
+    output = Output(json, out, quiet)
+    with LiveProgress() as progress:
+        result = likelihood.nines(
+            settings,
+            config=config,
+            describe_file=describe,
+            kafka_version=kafka_version,
+            rates_file=rates,
+            out=out,
+            progress=progress,
+            **search,
+        )
+    output.deliver(result.document, is_saved=True, lines=shown.lines)
+    if output.is_read:
+        shown.show(terminal.console(), result.document)
+    return exit_status.HOLDS

@@ -1,0 +1,65 @@
+"""Rates and durations: units, ranges, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from neverlost.specs.errors import InputError
+from neverlost.specs.rates.rates import KINDS, YEAR, rates
+
+
+def test_the_shipped_rates_are_complete_and_have_sources() -> None:
+    shipped = rates()
+    assert {each.name for each in shipped.episodes} == set(KINDS)
+    assert all(
+        each.source and each.rate.low <= each.rate.high and 0 < each.duration.low <= each.duration.high
+        for each in shipped.episodes
+    )
+
+
+def test_a_file_replaces_what_it_names(tmp_path: Path) -> None:
+    file = tmp_path / "rates.toml"
+    file.write_text(
+        '[power_loss]\nrate = "1 .. 2 /month"\n[disk_failure]\nrate = "0.01 /year"\nduration = "30 min"\n'
+        '[copying]\nbroker = "1 TB"\nbandwidth = "100 MB/s"\n[process_crash]\nduration = "90 s .. 0.5 h"\n'
+    )
+    given = rates(file)
+    assert (given.episode("power_loss").rate.low, given.episode("power_loss").rate.high) == (12, 24)
+    assert given.episode("power_loss").source == "your own"
+    assert given.episode("disk_failure").duration.low * YEAR == pytest.approx(1800 + 10_000)
+    assert given.episode("process_crash").duration.high * YEAR == pytest.approx(1800)
+    assert given.episode("slow_follower") == rates().episode("slow_follower")
+
+
+def test_an_annual_failure_rate_is_a_probability(tmp_path: Path) -> None:
+    file = tmp_path / "rates.toml"
+    file.write_text('[disk_failure]\nafr = "50 %"\n')
+    assert rates(file).episode("disk_failure").rate.high == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[power_los]\nrate = "1 /year"', "unknown table 'power_los' in FILE; did you mean 'power_loss'?"),
+        ('[power_loss]\nrates = "1 /year"', "unknown key 'power_loss.rates' in FILE; did you mean 'power_loss.rate'?"),
+        ('[power_loss]\nrate = "1"', "bad value '1' for power_loss.rate in FILE: write a number that is not negative and /h,"),
+        ("[power_loss]\nrate = 1", "bad value 1 for power_loss.rate in FILE"),
+        ('[power_loss]\nrate = "-1 /year"', "bad value '-1 /year' for power_loss.rate in FILE"),
+        ('[power_loss]\nrate = "3 .. 2 /year"', "a range begins with its lower end"),
+        ('[power_loss]\nduration = "0 s"', "bad value '0 s' for power_loss.duration in FILE: nothing lasts no time"),
+        ('[disk_failure]\nafr = "120 %"', "a probability is below 100 %"),
+        ('[disk_failure]\nafr = "1 %"\nrate = "1 /year"', "disk_failure in FILE has a rate and an afr: give one of them"),
+        ('[copying]\nbandwidth = "0 MB/s"', "nothing is ever copied"),
+        ("power_loss = 3", "bad value 3 for power_loss in FILE: write it as a table"),
+        ("[power_loss", "FILE"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "rates.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as problem:
+        rates(file)
+    assert message in str(problem.value).replace(str(file), "FILE")
