@@ -38,7 +38,7 @@ THIRD_PARTY = {
 }
 """The files and folders that may import a third party."""
 
-REGISTRIES = ("properties", "commands", "versions", "lemmas", "formats", "documents")
+REGISTRIES = ("properties", "commands", "versions", "lemmas", "formats", "documents", "api")
 """One file for each entry."""
 
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
