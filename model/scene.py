@@ -14,6 +14,7 @@ Log = tuple[tuple[int, int | None], ...]
 """Records with their leader epochs (None where the model does not number them), by offset."""
 
 LEADER, STALE_LEADER, FOLLOWER, WAITING, DOWN = "leader", "stale leader", "follower", "without leader", "down"
+REMOVED = "no replica"
 """Roles.  A stale leader believes it is leader, in a leader epoch that is not the current one."""
 
 STALE, NOT_APPLIED = "has stale metadata", "has not applied its leadership yet"

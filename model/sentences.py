@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from neverlost.model.kernel import Action, members
-from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, Lane, Scene
+from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, REMOVED, STALE, STALE_LEADER, Lane, Scene
 from neverlost.model.system import State, Step, System
 
 INITIAL = "initial state"
@@ -214,7 +214,8 @@ class _Change:
         left = [each for each in before.isr if each not in after.isr]
         found = self._do([each for each in left if each not in after.elr], "leave", "the ISR")
         found += self._do([each for each in left if each in after.elr], "leave", "the ISR for the ELR")
-        found += [f"{self.names[each]} joins the ISR{self._lacking(each)}" for each in joined]
+        said_later = after.leader if after.leader != before.leader else None
+        found += [f"{self.names[each]} joins the ISR{'' if each == said_later else self._lacking(each)}" for each in joined]
         gone = [each for each in before.elr if each not in after.elr and each not in after.isr]
         found += self._do(gone, "leave", "the ELR")
         least = after.min_isr
@@ -259,7 +260,7 @@ class _Change:
             gone = [record for record, _ in old.log[same:]]
             added = [f"m{record} at offset {offset}" for offset, (record, _) in enumerate(new.log) if offset >= same]
             if gone:
-                verb = "loses" if new.role == DOWN else "truncates"
+                verb = {DOWN: "loses", REMOVED: "deletes"}.get(new.role, "truncates")
                 found.append(f"{self._name(new)}{verb} {self._promised(gone)}{self._last_copy(gone)}")
             if added:
                 found.append(f"{self._name(new)}appends {', '.join(added)}")

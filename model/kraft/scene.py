@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from neverlost.model.kraft.state import BEHIND, ELECTED
-from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, WAITING, Lane, Scene, members, named
+from neverlost.model.scene import (
+    DOWN,
+    FOLLOWER,
+    LEADER,
+    NOT_APPLIED,
+    REMOVED,
+    STALE,
+    STALE_LEADER,
+    WAITING,
+    Lane,
+    Scene,
+    members,
+    named,
+)
 
 KNOWLEDGE = {ELECTED: NOT_APPLIED, BEHIND: STALE}
 
@@ -50,7 +63,7 @@ def _lane(values: Mapping[str, Any], replica: int) -> Lane:
     if follows != replica:
         role = WAITING if follows < 0 else FOLLOWER
         if not values.get("is_replica", {replica: True})[replica]:
-            role = "no replica"
+            role = REMOVED
         return Lane(replica, role, log, values["high_watermark"][replica], follows=named(follows))
     is_current = values["leader"] == replica and values["leader_knows"] != ELECTED
     return Lane(

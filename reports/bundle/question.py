@@ -1,6 +1,6 @@
 """The question that a bundle answers: a command with its arguments, and the user's files as they were read.
 
-Everything else in a bundle is derived from it, by whoever seals the bundle and again by `verify`.
+Everything else in a bundle is derived from it, when it is sealed and again by `verify`.
 """
 
 from __future__ import annotations

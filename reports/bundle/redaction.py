@@ -17,7 +17,7 @@ PRIVATE = (
     r"(?im)^(\s*[\"']?[\w.-]*(?:password|secret|jaas|token|credential|servers?|listeners?|principal|user|host|connect|location"
     r"|log\.dirs?|voters|url|client[._-]id|group[._-]id)[\w.-]*[\"']?\s*[:=]\s*)([^\s#][^\n]*)$"
 )
-"""A line of a properties file whose value is nobody's business."""
+"""A line of a properties file whose value is private."""
 
 ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")

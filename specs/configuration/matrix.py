@@ -18,6 +18,7 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import PREFIXED, TABLES, Given, choose
 from neverlost.specs.configuration.input import flattened, is_there, lines_of, parsed_toml, read_text
+from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
 
 MOST_CELLS = 20_000
@@ -188,7 +189,7 @@ def _cells(
 
 
 def _varying(cells: Iterable[MatrixCell]) -> tuple[str, ...]:
-    """The keys with more than one value; what a version implies goes without saying."""
+    """The keys with more than one value; what a version or `defects` implies goes without saying."""
     cells = list(cells)
     names = list(dict.fromkeys(name for each in cells for name in each.coordinates))
     varying = [name for name in names if len({str(each.coordinates[name]) for each in cells if name in each.coordinates}) > 1]
@@ -200,5 +201,7 @@ def _varying(cells: Iterable[MatrixCell]) -> tuple[str, ...]:
         ]
     elif "model" in varying and "eligible.leader.replicas" in varying:
         varying.remove("eligible.leader.replicas")
+    if "defects" in varying:
+        varying = [name for name in varying if name not in FIXES]
     order = [name for name in (*SPECIAL, *keys.KEYS) if name in varying]
     return tuple(order + [name for name in varying if name not in order])
