@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform import change_builder, entry_points, leader, replication_control
+from neverlost.checker.kafka.conform import broker_order, change_builder, entry_points, leader, replication_control
 from neverlost.checker.kafka.conform.classes import jvm
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
 from neverlost.checker.kafka.conform.comparison import Answers, Tally
@@ -58,6 +58,7 @@ class Report:
 PARTS: dict[str, Callable[..., Tally]] = {
     "builder": change_builder.compare,
     "entry-points": entry_points.compare,
+    "broker": broker_order.compare,
     "controller": replication_control.compare,
     "leader": leader.compare,
     "random": leader.compare_random,
@@ -78,6 +79,9 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
         if part in parts:
             settings = one or controller_settings(kafka, short, part == "controller")
             found += [Job(part, each.text, (each,)) for each in settings]
+    if "broker" in parts:
+        first = one[0] if one else controller_settings(kafka, short=True)[0]
+        found.append(Job("broker", first.text, (first,)))
     if "entry-points" in parts:
         found.append(Job("entry-points", "", ()))
     return found

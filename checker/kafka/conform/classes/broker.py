@@ -77,10 +77,12 @@ class _IdleScheduler:
 class Host:
     """What the partitions of one broker share: the log directory with its LogManager, and the clock."""
 
-    def __init__(self, me: int = 1, min_isr: int = 1) -> None:
+    def __init__(self, me: int = 1, min_isr: int = 1, folders: Sequence[str] = ()) -> None:
+        """`folders`: its log directories; by default one, which it makes and removes."""
         self.me, self.clock, self.partitions = me, Clock(STARTED), 0
         self.time = self.clock.java()
         self.folder = tempfile.mkdtemp(prefix="neverlost-conform-", dir=memory_folder())
+        self.folders = tuple(folders) or (self.folder,)
         configuration = self._configuration(min_isr)
         self.lag = int(configuration.replicaLagTimeMaxMs())
         self.logs = self._log_manager(configuration)
@@ -93,7 +95,7 @@ class Host:
             "controller.quorum.voters": "9@h:1",
             "controller.listener.names": "C",
             "listeners": "PLAINTEXT://h:2",
-            "log.dirs": self.folder,
+            "log.dirs": ",".join(self.folders),
             "min.insync.replicas": min_isr,
             "log.cleaner.enable": "false",
             "log.index.size.max.bytes": 64,

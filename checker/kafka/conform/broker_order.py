@@ -1,0 +1,130 @@
+"""What a broker does around its partitions, by its own classes: the order of a publication, and what counts as a clean stop.
+
+Source: kafka.server.metadata.BrokerMetadataPublisher, kafka.log.LogManager.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.kafka.conform.classes.broker import Host
+from neverlost.checker.kafka.conform.classes.jvm import (
+    PACKAGE,
+    MissingClass,
+    call,
+    call_accepting,
+    declared_methods,
+    first_of,
+    has_method,
+    java_class,
+    kafka_class,
+    proxy,
+)
+from neverlost.checker.kafka.conform.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.settings import Setting
+
+PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"
+EPOCH = 7
+TOPICS, CONFIGURATION = "the partitions of topics", "the configuration of topics"
+
+
+def order_of_publication() -> tuple[str, ...]:
+    """In which order a publication reaches the partitions and the configuration.
+
+    A publisher that has nothing to hand over to fails at each; the failures come in its order.
+    """
+    failures: list[str] = []
+
+    def failed(message: Any, thrown: Any = None) -> Any:
+        failures.append(f"{message} {thrown}")
+        return java_class("java.lang.RuntimeException")()
+
+    unsafe = java_class("sun.misc.Unsafe").class_.getDeclaredField("theUnsafe")
+    unsafe.setAccessible(True)
+    made = java_class(PUBLISHER)
+    publisher = unsafe.get(None).allocateInstance(made.class_)
+    for field in made.class_.getDeclaredFields():
+        kind = str(field.getType().getName())
+        field.setAccessible(True)
+        if kind.endswith("FaultHandler"):
+            field.set(publisher, proxy(PACKAGE + "server.fault.FaultHandler", {"handleFault": failed}))
+        elif kind.endswith("CompletableFuture"):
+            field.set(publisher, java_class(kind)())
+        elif kind.endswith("KRaftMetadataCache"):
+            field.set(publisher, unsafe.get(None).allocateInstance(field.getType()))
+    delta = kafka_class("image.MetadataDelta$Builder")().setImage(kafka_class("image.MetadataImage").EMPTY).build()
+    record = kafka_class("common.metadata.TopicRecord")().setName("t").setTopicId(kafka_class("common.Uuid")(5, 1))
+    call_accepting(delta, "replay", record)
+    method = next(each for each in declared_methods(publisher, "onMetadataUpdate"))
+    given = [delta, delta.apply(kafka_class("image.MetadataProvenance").EMPTY), None]
+    call(publisher, "onMetadataUpdate", *given[: int(method.getParameterCount())])
+    found = {TOPICS: "applyDelta", CONFIGURATION: "onfig"}
+    at = {name: next((n for n, each in enumerate(failures) if word in each), None) for name, word in found.items()}
+    if None in at.values():
+        raise MissingClass(f"a publication in which topics and configuration fail apart: {failures}")
+    return tuple(sorted(at, key=lambda name: at[name] or 0))
+
+
+def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
+    """Whether a broker counts as stopped cleanly: which directories have a clean-shutdown file, and which are `there` again."""
+    handler = first_of(PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler")
+    with tempfile.TemporaryDirectory(prefix="neverlost-conform-") as folder:
+        places = [Path(folder, str(number)) for number in range(len(written))]
+        for place, has_file in zip(places, written, strict=True):
+            place.mkdir()
+            if has_file:
+                java_class(handler)(str(place)).write(EPOCH)
+        host = Host(folders=[str(places[each]) for each in there])
+        try:
+            if not has_method(host.logs, "readBrokerEpochFromCleanShutdownFiles"):
+                raise MissingClass("LogManager.readBrokerEpochFromCleanShutdownFiles")
+            found = call(host.logs, "readBrokerEpochFromCleanShutdownFiles")
+        finally:
+            host.close()
+    return bool(found.isPresent()) and int(found.getAsLong()) == EPOCH
+
+
+STOPS = (((True, True), (0, 1)), ((True, False), (0, 1)), ((False, False), (0, 1)), ((True, True), (0,)), ((True, False), (0,)))
+"""Two directories, those with a clean-shutdown file, and those that are still there at the start."""
+
+
+def compare(setting: Setting) -> Tally:
+    """What the mechanisms of a setting's version say of both, against the classes."""
+    begun, tally = time.monotonic(), Tally("broker")
+    configuration = setting.configuration
+    comes_first = configuration["mechanism.configuration-before-isr"]
+    expected = (CONFIGURATION, TOPICS) if comes_first else (TOPICS, CONFIGURATION)
+    method = "BrokerMetadataPublisher.onMetadataUpdate"
+    _judge(tally, setting, method, "a publication with both", lambda: order_of_publication(), expected)
+    for written, there in STOPS:
+        gone = len(there) < len(written)
+        files = ", ".join("file" if each else "no file" for each in written)
+        case = f"directories with {files}{'; the second is taken out of log.dirs' if gone else ''}"
+        clean = all(written[each] for each in there) and not (gone and configuration["mechanism.missing-directory-is-unclean"])
+        answer = ("stopped cleanly",) if clean else ("stopped uncleanly",)
+        method = "LogManager.readBrokerEpochFromCleanShutdownFiles"
+
+        def judged(written: Sequence[bool] = written, there: Sequence[int] = there) -> tuple[str, ...]:
+            return ("stopped cleanly",) if is_clean(written, there) else ("stopped uncleanly",)
+
+        _judge(tally, setting, method, case, judged, answer)
+    tally.seconds = time.monotonic() - begun
+    return tally
+
+
+def _judge(tally: Tally, setting: Setting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
+    """One case; what this version has not is a gap."""
+    try:
+        kafka = ask()
+    except MissingClass as missing:
+        tally.gaps += [] if str(missing) in tally.gaps else [str(missing)]
+        return
+    tally.cases += 1
+    tally.calls += 1
+    tally.by_event[method] += 1
+    if kafka != model:
+        tally.differences.append(Difference("broker", method, setting.text, case, kafka, model))
