@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.table import Row
 from neverlost.checker.campaign.sweep import bounds_of, kind
 from neverlost.checker.digest import question_digest, question_id
@@ -18,8 +19,8 @@ from neverlost.checker.search.options import Limits, Options
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import bind
-from neverlost.specs.common_settings import ANSWERED, Chapter
-from neverlost.specs.configuration.canonical import canonical, departures
+from neverlost.specs.common_settings import Chapter
+from neverlost.specs.configuration.canonical import departures
 from neverlost.specs.property import Property, properties
 
 Plain = Mapping[str, Any]
@@ -49,11 +50,6 @@ def unit_of(text: str) -> Unit:
     """The unit of a JSON text."""
     given = json.loads(text)
     return Unit(given["model"], given["digest"], tuple(given["configurations"]), tuple(given["properties"]))
-
-
-def question(model: Model, configuration: Configuration) -> Configuration:
-    """The configuration that stands in the atlas for all that mean the same."""
-    return canonical(model, configuration, [properties()[name] for name in ANSWERED])
 
 
 def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:

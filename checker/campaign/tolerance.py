@@ -1,64 +1,70 @@
 """What a configuration survives, whatever the number of faults: a verdict for so many brokers that lose data at once while so
 many others are out.
 
-Each spot of the table is a question of its own: any number of faults, of which so many brokers suffer at once.  Spots whose
-states have the same fields share a search, which distinguishes them by their limits, so a counterexample is a shortest one.
+Each spot of the table is a question of its own: any number of faults, of which so many brokers suffer at once.  What is known
+already is not searched for; the other spots whose states have the same fields share a search, which distinguishes them by
+their limits, so a counterexample is a shortest one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from neverlost.checker.campaign.sweep import Decision, Sweep, Sweeper
-from neverlost.checker.outcome import Verdict
+from neverlost.checker.campaign.sweep import Sweeper
+from neverlost.checker.outcome import Trace, Verdict
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.kraft.faults import DATA_LOSS, OUT
-from neverlost.model.limits import AnyNumber
+from neverlost.model.system import System, bind
 from neverlost.specs.property import Property
+from neverlost.specs.spot import Spot, spots
 
-AXES = (DATA_LOSS.key, OUT.key)
-"""The two keys that a table varies: brokers that lose data, and others that are slow, fenced or shut down."""
+SEARCH, ATLAS = "search", "atlas"
+"""Where a verdict comes from."""
 
-
-@dataclass(frozen=True, order=True)
-class Spot:
-    """How many brokers lose data at once, while how many others are out."""
-
-    losing: int
-    out: int
-
-    @property
-    def limits(self) -> dict[str, int | AnyNumber]:
-        """The fault limits that it stands for."""
-        return {key: AnyNumber(many) if many else 0 for key, many in zip(AXES, (self.losing, self.out), strict=True)}
+Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict, int | None]] | None]
+"""The verdict on each property with the steps of a shortest counterexample, where all of them are known."""
 
 
-def spots(replicas: int) -> list[Spot]:
-    """Every spot of the table for so many replicas."""
-    return [Spot(losing, out) for losing in range(replicas + 1) for out in range(replicas + 1 - losing)]
+@dataclass(frozen=True)
+class Entry:
+    """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`."""
+
+    property: Property
+    verdict: Verdict
+    steps: int | None
+    source: str
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The verdicts on each property at each spot, and the sweep that found them."""
+    """The verdicts on each property at each spot; `more` are limits of other faults, which every spot allows."""
 
     model: Model
     configuration: Configuration
-    sweep: Sweep
-    decisions: Mapping[Spot, tuple[Decision, ...]]
-    cells: Mapping[Spot, int]
+    more: Mapping[str, Any]
+    entries: Mapping[Spot, tuple[Entry, ...]]
 
-    def decision(self, spot: Spot, name: str) -> Decision:
-        """The decision on a property at a spot."""
-        return next(each for each in self.decisions[spot] if each.property.name == name)
+    def asked(self, spot: Spot) -> Configuration:
+        """The configuration with the fault limits of a spot."""
+        return {**self.configuration, **self.more, **spot.limits}
 
-    @property
+    def system(self, spot: Spot) -> System:
+        """The system that a spot asks about."""
+        return bind(self.model, self.asked(spot))
+
+    @cached_property
     def is_complete(self) -> bool:
         """Whether every verdict is known."""
-        return all(each.verdict is not Verdict.INCONCLUSIVE for row in self.decisions.values() for each in row)
+        return all(each.verdict is not Verdict.INCONCLUSIVE for row in self.entries.values() for each in row)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether any verdict was searched for."""
+        return any(each.source == SEARCH for row in self.entries.values() for each in row)
 
 
 def tolerance(
@@ -69,14 +75,24 @@ def tolerance(
     more: Mapping[str, Any] | None = None,
     engine: str = "memory",
     reporter: Reporter | None = None,
-    decided: Callable[[int, int], None] | None = None,
+    known: Known | None = None,
+    only: Sequence[Spot] | None = None,
 ) -> Tolerance:
-    """The table of a configuration; `more` are limits of other faults, which every spot allows.
-
-    `decided` is called with how many spots are decided, and how many there are.
-    """
-    every = spots(configuration["replication.factor"])
-    cells = [(model, dict(configuration) | dict(more or {}) | each.limits) for each in every]
-    sweep = Sweeper(cells, properties, options, (), engine, reporter, decided).run()
-    found = dict(zip(every, sweep.decisions, strict=True))
-    return Tolerance(model, configuration, sweep, found, {spot: number for number, spot in enumerate(every)})
+    """The table of a configuration, or `only` some spots of it; brokers that are impaired at first are not counted."""
+    every = only if only is not None else spots(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))
+    empty = Tolerance(model, configuration, dict(more or {}), {})
+    entries: dict[Spot, tuple[Entry, ...]] = {}
+    for spot in every:
+        found = known(model, empty.asked(spot), properties) if known is not None else None
+        if found is not None:
+            pairs = zip(properties, found, strict=True)
+            entries[spot] = tuple(Entry(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
+    left = [spot for spot in every if spot not in entries]
+    if left:
+        sweep = Sweeper([(model, empty.asked(spot)) for spot in left], properties, options, (), engine, reporter).run()
+        for spot, decisions in zip(left, sweep.decisions, strict=True):
+            entries[spot] = tuple(
+                Entry(each.property, each.verdict, len(each.trace.steps) if each.trace else None, SEARCH, each.trace)
+                for each in decisions
+            )
+    return Tolerance(model, configuration, empty.more, {spot: entries[spot] for spot in every})

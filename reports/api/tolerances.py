@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, Unpack
 
 import neverlost
+from neverlost.checker.atlas import lookup
+from neverlost.checker.atlas.table import Atlas, shipped
 from neverlost.checker.campaign import tolerance as campaign
-from neverlost.checker.campaign.tolerance import Spot, Tolerance
+from neverlost.checker.campaign.tolerance import Entry, Known, Tolerance
+from neverlost.checker.disk.levels import plain
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
-from neverlost.checker.outcome import Verdict, worst
-from neverlost.checker.search.options import Reporter
+from neverlost.checker.outcome import Trace, Verdict, worst
+from neverlost.checker.search.options import Options, Reporter
 from neverlost.checks import configurations
 from neverlost.keywords import Searching, Settings
-from neverlost.model.system import bind
+from neverlost.model.kernel import Configuration, Model
+from neverlost.model.limits import AnyNumber
+from neverlost.model.system import System, bind
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
@@ -24,11 +30,30 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files import remedies
+from neverlost.specs.property import SAFETY, Property
+from neverlost.specs.spot import AXES, Spot
 
 Path = str | PathLike[str]
 
-VARIANTS = ("fixed", "shipped")
-"""The values of `defects`: Kafka as designed, and as shipped."""
+RECORDS = "bounds.records"
+"""A table is about one record unless more are asked for."""
+
+LOOKED_UP = ("kill", "leader_move")
+"""Other faults of which the atlas says what they change."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A configuration and its table, as designed and as shipped where both were asked for.
+
+    `beside` are tables in which another fault may happen any number of times, by its name.
+    """
+
+    chosen: Chosen
+    table: Tolerance
+    beside: Mapping[str, Tolerance]
+    advice: tuple[remedies.Changes, Tolerance] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,8 +62,12 @@ class ToleranceResult(Answer):
 
     verdict: str
     tolerance: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
-    tables: tuple[Tolerance, ...] = field(repr=False)
-    chosen: tuple[Chosen, ...] = field(repr=False)
+    subjects: tuple[Subject, ...] = field(repr=False)
+
+    @property
+    def tables(self) -> tuple[Tolerance, ...]:
+        """The tables, in the order of the subjects."""
+        return tuple(each.table for each in self.subjects)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A row per decided question."""
@@ -49,41 +78,80 @@ def tolerance(
     settings: Settings = None,
     *,
     config: Path | None = None,
-    describe_file: Path | None = None,
     kafka_version: str | None = None,
     properties: Iterable[str] | None = None,
     also: Settings = None,
+    beside: Iterable[str] | None = None,
+    again: bool = False,
     out: Path | None = None,
     progress: Reporter | None = None,
+    files: Mapping[str, Any] | None = None,
     **search: Unpack[Searching],
 ) -> ToleranceResult:
     """The table of a configuration, or of each distinct one of a described cluster.
 
-    `settings`, `config`, `describe_file` (what kafka-topics.sh --describe prints) and `kafka_version` are those of `check`,
-    without limits of faults: the table varies them.  `also` allows other faults everywhere, such as `{"faults.kill": "any"}`.
-    Unless `defects` says which, there are two tables for each: Kafka as designed, and as shipped with its known defects.
+    `settings`, `config` and `kafka_version` are those of `check`, and `files` its Kafka files by the names of its parameters
+    (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults everywhere,
+    such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  What the atlas knows is
+    looked up, unless it is to be decided `again`.  Unless `defects` says which, there are two tables for each configuration: Kafka as
+    designed, and as shipped with its known defects.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = Request(**search)
-    every = _asked(settings, config, kafka_version, describe_file)
+    every = list(_asked(settings, config, kafka_version, files or {}))
+    more = [_also(each, also) for each in every]
     if out is not None:
         writable_directory(out)
-    found = [_table(each, properties, _also(each, also), request, progress) for each in every]
-    document = _document(every, found)
+    tables = _Tables(properties, request, progress, None if again else shipped())
+    found = [_subject(each, one, tuple(beside or ()), tables) for each, one in zip(every, more, strict=True)]
+    document = _document(found)
     if out is not None:
         write_text(f"{out}/result.json", as_json(document))
-    return ToleranceResult.of(document, tables=tuple(found), chosen=tuple(every))
+    return ToleranceResult.of(document, subjects=tuple(found))
 
 
-def _asked(settings: Settings, config: Path | None, kafka_version: str | None, described: Path | None) -> list[Chosen]:
-    """Each configuration as designed and as shipped, or as `defects` says."""
+def _asked(settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any]) -> Iterator[Chosen]:
+    """Each configuration as designed and as shipped, or as `defects` says; those that mean the same together.
+
+    Errors: `InputError` for limits of faults, and for models that have none.
+    """
     given = read_given(config, settings)
-    if "defects" in given:
-        return configurations(settings, config, kafka_version, describe=described)
-    plain = [f"{key}={value}" for key, (value, _) in read_settings(settings).items()]
-    wanted = [configurations([*plain, f"defects={each}"], config, kafka_version, describe=described) for each in VARIANTS]
-    return [each for pair in zip(*wanted, strict=True) for each in pair]
+    stated = [f"{key}={','.join(value) if isinstance(value, list) else value}" for key, (value, _) in _settings(settings)]
+    records = [] if RECORDS in given else [f"{RECORDS}=1"]
+    every = configurations([*stated, *records], config, version, **files)
+    for each in every:
+        limited = [name for name, value in each.configuration.items() if name.startswith("faults.") and value]
+        if limited:
+            raise InputError(f"{limited[0]} is set: tolerance varies the faults itself; allow others with --also")
+        missing = [key for key in AXES if key not in each.model.keys]
+        if missing:
+            raise InputError(f"model {each.model.name!r} has no {missing[0]}; use a modern model, or kafka.version=X.Y")
+    for each in grouped(every):
+        if "defects" not in given and "defects" in each.model.keys:
+            yield remedies.changed(each, {"defects": "fixed"})
+        yield each
+
+
+def _settings(settings: Settings) -> Iterable[tuple[str, tuple[Any, str]]]:
+    return read_settings(settings).items()
+
+
+def grouped(every: Sequence[Chosen]) -> list[Chosen]:
+    """Configurations that mean the same as one, which speaks for the topics of all of them."""
+    found: dict[str, list[Chosen]] = {}
+    for each in every:
+        racks = sorted(each.configuration.get("broker.rack", ()))
+        key = json.dumps([each.model.name, racks, plain(lookup.question(each.model, each.configuration))], sort_keys=True)
+        found.setdefault(key, []).append(each)
+    return [
+        replace(
+            same[0],
+            subjects=tuple(dict.fromkeys(name for each in same for name in each.subjects)),
+            notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
+        )
+        for same in found.values()
+    ]
 
 
 def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
@@ -94,53 +162,160 @@ def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
     more: dict[str, Any] = {}
     for name, (raw, where) in read_settings(also).items():
         key = name if name.startswith("faults.") else f"faults.{name}"
-        if key in campaign.AXES:
+        if key in AXES:
             raise InputError(f"{key} in {where}: the table varies it; name another fault")
         more[key] = keys.key_of(key, where, chosen.model.keys).parse(raw, where)
+    _require_sense(chosen, more)
     return more
 
 
-def _table(
-    chosen: Chosen, names: Iterable[str] | None, more: Mapping[str, Any], request: Request, progress: Reporter | None
-) -> Tolerance:
-    given = [name for name, value in chosen.configuration.items() if name.startswith("faults.") and value]
-    if given:
-        raise InputError(f"{given[0]} is set: tolerance varies the faults itself; allow others with --also")
-    missing = [key for key in campaign.AXES if key not in chosen.model.keys]
-    if missing:
-        raise InputError(f"model {chosen.model.name!r} has no {missing[0]}; use a modern model, or kafka.version=X.Y")
-    asked = chosen_properties(chosen.model, names or describe.ASKED)
-    require_fields(bind(chosen.model, chosen.configuration), asked)
-    return campaign.tolerance(chosen.model, chosen.configuration, asked, request.options(), more, request.engine, progress)
+def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
+    wrong = chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits, **more})
+    if wrong is not None:
+        raise InputError(wrong)
 
 
-def _document(every: Sequence[Chosen], found: Sequence[Tolerance]) -> dict[str, Any]:
-    defects = [str(each.configuration.get("defects", "shipped")) for each in every]
+@dataclass
+class _Tables:
+    """Makes tables, each once."""
+
+    names: Iterable[str] | None
+    request: Request
+    progress: Reporter | None
+    atlas: Atlas | None
+
+    def __post_init__(self) -> None:
+        self._made: dict[str, Tolerance] = {}
+
+    def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
+        """The table of a configuration; None where it would have to be searched for and only what is known is wanted."""
+        key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, {**chosen.configuration, **more}))])
+        if key not in self._made:
+            if known_only and not self._is_known(chosen, more):
+                return None
+            self._made[key] = campaign.tolerance(
+                chosen.model,
+                chosen.configuration,
+                self.asked(chosen),
+                self.request.options(),
+                more,
+                self.request.engine,
+                self.progress,
+                self._known(),
+            )
+        return replace(self._made[key], configuration=chosen.configuration, more=more)
+
+    def asked(self, chosen: Chosen) -> list[Property]:
+        """What a table is about."""
+        asked = chosen_properties(chosen.model, self.names or describe.ASKED)
+        require_fields(bind(chosen.model, chosen.configuration), asked)
+        return asked
+
+    def _known(self) -> Known | None:
+        atlas = self.atlas
+        if atlas is None:
+            return None
+
+        def find(model: Model, configuration: Configuration, asked: Sequence[Property]) -> Any:
+            return lookup.answers(atlas, model, configuration, asked)
+
+        return find
+
+    def _is_known(self, chosen: Chosen, more: Mapping[str, Any]) -> bool:
+        """Whether the atlas knows the spot at which most is allowed, and so, as it is made, all others."""
+        known, model = self._known(), chosen.model
+        if known is None or wrong(chosen, more):
+            return False
+        most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
+        corners = (Spot(losing, most - losing) for losing in range(most + 1))
+        asked = self.asked(chosen)
+        return all(known(model, {**chosen.configuration, **more, **each.limits}, asked) is not None for each in corners)
+
+
+def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
+    """Whether a configuration cannot have these other faults."""
+    return chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits, **more}) is not None
+
+
+def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: _Tables) -> Subject:
+    table = tables.of(chosen, more)
+    assert table is not None
+    others = {}
+    for name in dict.fromkeys((*beside, *LOOKED_UP)):
+        limit = {f"faults.{name}": AnyNumber()}
+        if name in beside:
+            keys.key_of(f"faults.{name}", "--with", chosen.model.keys)
+            _require_sense(chosen, {**more, **limit})
+        elif f"faults.{name}" in more or f"faults.{name}" not in chosen.model.keys:
+            continue
+        found = tables.of(chosen, {**more, **limit}, known_only=name not in beside)
+        if found is not None:
+            others[name] = found
+    return Subject(chosen, table, others, _advice(chosen, table, tables) if not more else None)
+
+
+def _advice(chosen: Chosen, table: Tolerance, tables: _Tables) -> tuple[remedies.Changes, Tolerance] | None:
+    """The smallest change of settings after which fewest spots lose a record, of those that the atlas knows."""
+    lost = describe.how_many_lost(table)
+    best: tuple[int, remedies.Changes, Tolerance] | None = None
+    for changes in remedies.candidates(chosen):
+        if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
+            continue
+        try:
+            other = tables.of(remedies.changed(chosen, changes), {}, known_only=True)
+        except InputError:
+            continue
+        if other is not None and describe.how_many_lost(other) < (best[0] if best else lost):
+            best = describe.how_many_lost(other), changes, other
+    return (best[1], best[2]) if best else None
+
+
+def counterexample(subject: Subject, spot: Spot) -> tuple[System, Property, Trace] | None:
+    """The shortest counterexample at a spot, a lost record first; searched for where the verdict was looked up."""
+    table = subject.table
+    violated = [each for each in table.entries.get(spot, ()) if each.verdict is Verdict.VIOLATED]
+    if not violated:
+        return None
+    entries = violated
+    if any(each.trace is None for each in violated):
+        wanted = [each.property for each in violated]
+        searched = campaign.tolerance(table.model, table.configuration, wanted, Options(), table.more, only=[spot])
+        entries = list(searched.entries[spot])
+    shortest = min(entries, key=lambda each: (each.property.kind != SAFETY, each.steps or 0))
+    return (table.system(spot), shortest.property, shortest.trace) if shortest.trace is not None else None
+
+
+def _document(found: Sequence[Subject]) -> dict[str, Any]:
     rows: dict[str, list[dict[str, Any]]] = {}
-    for each, one, named in zip(every, found, defects, strict=True):
-        rows.setdefault(subject(each), []).extend(describe.rows(one, named))
-    verdicts = [each.verdict for one in found for decisions in one.decisions.values() for each in decisions]
-    complete = all(one.is_complete for one in found)
+    for each in found:
+        for one in (each.table, *each.beside.values()):
+            rows.setdefault(named(each.chosen), []).extend(describe.rows(one))
+    verdicts = [each.verdict for one in found for entries in one.table.entries.values() for each in entries]
+    complete = all(each.table.is_complete for each in found)
     return {
         "schema": "neverlost.tolerance/1",
         "version": neverlost.__version__,
         "verdict": str(worst(verdicts) if verdicts else Verdict.HOLDS) if complete else str(Verdict.INCONCLUSIVE),
         "tolerance": rows,
         "settings": {
-            subject(each): describe_outcome.question(each.model, each.configuration) | {"kafka.version": each.release}
-            for each in every
+            f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe_outcome.question(
+                each.chosen.model, each.chosen.configuration
+            )
+            | {"kafka.version": each.chosen.release}
+            for each in found
         },
-        "notices": {subject(each): [notice.document() for notice in each.notices] for each in every},
+        "notices": {named(each.chosen): [notice.document() for notice in each.chosen.notices] for each in found},
         "says": {
-            f"{subject(each)} {describe.variant(each.configuration)}": describe.sentences(one)
-            for each, one in zip(every, found, strict=True)
+            f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)
+            + [describe.changes(name, each.table, other) for name, other in each.beside.items()]
+            for each in found
         },
     }
 
 
-def subject(chosen: Chosen) -> str:
+def named(chosen: Chosen) -> str:
     """For whom a table speaks: the topics, or the configuration that was given."""
     return ", ".join(chosen.subjects) or "configuration"
 
 
-__all__ = ["Spot", "ToleranceResult", "tolerance"]
+__all__ = ["Entry", "Spot", "Subject", "ToleranceResult", "tolerance"]

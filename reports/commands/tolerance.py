@@ -11,6 +11,7 @@ from neverlost.reports import options
 
 if TYPE_CHECKING:
     from neverlost.reports.output import Output
+    from neverlost.specs.spot import Spot
 
 
 def register(app: typer.Typer) -> None:
@@ -27,12 +28,22 @@ def tolerance(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    describe: options.KafkaFile = None,
+    describe: options.KafkaFiles = None,
+    configs: options.KafkaFiles = None,
+    server_properties: options.KafkaFile = None,
+    controller_properties: options.KafkaFile = None,
+    producer_properties: options.KafkaFile = None,
+    consumer_properties: options.KafkaFile = None,
     kafka_version: options.KafkaVersion = None,
     also: Annotated[
         list[str] | None,
         typer.Option("--also", metavar="FAULT=LIMIT", help="allow another fault everywhere, such as kill=any (repeatable)"),
     ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option("--with", metavar="FAULT,…", help="what any number of another fault changes: kill,leader_move"),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="decide afresh what the atlas knows")] = False,
     at_least: Annotated[
         str | None,
         typer.Option(
@@ -45,38 +56,46 @@ def tolerance(
     **search: Unpack[Searching],
 ) -> int:
     """Run the command; returns the exit status."""
+    from neverlost.reports.output import Output
+    from neverlost.reports.terminal.tolerance import spot_of
+
+    output = Output(json, out, quiet)
+    files = {
+        "describe": describe or None,
+        "configs": configs or None,
+        "server_properties": server_properties,
+        "controller_properties": controller_properties,
+        "producer_properties": producer_properties,
+        "consumer_properties": consumer_properties,
+    }
+    if at_least is not None:
+        asked = {"config": config, "kafka_version": kafka_version, "properties": properties} | files
+        return _gate(at_least, settings, output, **asked, **search)
+    return answer(
+        output,
+        spot_of(show),
+        settings=settings,
+        config=config,
+        kafka_version=kafka_version,
+        properties=properties,
+        also=also,
+        beside=[each.strip() for each in beside.split(",")] if beside else None,
+        again=again,
+        files=files,
+        **search,
+    )
+
+
+def answer(output: Output, spot: Spot | None, **asked: Any) -> int:
+    """Find the tables and show them; returns the exit status."""
     from neverlost import tolerances
     from neverlost.reports import exit_status
-    from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal import tolerance as shown
     from neverlost.reports.terminal.progress import LiveProgress
 
-    output = Output(json, out, quiet)
-    if at_least is not None:
-        return _gate(
-            at_least,
-            settings,
-            output,
-            config=config,
-            describe=describe,
-            kafka_version=kafka_version,
-            properties=properties,
-            **search,
-        )
-    spot = shown.spot_of(show)
     with LiveProgress() as progress:
-        result = tolerances.tolerance(
-            settings,
-            config=config,
-            describe_file=describe,
-            kafka_version=kafka_version,
-            properties=properties,
-            also=also,
-            out=out,
-            progress=progress,
-            **search,
-        )
+        result = tolerances.tolerance(out=output.out, progress=progress, **asked)
     output.deliver(result.document, is_saved=True, lines=shown.lines)
     if output.is_read:
         shown.show(terminal.console(), result, spot)

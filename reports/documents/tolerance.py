@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neverlost.checker.campaign.tolerance import Spot, Tolerance
+from neverlost.checker.campaign.tolerance import ATLAS, Entry, Tolerance
 from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Verdict
 from neverlost.model.kernel import Configuration
+from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.merged_rows import many
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.property import AVAILABILITY, SAFETY
+from neverlost.specs.spot import Spot
 
 OK, STOPS, LOST, UNDECIDED = "ok", "writes stop", "LOST", "not decided"
 """What a spot of the table says; the first three are ordered from good to bad."""
@@ -24,17 +26,22 @@ ASKED = ("acked-never-lost", "committed-never-lost", "stays-writable")
 
 def answer(found: Tolerance, spot: Spot) -> tuple[str, int | None]:
     """What a spot of the table says, and the steps of the shortest loss."""
-    decisions = found.decisions[spot]
-    lost = [each for each in decisions if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
+    entries = found.entries[spot]
+    lost = [each for each in entries if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
     if lost:
-        return LOST, min(len(each.trace.steps) for each in lost if each.trace is not None)
-    if any(each.property.kind == SAFETY and each.verdict is Verdict.INCONCLUSIVE for each in decisions):
+        return LOST, min(each.steps for each in lost if each.steps is not None)
+    if any(each.property.kind == SAFETY and each.verdict is Verdict.INCONCLUSIVE for each in entries):
         return UNDECIDED, None
-    if any(each.property.kind == AVAILABILITY and each.verdict is Verdict.VIOLATED for each in decisions):
+    if any(each.property.kind == AVAILABILITY and each.verdict is Verdict.VIOLATED for each in entries):
         return STOPS, None
-    if any(each.verdict is Verdict.INCONCLUSIVE for each in decisions):
+    if any(each.verdict is Verdict.INCONCLUSIVE for each in entries):
         return UNDECIDED, None
     return OK, None
+
+
+def how_many_lost(found: Tolerance) -> int:
+    """At how many spots a record can be lost, or nothing is decided."""
+    return sum(answer(found, spot)[0] in (LOST, UNDECIDED) for spot in found.entries)
 
 
 def words(found: Tolerance, spot: Spot) -> str:
@@ -45,7 +52,7 @@ def words(found: Tolerance, spot: Spot) -> str:
 
 def table(found: Tolerance) -> list[str]:
     """The table, line by line: a row for each number of brokers that lose data, a column for each number of others out."""
-    replicas = found.configuration["replication.factor"]
+    replicas = most_impaired(found)
     columns = [f"{out}" for out in range(replicas + 1)]
     rows = [[f"{losing}", *cells_of(found, losing)] for losing in range(replicas + 1)]
     lines = [["lose data", *columns], *rows]
@@ -55,16 +62,21 @@ def table(found: Tolerance) -> list[str]:
     return [head, *body]
 
 
+def most_impaired(found: Tolerance) -> int:
+    """How many brokers the last row and the last column are about: those that are not outside the ISR already."""
+    return max(spot.losing for spot in found.entries)
+
+
 def cells_of(found: Tolerance, losing: int) -> list[str]:
     """A row of the table; a dash where there are not so many replicas."""
-    replicas = found.configuration["replication.factor"]
+    replicas = most_impaired(found)
     return [words(found, Spot(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
 
 
 def sentences(found: Tolerance) -> list[str]:
     """The boundaries of the table, as a design review can cite them; each names the faults that it speaks about."""
-    replicas = found.configuration["replication.factor"]
-    says = {spot: answer(found, spot)[0] for spot in found.decisions}
+    replicas = most_impaired(found)
+    says = {spot: answer(found, spot)[0] for spot in found.entries}
     safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
     whole = [losing for losing in range(replicas + 1) if all(Spot(losing, out) in safe for out in range(replicas + 1 - losing))]
     most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
@@ -80,7 +92,7 @@ def sentences(found: Tolerance) -> list[str]:
     first = [
         spot
         for spot in sorted(says)
-        if says[spot] == LOST and not any(_within(other, spot) and says[other] == LOST for other in says if other != spot)
+        if says[spot] == LOST and not any(other.is_within(spot) and says[other] == LOST for other in says if other != spot)
     ]
     lines += [
         f"A record can be lost when {_losing(spot.losing)} while {_others(spot.out)}: {words(found, spot)[6:]}."
@@ -89,17 +101,13 @@ def sentences(found: Tolerance) -> list[str]:
     stops = [
         spot
         for spot in sorted(says)
-        if says[spot] != OK and not any(_within(other, spot) and says[other] != OK for other in says if other != spot)
+        if says[spot] != OK and not any(other.is_within(spot) and says[other] != OK for other in says if other != spot)
     ]
     lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops if says[spot] == STOPS]
     lines += [
         f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in sorted(says) if says[spot] == UNDECIDED
     ]
     return lines
-
-
-def _within(one: Spot, other: Spot) -> bool:
-    return one.losing <= other.losing and one.out <= other.out
 
 
 def _safe_sentence(most: int) -> str:
@@ -119,29 +127,27 @@ def _others(number: int) -> str:
     return "no other is out" if number == 0 else f"{many(number, 'other')} {'is' if number == 1 else 'are'} out"
 
 
-def rows(found: Tolerance, defects: str) -> list[dict[str, Any]]:
+def rows(found: Tolerance) -> list[dict[str, Any]]:
     """One row for each decided question."""
-    found_rows = []
-    for spot, number in found.cells.items():
-        configuration = found.sweep.cells[number][1]
-        for each in found.decisions[spot]:
-            found_rows.append(
-                {
-                    "faults": fault_limits(configuration),
-                    "at_once": configuration.get(AT_ONCE) or None,
-                    "losing": spot.losing,
-                    "out": spot.out,
-                    "property": each.property.name,
-                    "verdict": str(each.verdict),
-                    "steps": len(each.trace.steps) if each.trace is not None else None,
-                    "records": configuration["bounds.records"],
-                    "defects": defects,
-                    "id": question_id(found.model, configuration, [each.property.name]),
-                    "source": "search",
-                    "trace": None,
-                }
-            )
-    return found_rows
+    return [_row(found, spot, each) for spot, entries in found.entries.items() for each in entries]
+
+
+def _row(found: Tolerance, spot: Spot, entry: Entry) -> dict[str, Any]:
+    configuration = found.asked(spot)
+    return {
+        "faults": fault_limits(configuration),
+        "at_once": configuration.get(AT_ONCE) or None,
+        "losing": spot.losing,
+        "out": spot.out,
+        "property": entry.property.name,
+        "verdict": str(entry.verdict),
+        "steps": entry.steps,
+        "records": configuration["bounds.records"],
+        "defects": str(configuration.get("defects", "shipped")),
+        "id": question_id(found.model, configuration, [entry.property.name]),
+        "source": entry.source,
+        "trace": None,
+    }
 
 
 def fault_limits(configuration: Configuration) -> dict[str, Any]:
@@ -169,7 +175,7 @@ def variant(configuration: Mapping[str, Any]) -> str:
 
 def is_same(one: Tolerance, other: Tolerance) -> bool:
     """Whether two tables say the same of every spot."""
-    return all(answer(one, spot) == answer(other, spot) for spot in one.decisions)
+    return all(answer(one, spot) == answer(other, spot) for spot in one.entries)
 
 
 def known_defects(configuration: Mapping[str, Any]) -> list[str]:
@@ -178,10 +184,66 @@ def known_defects(configuration: Mapping[str, Any]) -> list[str]:
     return [f"{each.name} ({each.report})" for each in present]
 
 
+def changes(name: str, found: Tolerance, other: Tolerance) -> str:
+    """What another fault, any number of times, makes of a table, in a line."""
+    many_of = next(each.many for each in FAULTS if each.name == name)
+    differing = [spot for spot in sorted(found.entries) if answer(found, spot)[0] != answer(other, spot)[0]]
+    if not differing:
+        return f"With any number of {many_of}: the same."
+    return f"With any number of {many_of}: " + "; ".join(f"{_at(spot)} {words(other, spot)}" for spot in differing) + "."
+
+
+def _at(spot: Spot) -> str:
+    return f"[{spot.losing},{spot.out}]"
+
+
+def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
+    """What a change of settings makes of a table, in a line."""
+    before, now = how_many_lost(found), how_many_lost(after)
+    settings = " ".join(f"{key}={value}" for key, value in wanted.items())
+    gained = [spot for spot in sorted(found.entries) if answer(found, spot)[0] == LOST and is_safe(after, spot)]
+    safe = ", ".join(map(_at, gained))
+    return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
+
+
+def is_safe(found: Tolerance, spot: Spot) -> bool:
+    """Whether no record is lost at a spot."""
+    return spot in found.entries and answer(found, spot)[0] in (OK, STOPS)
+
+
+def power(found: Tolerance) -> str | None:
+    """What happens when a whole power domain loses power, the worst first: said before the table."""
+    configuration = found.configuration
+    if configuration.get("flush.messages") == "1":
+        return None
+    racks = configuration.get("broker.rack", ())
+    most = max((racks.count(each) for each in racks), default=configuration["replication.factor"])
+    if Spot(most, 0) not in found.entries:
+        return None
+    says = words(found, Spot(most, 0))
+    if len(set(racks)) > 1:
+        return f"Power lost on a whole rack (up to {many(most, 'replica')} of {len(racks)}): {says}."
+    where = "All replicas are in one rack; power" if racks else "If all replicas share one power domain and power"
+    return f"{where} lost there: {says}." if racks else f"{where} is lost there: {says}."
+
+
+def source(found: Tolerance) -> str:
+    """Whether the verdicts were looked up or searched for."""
+    looked_up = sum(each.source == ATLAS for row in found.entries.values() for each in row)
+    every = sum(map(len, found.entries.values()))
+    if looked_up == every:
+        return "From the atlas; --again decides it afresh."
+    return "Decided by search." if not looked_up else f"{looked_up} of {every} verdicts from the atlas, the others by search."
+
+
 def assumptions(configuration: Mapping[str, Any]) -> list[str]:
     """What a table takes for granted, in the words of its output."""
     records = many(configuration["bounds.records"], "record")
-    lines = [f"Decided for {records} and any number of faults, all replicas in sync at first. Assumed: a controller quorum."]
+    outside = configuration.get("start.outside_isr", 0)
+    start = "all replicas in sync at first"
+    if outside:
+        start = f"{many(outside, 'replica')} outside the ISR at first and perhaps for ever, beside those that are counted"
+    lines = [f"Decided for {records} and any number of faults, {start}. Assumed: a controller quorum."]
     if configuration.get("flush.messages") != "1":
         lines.append("Being in sync is not being on disk: replicas on one power domain can lose data together (last row).")
     return lines

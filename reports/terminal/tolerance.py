@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from neverlost.checker.campaign.tolerance import Spot, Tolerance
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files import remedies
+from neverlost.specs.spot import Spot
 
 if TYPE_CHECKING:
-    from neverlost.tolerances import ToleranceResult
+    from neverlost.tolerances import Subject, ToleranceResult
 
 STYLES = ((describe.LOST, "bold red"), (describe.STOPS, "yellow"), (describe.UNDECIDED, "magenta"), (describe.OK, "green"))
+
+MOST_NAMED = 4
+"""Topics named in a heading."""
 
 
 def spot_of(text: str | None) -> Spot | None:
@@ -35,28 +39,53 @@ def spot_of(text: str | None) -> Spot | None:
 
 
 def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
-    """A table for each configuration, worst outcome in red."""
-    before: Tolerance | None = None
-    for chosen, found in zip(result.chosen, result.tables, strict=True):
-        designed, before = before, found
-        if describe.variant(chosen.configuration) == "as shipped" and designed is not None:
-            defects = describe.known_defects(chosen.configuration)
-            if describe.is_same(designed, found):
+    """A table for each configuration, the worst in red."""
+    before: Subject | None = None
+    for each in result.subjects:
+        designed, before = before, each
+        if describe.variant(each.chosen.configuration) == "as shipped" and designed is not None:
+            defects = describe.known_defects(each.chosen.configuration)
+            if describe.is_same(designed.table, each.table):
                 out.print(Text(f"As shipped: the same, with {many(len(defects), 'known defect')}.\n"))
                 continue
             out.print(Text(f"As shipped it has known defects that make a difference, among {', '.join(defects)}:", "yellow"))
-        out.print(Text(describe.heading(chosen.configuration, chosen.release, chosen.subjects), "bold"))
-        for line in describe.table(found):
-            out.print(_coloured(line))
-        for sentence in describe.sentences(found):
-            out.print(Text(sentence))
-        for notice in chosen.notices:
-            out.print(Text(f"{notice.kind}: {notice.says}", "yellow"))
-        for assumption in describe.assumptions(chosen.configuration):
-            out.print(Text(assumption, "dim"))
+        _show_subject(out, each)
         if spot is not None:
-            _show_spot(out, found, spot)
+            _show_spot(out, each, spot)
         out.print()
+
+
+def _show_subject(out: Console, subject: Subject) -> None:
+    chosen, found = subject.chosen, subject.table
+    out.print(Text(describe.heading(chosen.configuration, chosen.release, _named(chosen.subjects)), "bold"))
+    power = describe.power(found)
+    if power is not None:
+        out.print(_coloured(power))
+    for line in describe.table(found):
+        out.print(_coloured(line))
+    for sentence in describe.sentences(found):
+        out.print(Text(sentence))
+    for name, other in subject.beside.items():
+        out.print(_coloured(describe.changes(name, found, other)))
+    if subject.advice is not None:
+        _show_advice(out, subject)
+    for notice in chosen.notices:
+        out.print(Text(f"{notice.kind}: {notice.says}", "yellow"))
+    for assumption in [*describe.assumptions(chosen.configuration), describe.source(found)]:
+        out.print(Text(assumption, "dim"))
+
+
+def _named(subjects: tuple[str, ...]) -> list[str]:
+    left = len(subjects) - MOST_NAMED
+    return [*subjects[:MOST_NAMED], f"{left} more"] if left > 0 else list(subjects)
+
+
+def _show_advice(out: Console, subject: Subject) -> None:
+    assert subject.advice is not None
+    changes, after = subject.advice
+    out.print(Text(describe.advice(changes, subject.table, after), "bold"))
+    for command in remedies.commands(subject.chosen, changes):
+        out.print(Text(f"  {command.line}" + (f"    in {command.where}" if command.where else "")), soft_wrap=True)
 
 
 def _coloured(line: str) -> Text:
@@ -66,13 +95,14 @@ def _coloured(line: str) -> Text:
     return text
 
 
-def _show_spot(out: Console, found: Any, spot: Spot) -> None:
-    decisions = [each for each in found.decisions.get(spot, ()) if each.trace is not None]
-    if not decisions:
+def _show_spot(out: Console, subject: Subject, spot: Spot) -> None:
+    from neverlost.tolerances import counterexample
+
+    found = counterexample(subject, spot)
+    if found is None:
         out.print(Text(f"{spot.losing},{spot.out} has no counterexample", "yellow"))
-        return
-    shortest = min(decisions, key=lambda each: (each.property.kind != "safety", len(each.trace.steps)))
-    show_timeline(out, timeline(found.sweep.systems[found.cells[spot]], shortest.property, shortest.trace))
+    else:
+        show_timeline(out, timeline(*found))
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.campaign.tolerance import Spot, spots
 from neverlost.reports.documents import tolerance as describe
+from neverlost.specs.spot import Spot, spots
 from tests.support.program import neverlost as program
 
 PAIR: dict[str, Any] = {
@@ -33,7 +33,7 @@ def test_spots_are_all_ways_to_share_out_the_replicas() -> None:
 def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> None:
     """With one broker out the other is alone in the ISR, and a record that only it has goes with its unflushed data."""
     (table,) = pair.tables
-    says = {spot: describe.answer(table, spot)[0] for spot in table.decisions}
+    says = {spot: describe.answer(table, spot)[0] for spot in table.entries}
     assert says[Spot(0, 1)] == "ok" and says[Spot(0, 2)] == "writes stop"
     assert says[Spot(1, 1)] == says[Spot(2, 0)] == "LOST"
     assert describe.sentences(table)[0].startswith("No acknowledged record is lost while no broker loses data")
@@ -42,7 +42,7 @@ def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> 
 def test_more_faults_never_look_safer(pair: neverlost.ToleranceResult) -> None:
     (table,) = pair.tables
     order = [describe.OK, describe.STOPS, describe.LOST]
-    grade = {spot: order.index(describe.answer(table, spot)[0]) for spot in table.decisions}
+    grade = {spot: order.index(describe.answer(table, spot)[0]) for spot in table.entries}
     assert all(
         grade[one] <= grade[other] for one in grade for other in grade if one.losing <= other.losing and one.out <= other.out
     )

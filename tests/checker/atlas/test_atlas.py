@@ -14,7 +14,8 @@ import pytest
 
 from neverlost.checker.atlas import table
 from neverlost.checker.atlas.build import Build, build
-from neverlost.checker.atlas.unit import Unit, question, units
+from neverlost.checker.atlas.lookup import question
+from neverlost.checker.atlas.unit import Unit, units
 from neverlost.checker.digest import question_id
 from neverlost.checker.disk.levels import restored
 from neverlost.checker.outcome import Verdict
