@@ -93,8 +93,8 @@ def tolerance(
     `settings`, `config` and `kafka_version` are those of `check`, and `files` its Kafka files by the names of its parameters
     (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults everywhere,
     such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  What the atlas knows is
-    looked up, unless it is to be decided `again`.  Unless `defects` says which, there are two tables for each configuration: Kafka as
-    designed, and as shipped with its known defects.
+    looked up, unless it is to be decided `again`.  Unless `defects` says which, there are two tables for each configuration:
+    Kafka as designed, and as shipped with its known defects.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
