@@ -52,7 +52,16 @@ def describe(system: System, before: State | None, step: Step | None, after: Sta
 def sentences(system: System, states: Sequence[State], steps: Iterable[int], given: Names = ()) -> list[str]:
     """The initial state and every step of a behaviour, a sentence each; `steps` are numbers of `System.steps`."""
     taken = zip(pairwise(states), steps, strict=True)
-    return [INITIAL, *(describe(system, before, system.steps[number], after, given) for (before, after), number in taken)]
+    return [
+        weakness(system) + INITIAL,
+        *(describe(system, before, system.steps[number], after, given) for (before, after), number in taken),
+    ]
+
+
+def weakness(system: System) -> str:
+    """What a behaviour of a model with clauses switched off begins with: it says nothing about the model as it is."""
+    off = " and ".join(f"{action}: {clause}" for action, clause in sorted(system.disabled))
+    return f"NOT the model as it is, but without {off}: " if off else ""
 
 
 def attempted(system: System, before: State, step: Step, given: Names = ()) -> str:

@@ -6,7 +6,7 @@ One JSON file; every run adds or replaces its own lines, whole or not at all.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,7 @@ class Line:
         if self.status == EXHAUSTED:
             return "true in every reachable state within the bounds"
         if self.status == PROVED:
-            beyond = f", whatever the number of {' and '.join(self.unbounded)}" if self.unbounded else " within the bounds"
-            return f"proved by induction{beyond}"
+            return f"proved by induction{beyond(self.unbounded, self.config)}"
         return OPEN
 
     @property
@@ -75,6 +74,14 @@ class Line:
     def subject(self) -> tuple[str, str, str, str, str]:
         """What the line is about."""
         return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
+
+
+def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
+    """What a proof does not bound, and what it does."""
+    if not (names := " and ".join(unbounded)):
+        return " within the bounds"
+    most = config.get("bounds.log_size") or config.get("bounds.records")
+    return f", for any number of {names}" + (f", in a log of at most {most} record{'s' * (most != 1)}" if most else "")
 
 
 def read(directory: Path) -> list[Line]:

@@ -101,6 +101,33 @@ def solve_with_z3(text: str) -> list[str]:
     return [each for each in said.splitlines() if each in ("sat", "unsat", "unknown")]
 
 
+def solve_with_cvc5(text: str) -> list[str]:
+    """cvc5's answers to every check of a text.
+
+    Errors: `ImportError` where cvc5 is not installed.
+    """
+    import cvc5
+
+    solver = cvc5.Solver()
+    solver.setOption("incremental", "true")
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
+    answers = []
+    while not (command := parser.nextCommand()).isNull():
+        said = str(command.invoke(solver, parser.getSymbolManager())).strip()
+        if command.getCommandName() == "check-sat":
+            answers.append("sat" if "but got sat" in said else said)
+    return answers
+
+
+SOLVERS: dict[str, Solve] = {"z3": solve_with_z3, "cvc5": solve_with_cvc5}
+
+
+def premises_of(text: str) -> str:
+    """What a file assumes, as a text with one check: `unsat` there would prove anything."""
+    return text.partition("(push 1)")[0] + "(check-sat)\n"
+
+
 def recheck(directory: Path, solve: Solve = solve_with_z3) -> list[str]:
     """What is wrong with a certificate; nothing, if every file is as the manifest says and every check is unsat.
 

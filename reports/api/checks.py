@@ -251,7 +251,7 @@ def _result(
 
     In a bundle the document names the question that it answers, and the files of its counterexamples.
     """
-    answered = {} if asked is None else {"question": asked.digest}
+    answered = {} if asked is None else asked.answered
     cells = [
         _cell(chosen, outcome, cost, (f"{number + 1:02}-" if len(every) > 1 else "") if asked is not None else None, remedy)
         for number, (chosen, (outcome, cost)) in enumerate(zip(every, found, strict=True))
@@ -260,8 +260,8 @@ def _result(
     if len(every) == 1 and not every[0].subjects:
         return replace(cells[0], document={**cells[0].document, **answered})
     verdict = str(worst(outcome.verdict for outcome, _ in found))
-    document = {"schema": describe_outcome.SCHEMA, "verdict": verdict, **answered}
-    document["cells"] = [each.document for each in cells]
+    document = {"schema": describe_outcome.SCHEMA, "verdict": verdict, "cells": [each.document for each in cells]}
+    document |= answered
     return Result(document=document, verdict=verdict, cells=tuple(cells))
 
 

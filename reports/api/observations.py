@@ -89,7 +89,7 @@ def observe(
     without = switched_off(seen, given, found) if mechanisms else {}
     document = describe.document(found, moments, without)
     if out is not None:
-        document["question"] = asked.digest
+        document |= asked.answered
         seal.write(out, asked, document, [], {}, {HISTORY: as_lines(seen).encode()})
     return Observation.of(document, judgement=found, moments=moments)
 

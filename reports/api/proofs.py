@@ -128,7 +128,7 @@ def _result(
     outcomes = [found.outcome] if isinstance(found, Bounded) else [each.outcome for each in found]
     known = _counterexamples(outcomes)
     if out is not None:
-        document, traces = proved.named({**document, "question": asked.digest}, known)
+        document, traces = proved.named({**document, **asked.answered}, known)
         system = outcomes[0].system
         configurations = [(system.model, each) for each in system.configurations]
         also = {} if isinstance(found, Bounded) else proved.obligations(found)

@@ -115,13 +115,12 @@ def sweep(
     known = counterexamples(swept)
     files = {place: name for place, (name, _) in known.items()} if out is not None else {}
     document = describe_sweep.document(found, swept, request.engine, bool(request.symmetry), files)
-    if out is not None:
-        document = {"schema": document.pop("schema"), "question": asked.digest, **document}
     if foretold is not None:
         document["forecast"] = forecast.document(foretold)
     if expected is not None:
         document["changes"] = describe_sweep.changes(expected, document)
     if out is not None:
+        document |= asked.answered
         seal.write(out, asked, document, swept.cells, dict(known.values()))
     return SweepResult.of(document, cells=_cells(document, known), spanned=found, swept=swept, expected=expected)
 

@@ -47,6 +47,11 @@ def replay(trace: str | PathLike[str]) -> Replay:
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "model": found.system.model.name,
+        **(
+            {"without": sorted(f"{action}: {clause}" for action, clause in found.system.disabled)}
+            if found.system.disabled
+            else {}
+        ),
         "replayed": True,
         "properties": [entry | {"trace": str(trace)}],
     }

@@ -81,7 +81,8 @@ def derived(question: Question, seconds: float | None = None) -> Derived:
         raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")
     for name in again.files:
         del files[name]
-    document = parsed_json(files[RESULT].decode(), RESULT) | {"question": question.digest}
+    document = parsed_json(files[RESULT].decode(), RESULT)
+    document = {name: each for name, each in document.items() if name not in ("question", "commit")} | question.answered
     files |= {**question.files, RESULT: as_json(document).encode(), COMMAND: question.command_line.encode()}
     return Derived(question, found, place, files)
 

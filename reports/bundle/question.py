@@ -25,6 +25,7 @@ from neverlost.specs.errors import InputError, unknown
 
 Found = TypeVar("Found")
 SCHEMA = "neverlost.question/1"
+COMMIT = "[0-9a-f]{40}(-dirty)?"
 FILE, FOLDER = "question.json", "question"
 
 SPELLED = {"properties": "property", "keep_going": "continue", "topics": "topic"}
@@ -98,6 +99,11 @@ class Question:
         return digest(as_json(self.document).encode())
 
     @property
+    def answered(self) -> dict[str, str]:
+        """What a document that answers it ends with: its digest, and the commit of the program."""
+        return {"question": self.digest, **({"commit": self.commit} if self.commit else {})}
+
+    @property
     def files(self) -> dict[str, bytes]:
         """The question's files by their names in the bundle."""
         own = {each["file"]: self.contents[each["name"]] for each in self.document["files"]}
@@ -136,7 +142,10 @@ class Question:
                 raise InputError(f"{name} of {FILE} is {value!r:.60}, which is no value of it")
         listed = _require(place.get("files"), list, f"files of {FILE}")
         contents = dict(_content(_require(each, dict, f"files of {FILE}"), files) for each in listed)
-        question = cls(command, arguments, contents, str(place.get("version")), place.get("commit"))
+        commit = place.get("commit")
+        if commit is not None and not re.fullmatch(COMMIT, str(commit)):
+            raise InputError(f"commit of {FILE} is {commit!r:.60}, which is none")
+        question = cls(command, arguments, contents, str(place.get("version")), commit)
         if files[FILE] != question.files[FILE]:
             raise InputError(f"{FILE} is refused: it is not written as a question is")
         return question
@@ -180,7 +189,7 @@ def commit() -> str | None:
         said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return said if re.fullmatch("[0-9a-f]{40}(-dirty)?", said) else None
+    return said if re.fullmatch(COMMIT, said) else None
 
 
 def _content(entry: Mapping[str, Any], files: Contents) -> tuple[str, bytes]:

@@ -178,9 +178,10 @@ def _sweep(
     document = describe_sweep.document(own.answer.spanned, merged, derived["engine"], derived["symmetry"], place)
     if not is_measurement(there["searches"]):
         raise InputError(f"{RESULT} is refused: searches are no counts of searches")
-    document = {"schema": document.pop("schema"), "question": derived["question"], **document, "searches": there["searches"]}
+    document["searches"] = there["searches"]
     if own.answer.expected is not None:
         document["changes"] = describe_sweep.changes(own.answer.expected, document)
+    document |= own.question.answered
     left = [number for number in undecided if number not in sampled]
     lines = [f"{cells[number]['id']}: {_as_stated(merged, number)}; {AGAIN}" for number in left]
     return document, [*lines, f"searches: which there were, and their counts, are as stated; {AGAIN}"]

@@ -17,7 +17,7 @@ from neverlost.checker.evidence import reachable_states as reachable
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.checker.outcome import EngineError
 from neverlost.model.system import bind
-from neverlost.reports.bundle import contained, ledger_lines, measured, seal, stated
+from neverlost.reports.bundle import contained, ledger_lines, measured, seal, solvers, stated
 from neverlost.reports.bundle.contained import MANIFEST
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.bundle.kept_levels import CERTIFICATE
@@ -59,7 +59,7 @@ def verify(directory: str, full: bool = False, seed: int | None = None, seconds:
     Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
     """
     files = opened(directory)
-    return compared(files, derived(asked(files), None if full else seconds), None if full else seed, seconds)
+    return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
 
 
 def asked(files: Contents) -> Question:
@@ -94,13 +94,13 @@ def opened(directory: str) -> Contents:
     return files
 
 
-def compared(files: Contents, own: Derived, seed: int | None = None, seconds: float = SECONDS) -> Verification:
+def compared(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> Verification:
     """A bundle's files against those that its question has.
 
     Errors: `InputError` for the first difference, with its place and both values.
     """
     found = Verification()
-    result, open_places = stated.completed(files, own, seed, seconds)
+    result, open_places = stated.completed(files, own, seed, seconds or SECONDS)
     found.unchecked += open_places
     documents = {RESULT: _same(RESULT, files, measured.overlaid(RESULT, result, _parsed(RESULT, files)))}
     found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: every field is the same")
@@ -113,6 +113,10 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     if CERTIFICATE in own.files:
         found.confirmed.append(_certificate(files, own, result))
     _others(files, own, documents, found)
+    if obligations := {name: each.decode() for name, each in files.items() if name.endswith(solvers.SUFFIX)}:
+        confirmed, unchecked = solvers.asked_again(obligations, seconds)
+        found.confirmed += confirmed
+        found.unchecked += unchecked
     _manifest(files, result, own.question)
     found.confirmed.append(f"{len(files)} files, none besides; {measured.SAYS}")
     return found

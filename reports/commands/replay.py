@@ -20,23 +20,28 @@ def replay(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command; returns 0 when every step and the violation were confirmed."""
+    """Run the command; 12 (13 where nothing is lost) for a confirmed counterexample of the model as it is, 0 for a mutant's."""
+    from neverlost.model.sentences import weakness
     from neverlost.reports import exit_status
     from neverlost.reports.documents.merged_rows import many
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.counterexample import show_timeline
-    from neverlost.specs.property import RECOVERY
+    from neverlost.specs.property import RECOVERY, SAFETY
 
     output = Output(json, quiet=quiet)
     result = neverlost.replay(trace)
     output.deliver(result.document)
     if output.is_read:
         found, console = result.counterexample, terminal.console()
+        if found.system.disabled:
+            console.print(weakness(found.system) + "a counterexample of that mutant only", style="bold yellow")
         if found.timeline is not None:
             show_timeline(console, found.timeline)
         if found.broken.kind == RECOVERY:
             terminal.show_trap(console, found.system, found.trace)
         confirmed = f"{many(len(found.trace.steps), 'step')} of {result.model}, each confirmed"
         console.print(f"replayed: {confirmed}; {found.broken.name} is violated in the last state")
-    return exit_status.HOLDS
+    if result.counterexample.system.disabled:
+        return exit_status.HOLDS
+    return exit_status.VIOLATED if result.counterexample.broken.kind == SAFETY else exit_status.UNAVAILABLE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neverlost.model.scene import Lane
-from neverlost.model.sentences import records_named
+from neverlost.model.sentences import INITIAL, records_named
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 
@@ -11,6 +11,8 @@ def render(shown: Timeline) -> str:
     """The diagram's text."""
     lines = ["sequenceDiagram", f"    participant C as {shown.authority}"]
     lines += [f"    participant B{lane.broker} as broker {shown.name(lane)}" for lane in shown.frames[0].scene.lanes]
+    if (first := shown.frames[0].says) != INITIAL and first.endswith(INITIAL):
+        lines.append(f"    Note over C: {_plain(first)}")
     for frame in shown.frames[1:]:
         lines += _frame(shown, frame)
     return "\n".join(lines) + "\n"

@@ -21,6 +21,7 @@ from neverlost.model.sentences import (
     records_named,
     role_of,
     sentences,
+    weakness,
 )
 from neverlost.model.system import System
 from neverlost.specs.property import RECOVERY, SAFETY, Property
@@ -130,7 +131,7 @@ def timeline(system: System, broken: Property, trace: Trace, breaks: bool = True
         return Timeline(system.model.name, broken.name, shown, frozenset(), names)
     lost = _lost(scenes) if broken.kind == SAFETY else frozenset[int]()
     end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
-    return Timeline(system.model.name, f"violates {broken.name}{end}", shown, lost, names)
+    return Timeline(system.model.name, f"{weakness(system)}violates {broken.name}{end}", shown, lost, names)
 
 
 def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[Scene]) -> tuple[Frame, ...]:

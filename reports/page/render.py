@@ -154,22 +154,24 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
     distinct = (cell.get("states") or {}).get("distinct")
     kind = "orbits of states under renaming of replicas" if about.get("symmetry") else "states"
     counts = f"{distinct:,} distinct {kind}, exact identity" if distinct else ""
-    stamp = f"neverlost {about.get('version', '')}, {cell.get('id')}"
+    off = f"NOT the model as it is, but without {' and '.join(about['without'])}: " if about.get("without") else ""
+    commit = f" (commit {about['commit'][:12]}{'-dirty' * about['commit'].endswith('-dirty')})" if about.get("commit") else ""
+    stamp = f"neverlost {about.get('version', '')}{commit}, {cell.get('id')}"
     if entry["verdict"] == "violated":
         faults = fault_words(budget(entry["faults"])) or "no fault"
         found = f"found among {counts}; " if counts else ""
         left = entry.get("trap")
         stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
         again = f" ({found}re-executed step by step{stuck})"
-        return f"{entry['name']} is violated in {many(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
+        return f"{off}{entry['name']} is violated in {many(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
     if entry["verdict"] == "holds" and about.get("method") == "induction":
         free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
-        beyond = f", whatever the number of {' and '.join(free)}" if free else ""
-        return f"{entry['name']} is proved by induction{beyond}: {where}. [{stamp}]"
+        known = ledger.beyond(free, {**cell["config"], **cell["bounds"]})
+        return f"{off}{entry['name']} is proved by induction{known}: {where}. [{stamp}]"
     if entry["verdict"] == "holds":
-        return f"{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"
+        return f"{off}{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"
     reason = about.get("reason") or "the search was cut short"
-    return f"{entry['name']} is undecided ({reason}): {where}. [{stamp}]"
+    return f"{off}{entry['name']} is undecided ({reason}): {where}. [{stamp}]"
 
 
 def _forecast(document: Mapping[str, Any]) -> str | None:

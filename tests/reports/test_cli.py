@@ -35,7 +35,7 @@ def test_check_finds_replays_and_refuses_a_changed_trace(tmp_path: Path) -> None
     ]
     trace = tmp_path / "out" / "strong-isr.itf.json"
     again = neverlost("replay", str(trace))
-    assert again.returncode == 0 and "9 steps of truncate-to-hw, each confirmed" in again.stdout
+    assert again.returncode == 12 and "9 steps of truncate-to-hw, each confirmed" in again.stdout
     changed = json.loads(trace.read_text())
     changed["states"][5]["high_watermark"][0] ^= 1
     bad = tmp_path / "bad.itf.json"
@@ -380,7 +380,7 @@ def test_a_cluster_described_by_its_own_tools(tmp_path: Path) -> None:
     cells = json.loads((tmp_path / "r.json").read_text())["cells"]
     assert {cell["topics"][0].split()[0]: cell["verdict"] for cell in cells} == {"orders": "holds", "clicks": "violated"}
     trace = next(cell["properties"][0]["trace"] for cell in cells if cell["verdict"] == "violated")
-    assert neverlost("replay", str(tmp_path / "out" / trace)).returncode == 0
+    assert neverlost("replay", str(tmp_path / "out" / trace)).returncode == 12
 
 
 def test_ctrl_c_is_one_line(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_counterexample_is_found_drawn_and_kept(tmp_path: Path) -> None:
     assert document["solver"].startswith("z3 ") and isinstance(document["seed"], int)
     assert [(each.status, each.steps) for each in ledger.read(tmp_path)] == [("refuted", 9)]
     again = neverlost("replay", str(tmp_path / "strong-isr.itf.json"))
-    assert again.returncode == 0 and "9 steps" in again.stdout, again.stderr
+    assert again.returncode == 12 and "9 steps" in again.stdout, again.stderr
 
 
 def test_a_bounded_search_without_a_counterexample_is_inconclusive() -> None:
@@ -86,7 +86,14 @@ def test_a_protocol_without_a_needed_clause_is_refuted_by_a_real_behaviour(metho
     assert document["without"] == [EXPANSION] and document["properties"][0]["steps"] == 11
     assert ("a counterexample to induction" in done.stdout) == (method == "induction")
     assert not (tmp_path / ledger.FILE).exists(), "the ledger is about the protocol as it is"
-    assert neverlost("replay", str(tmp_path / "strong-isr.itf.json")).returncode == 0
+    again = neverlost("replay", str(tmp_path / "strong-isr.itf.json"))
+    said = f"NOT the model as it is, but without {EXPANSION}: "
+    assert again.returncode == 0 and again.stdout.startswith(said + "a counterexample of that mutant only")
+    trace = json.loads((tmp_path / "strong-isr.itf.json").read_text())
+    assert trace["#meta"]["neverlost"]["says"][0].startswith(said)
+    for picture in ("strong-isr.svg", "strong-isr.mmd", "report.html"):
+        assert said in (tmp_path / picture).read_text(), picture
+    assert neverlost("verify", str(tmp_path)).returncode == 0
 
 
 KRAFT = ["model=kraft", "faults.lossy_crash=1", "bounds.records=1"]

@@ -15,7 +15,6 @@ from neverlost.checker.search.options import Options
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma, lemmas_of
 from neverlost.specs.property import Property, properties
-from tests.checker.prove.test_induction import answers_of_cvc5
 from tests.support.modern import system
 
 COMMITTED, ACKED = "committed-never-lost", "acked-never-lost"
@@ -105,4 +104,4 @@ def test_another_solver_confirms_the_proof(tmp_path: Path) -> None:
     found = proof(system("kraft-elr", **ONE_STOP), COMMITTED, with_texts=True)
     assert found.is_complete
     smtlib.write(tmp_path, found.texts, found.about)
-    assert smtlib.recheck(tmp_path, answers_of_cvc5) == []
+    assert smtlib.recheck(tmp_path, smtlib.solve_with_cvc5) == []

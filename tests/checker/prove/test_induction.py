@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import cvc5
 import pytest
 
 from neverlost.checker.outcome import Verdict, replayed
@@ -112,22 +111,6 @@ def test_a_missing_lemma_shows_an_unreachable_counterexample() -> None:
     assert ints.take(found.system, before, found.system.steps[answer.task.step]) == after
 
 
-def answers_of_cvc5(text: str) -> list[str]:
-    solver = cvc5.Solver()
-    solver.setOption("incremental", "true")
-    parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
-    symbols = parser.getSymbolManager()
-    found = []
-    while True:
-        command = parser.nextCommand()
-        if command.isNull():
-            return found
-        said = str(command.invoke(solver, symbols)).strip()
-        if command.getCommandName() == "check-sat":
-            found.append("sat" if "Expected result unsat but got sat" in said else said)
-
-
 @pytest.fixture(params=[2, 3])
 def written(request: Any, tmp_path: Path) -> tuple[Path, Proof]:
     found = proof(request.param)
@@ -137,7 +120,7 @@ def written(request: Any, tmp_path: Path) -> tuple[Path, Proof]:
 
 def test_another_solver_confirms_every_obligation(written: tuple[Path, Proof]) -> None:
     directory, found = written
-    assert smtlib.recheck(directory, answers_of_cvc5) == []
+    assert smtlib.recheck(directory, smtlib.solve_with_cvc5) == []
     manifest = json.loads((directory / smtlib.MANIFEST).read_text())
     assert sum(each["checks"] for each in manifest["files"]) == len(found.answers)
     assert [each["name"] for each in manifest["lemmas"]] == [each.name for each in lemmas()]
@@ -154,12 +137,12 @@ def test_a_tampered_certificate_is_refuted(tmp_path: Path) -> None:
     cut = next(i for i in range(first, len(lines)) if lines[i] == "(check-sat)")
     removed = [*lines[: first + 3], *lines[cut:]]
     victim.write_text("\n".join([*removed, ""]))
-    problems = smtlib.recheck(tmp_path, answers_of_cvc5)
+    problems = smtlib.recheck(tmp_path, smtlib.solve_with_cvc5)
     assert [each.split(":")[0] for each in problems] == ["001-consecution.smt2"] * 2
     assert "changed since" in problems[0] and "answered sat, unsat" in problems[1]
     assert smtlib.recheck(tmp_path) == problems
     (tmp_path / "000-initiation.smt2").unlink()
-    assert "000-initiation.smt2: missing" in smtlib.recheck(tmp_path, answers_of_cvc5)
+    assert "000-initiation.smt2: missing" in smtlib.recheck(tmp_path, smtlib.solve_with_cvc5)
 
 
 def test_a_certificate_that_cannot_be_read_is_an_input_error(tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def test_an_outage_has_its_own_exit_status_a_trap_and_a_trace_that_replays(tmp_p
     assert verified.returncode == 0 and "1 counterexample re-executed" in verified.stdout, verified.stderr
     trace = tmp_path / "out" / "recovers-writable.itf.json"
     again = neverlost("replay", str(trace))
-    assert again.returncode == 0 and "3 steps of kraft-elr, each confirmed" in again.stdout
+    assert again.returncode == 13 and "3 steps of kraft-elr, each confirmed" in again.stdout
     cut = json.loads(trace.read_text())
     cut["states"].pop()
     trace.write_text(json.dumps(cut))
