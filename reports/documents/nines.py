@@ -28,7 +28,7 @@ ASSUMPTIONS = (
     "An impaired replica counts until it is in sync again; that time has to be part of each duration.",
     "One partition. Partitions on the same replicas share their episodes: the bound of a topic is that of each of its sets of"
     " replicas, added up, and not that of each partition.",
-    "Kafka as designed: known defects are named and not priced, because nobody knows how often their races happen.",
+    "Kafka as designed: known defects are named and not priced, because it is not known how often their races happen.",
     "Not in it: defects outside the model, operators' mistakes, deletion, loss of the controllers' own metadata.",
 )
 """What a reviewer has to know about the numbers, in the output's own words."""
