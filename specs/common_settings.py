@@ -10,6 +10,7 @@ from typing import Any
 from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
 from neverlost.model.limits import AnyNumber
 from neverlost.specs.configuration.choose import Chosen, choose
+from neverlost.specs.region import Region
 from neverlost.specs.spot import Spot, spots
 
 TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
@@ -83,6 +84,23 @@ EVERY = {"acks": ("all", "1", "0"), "unclean.leader.election.enable": BOTH, "flu
 
 ONE, TWO = {"bounds.records": ("1",)}, {"bounds.records": ("2",)}
 
+REGIONS = {"false": ((3, 1, 0),) * 3, "true": ((3, 1, 0), (3, 2, 0), (3, 2, 1))}
+"""By whether there are eligible leader replicas, the region of each min.insync.replicas at three replicas."""
+
+
+@dataclass(frozen=True)
+class RegionChapter(Chapter):
+    """The regions that bounds of likelihood are about, of the newest version with and the newest without ELR, as designed."""
+
+    def questions(self) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
+        """Each setting with the fault limits of its region."""
+        for elr, version in (("true", versions()[0]["kafka.version"]), ("false", "3.9")):
+            for number, caps in enumerate(REGIONS[elr], 1):
+                given = {"kafka.version": version, "eligible.leader.replicas": elr, "defects": "fixed", "bounds.records": "1"}
+                chosen = _chosen(given | {"replication.factor": "3", "min.insync.replicas": str(number)})
+                yield chosen, Region(caps).limits("lost" if elr == "true" else "out")
+
+
 CHAPTERS = (
     Chapter("one or two replicas", (1, 2), EVERY | ONE, ANSWERED, together=100),
     Chapter("three replicas", (3,), USUAL | ONE),
@@ -90,6 +108,7 @@ CHAPTERS = (
     Chapter("two replicas, one outside the ISR", (2,), EVERY | ONE, ANSWERED, outside=True, together=50),
     Chapter("three replicas, other settings", (3,), EVERY | ONE),
     Chapter("three replicas, some outside the ISR", (3,), USUAL | ONE, outside=True),
+    RegionChapter("regions of three replicas", (3,), {}, TABLE[:1], together=1),
     Chapter("three replicas and kills", (3,), USUAL | ONE, more={"faults.kill": AnyNumber()}),
     Chapter("three replicas and leader moves", (3,), USUAL | ONE, more={"faults.leader_move": AnyNumber()}, together=6),
     Chapter("three replicas recover", (3,), USUAL | ONE, RECOVERS, together=1),

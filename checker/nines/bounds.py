@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from neverlost.checker.nines import exact
-from neverlost.checker.nines.chain import LOST, OUT, Region, Strike, chain, counted
+from neverlost.checker.nines.chain import LOST, OUT, Strike, chain, counted
 from neverlost.checker.nines.regions import Decided
 from neverlost.specs.rates.rates import CONTROLLER, KILLED, Range, Rates
 from neverlost.specs.rates.rates import OUT as ONLY_OUT
+from neverlost.specs.region import Region
 
 ENDS = ("low", "high")
 """Every rate and duration at its better end, and every one at its worse end: the bound grows with each of them."""
@@ -40,11 +40,6 @@ class Bound:
     influences: tuple[Influence, ...]
 
 
-def best(decided: Sequence[Decided], writable: Region | None, rates: Rates, racks: tuple[int, ...]) -> Bound:
-    """The smallest of the bounds that several decided regions give; which one it is may depend on the rates."""
-    return min((_bound(each, writable, rates, racks) for each in decided), key=lambda each: (each.loss.high, each.loss.low))
-
-
 def strikes(rates: Rates, end: str, kills_count_as: str) -> list[Strike]:
     """The episodes that strike replicas, with their rates and durations at one end."""
     counts = {KILLED: kills_count_as, ONLY_OUT: OUT}
@@ -55,7 +50,8 @@ def strikes(rates: Rates, end: str, kills_count_as: str) -> list[Strike]:
     ]
 
 
-def _bound(decided: Decided, writable: Region | None, rates: Rates, racks: tuple[int, ...]) -> Bound:
+def bound(decided: Decided, writable: Region | None, rates: Rates, racks: tuple[int, ...]) -> Bound:
+    """The bound that a decided region gives; `writable` is the region in which the table says that writes go on."""
     chains = {end: chain(racks, strikes(rates, end, decided.kills_count_as), decided.region) for end in ENDS}
     loss = {end: exact.probability(chains[end]) for end in ENDS}
     years = {end: exact.mean_years(chains[end]) for end in ENDS}
@@ -94,10 +90,10 @@ def _influences(decided: Decided, rates: Rates, racks: tuple[int, ...]) -> list[
     """What matters most, the largest first: each rate and each duration, one percent more."""
     plain = strikes(rates, "high", decided.kills_count_as)
 
-    def bound(changed: list[Strike]) -> float:
+    def years(changed: list[Strike]) -> float:
         return exact.mean_years(chain(racks, changed, decided.region))
 
-    before = bound(plain)
+    before = years(plain)
     if before == float("inf"):
         return []
     found = []
@@ -107,6 +103,6 @@ def _influences(decided: Decided, rates: Rates, racks: tuple[int, ...]) -> list[
                 ("rate", replace(each, rate=each.rate * 1.01)),
                 ("duration", replace(each, duration=each.duration * 1.01)),
             ):
-                after = bound([*plain[:number], more, *plain[number + 1 :]])
+                after = years([*plain[:number], more, *plain[number + 1 :]])
                 found.append(Influence(each.name, what, (before / after - 1) / 0.01))
     return sorted(found, key=lambda each: -each.factor)

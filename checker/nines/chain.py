@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from neverlost.specs.region import Region
+
 LOST, OUT = "lost", "out"
 """What a mark counts as."""
 
@@ -39,17 +41,6 @@ class Strike:
     counts_as: str
     rate: float
     duration: float
-
-
-@dataclass(frozen=True)
-class Region:
-    """How many replicas may be out while 0, 1, 2, ... have lost data, as a search decided."""
-
-    out_beside: tuple[int, ...]
-
-    def contains(self, lost: int, out: int) -> bool:
-        """Whether so many at once are inside."""
-        return lost < len(self.out_beside) and out <= self.out_beside[lost]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.nines.chain import LOST, OUT, Region
 from neverlost.checker.outcome import Verdict
-from neverlost.model.kraft import faults
-from neverlost.model.limits import AnyNumber
+from neverlost.specs.region import Region
 
 Corner = tuple[int, int]
 """So many that lost data, and so many others out."""
@@ -29,22 +27,6 @@ class Decided:
     region: Region
     kills_count_as: str
     question: dict[str, Any]
-
-
-def limits(region: Region, kills_count_as: str) -> dict[str, Any]:
-    """The fault limits that say: never outside the region, with any number of everything that impairs no replica."""
-    losing, first = len(region.out_beside) - 1, region.out_beside[0]
-    beside = region.out_beside if losing and first else ()
-    data = AnyNumber(losing) if losing else 0
-    out = AnyNumber(first, beside) if first else 0
-    kind = faults.DATA_LOSS if kills_count_as == LOST else faults.OUT
-    kill = AnyNumber(counts_as=kind.name) if (data if kills_count_as == LOST else out) else 0
-    return {
-        faults.DATA_LOSS.key: data,
-        faults.OUT.key: out,
-        faults.KILL.key: kill,
-        faults.LEADER_MOVE.key: AnyNumber(),
-    }
 
 
 def region_of(corners: Iterable[Corner]) -> Region | None:
@@ -92,11 +74,7 @@ def largest(
     for number, region in enumerate(candidates(safe)):
         if number == most:
             return None
-        asked = limits(region, kills_count_as)
+        asked = region.limits(kills_count_as)
         if decide(asked) is Verdict.HOLDS:
             return Decided(region, kills_count_as, asked)
     return None
-
-
-KILLS = (OUT, LOST)
-"""What a kill may count as: each reading is a bound of its own, and the better one is the answer."""

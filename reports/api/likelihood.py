@@ -11,7 +11,7 @@ import neverlost
 from neverlost.checker.campaign.tolerance import AXES
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.nines import bounds, regions
-from neverlost.checker.nines.chain import Region
+from neverlost.checker.nines.chain import LOST, OUT
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Reporter
@@ -26,6 +26,7 @@ from neverlost.specs.configuration.choose import Chosen, read_given
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
 from neverlost.specs.rates.rates import Rates, rates
+from neverlost.specs.region import Region
 from neverlost.tolerances import tolerance
 
 Path = str | PathLike[str]
@@ -102,7 +103,10 @@ def nines(
 
 
 def _bound(chosen: Chosen, found: Any, given: Rates, request: Request, progress: Reporter | None) -> bounds.Bound:
-    """The better of the bounds that the two readings of a kill give."""
+    """The bound of one configuration.
+
+    A kill counts as a data loss where an unclean shutdown leaves the eligible leader replicas, else as being out.
+    """
     says = {spot: table.answer(found, spot)[0] for spot in found.decisions}
     if table.UNDECIDED in says.values():
         raise InputError(f"the table of {describe.subject(chosen)} is not decided, so nothing is bounded; give it more time")
@@ -114,12 +118,12 @@ def _bound(chosen: Chosen, found: Any, given: Rates, request: Request, progress:
         (finding,) = explore(bind(chosen.model, configuration), [properties()[ACKED]], request.options(), progress).findings
         return finding.verdict
 
-    decided = [each for kind in regions.KILLS if (each := regions.largest(safe, kind, decide)) is not None]
-    if not decided:
+    decided = regions.largest(safe, LOST if chosen.configuration["eligible.leader.replicas"] else OUT, decide)
+    if decided is None:
         raise InputError(
             f"no region of {describe.subject(chosen)} holds together, so nothing is bounded; see neverlost tolerance"
         )
-    return bounds.best(decided, writable, given, racks_of(chosen))
+    return bounds.bound(decided, writable, given, racks_of(chosen))
 
 
 def racks_of(chosen: Chosen) -> tuple[int, ...]:

@@ -9,9 +9,10 @@ import pytest
 import neverlost
 from neverlost.checker.nines import exact
 from neverlost.checker.nines.bounds import strikes
-from neverlost.checker.nines.chain import Region, chain
+from neverlost.checker.nines.chain import chain
 from neverlost.specs.errors import InputError
 from neverlost.specs.rates.rates import rates
+from neverlost.specs.region import Region
 from tests.support.program import neverlost as run
 
 TWO = ["kafka.version=3.9", "replication.factor=2", "bounds.records=1", "broker.rack=a,b"]

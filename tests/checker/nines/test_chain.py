@@ -11,10 +11,11 @@ import pytest
 from scipy.linalg import expm
 
 from neverlost.checker.nines import exact, regions, simulation, storm
-from neverlost.checker.nines.chain import EXIT, LOST, OUT, Chain, Region, Strike, chain, counted
+from neverlost.checker.nines.chain import EXIT, LOST, OUT, Chain, Strike, chain, counted
 from neverlost.checker.outcome import Verdict
 from neverlost.model.limits import AnyNumber
 from neverlost.specs.property import properties
+from neverlost.specs.region import Region
 from tests.support.modern import system
 
 REGIONS = (Region((2, 1)), Region((3, 1, 0)), Region((1,)), Region((3, 2)), Region((0, 0)))
@@ -142,8 +143,8 @@ def test_regions_are_the_largest_that_hold_together() -> None:
     assert asked == ["any:3,1,0", "any:2,1,0", "any:3,0,0"]
     assert found is not None and found.region == Region((3, 0, 0))
     assert regions.largest(spots, OUT, lambda _: Verdict.INCONCLUSIVE) is None
-    assert regions.limits(Region((0,)), LOST)["faults.kill"] == 0
-    assert regions.limits(Region((2, 1)), LOST)["faults.kill"] == AnyNumber(counts_as="data_loss")
+    assert Region((0,)).limits(LOST)["faults.kill"] == 0
+    assert Region((2, 1)).limits(LOST)["faults.kill"] == AnyNumber(counts_as="data_loss")
 
 
 def test_a_region_of_the_model_is_counted_as_the_chain_counts(  # the two readings of one limit
@@ -154,7 +155,7 @@ def test_a_region_of_the_model_is_counted_as_the_chain_counts(  # the two readin
         rf=2,
         min_isr=1,
         defects="fixed",
-        **{key.removeprefix("faults."): str(value) for key, value in regions.limits(Region((1, 0)), OUT).items() if value},
+        **{key.removeprefix("faults."): str(value) for key, value in Region((1, 0)).limits(OUT).items() if value},
     )
     assert {each.action.fault for each in bound.steps} >= {"lossy_crash", "disk_loss", "isr_shrink", "kill"}
     assert properties()["acked-never-lost"].kind == "safety"

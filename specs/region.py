@@ -1,0 +1,31 @@
+"""A region of the tolerance table, asked as one question: how many may be out while 0, 1, 2, ... have lost data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neverlost.model.kraft.faults import DATA_LOSS, KILL, LEADER_MOVE, OUT
+from neverlost.model.limits import AnyNumber
+
+
+@dataclass(frozen=True)
+class Region:
+    """How many replicas may be out while 0, 1, 2, ... have lost data."""
+
+    out_beside: tuple[int, ...]
+
+    def contains(self, lost: int, out: int) -> bool:
+        """Whether so many at once are inside."""
+        return lost < len(self.out_beside) and out <= self.out_beside[lost]
+
+    def limits(self, kills_count_as: str) -> dict[str, int | AnyNumber]:
+        """The fault limits that say: never outside, with any number of leader moves.
+
+        A kill counts as a `lost` broker, or as one that is only `out`.
+        """
+        losing, first = len(self.out_beside) - 1, self.out_beside[0]
+        data = AnyNumber(losing) if losing else 0
+        out = AnyNumber(first, self.out_beside if losing else ()) if first else 0
+        kind, limit = (DATA_LOSS, data) if kills_count_as == "lost" else (OUT, out)
+        kill = AnyNumber(counts_as=kind.name) if limit else 0
+        return {DATA_LOSS.key: data, OUT.key: out, KILL.key: kill, LEADER_MOVE.key: AnyNumber()}
