@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import sys
 import warnings
 from typing import Annotated, Any, NoReturn
@@ -93,6 +94,7 @@ def main() -> NoReturn:
     from neverlost.specs.errors import InputError
 
     _register()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     warnings.showwarning = _show_warning
     try:
         status = app(standalone_mode=False)

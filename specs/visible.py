@@ -10,6 +10,17 @@ UNSEEN = re.compile(
 """All but a tab and the end of a line."""
 
 
+MARKUP = re.compile(r"<(?=[A-Za-z/!?])|!\[|\]\(|\||\n")
+"""What Markdown would take for HTML, an image, a link, the end of a table's cell, or of a line."""
+
+_PLAIN = {"<": "&lt;", "![": "!\\[", "](": "]\\(", "|": "\\|", "\n": " "}
+
+
+def plain_markdown(text: str) -> str:
+    """The text so that Markdown shows it as it is."""
+    return MARKUP.sub(lambda found: _PLAIN[found[0]], visible(text))
+
+
 def visible(text: str) -> str:
     """The text with such characters written as escapes."""
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -70,7 +70,8 @@ def prepare_child() -> None:
     """End with the parent process, and leave Ctrl-C to it."""
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
 
 
 def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None) -> None:
@@ -121,7 +122,9 @@ def run(
 def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None) -> _Child:
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_main, args=(theirs, work, arguments, memory), daemon=True)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C waits until the child has learnt to ignore it
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM}
+    )  # Ctrl-C waits until the child has learnt to ignore it
     try:
         process.start()
     finally:

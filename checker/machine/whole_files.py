@@ -15,8 +15,8 @@ from neverlost.specs.visible import visible
 
 
 def write_text(path: PathLike[str] | str, text: str) -> Path:
-    """Write a text in UTF-8, as `write_bytes` does."""
-    return write_bytes(path, text.encode("utf-8", "backslashreplace"))
+    """Write a text in UTF-8, as `write_bytes` does; characters that are obeyed instead of shown are escaped."""
+    return write_bytes(path, visible(text).encode())
 
 
 def write_bytes(path: PathLike[str] | str, content: bytes) -> Path:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from neverlost.checker.machine import locks
 from neverlost.checker.outcome import EngineError, Outcome
 from neverlost.checker.search.options import Engine, Options, Reporter
 from neverlost.model.system import System
@@ -35,11 +36,13 @@ def explore(
     Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
     """
     search: Engine = importlib.import_module(ENGINES[engine]).explore
-    if any(each.kind == RECOVERY for each in properties):
-        from neverlost.checker.search import recovery
+    asked = options or Options()
+    with locks.held(asked.state_dir):
+        if any(each.kind == RECOVERY for each in properties):
+            from neverlost.checker.search import recovery
 
-        return recovery.explore(system, properties, options or Options(), reporter, search)
-    return search(system, properties, options or Options(), reporter)
+            return recovery.explore(system, properties, asked, reporter, search)
+        return search(system, properties, asked, reporter)
 
 
 def explored_graph(

@@ -314,6 +314,7 @@ class _Worker:
 def _serve(task: dict[str, Any], pipe: Connection) -> None:
     """A worker process: answer calls until the pipe closes.  Interrupts are the driver's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     call = 0
     try:
         worker = _Worker(task)

@@ -29,6 +29,7 @@ from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
 from neverlost.specs.property import properties
+from neverlost.specs.visible import plain_markdown
 
 MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 
@@ -53,10 +54,16 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     write_text(place / "report.html", environment.get_template("report.html").render(data=data, packed=packed, **extra))
     listed = {"pairs": tables.pairs(data), "alone": tables.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
-    write_text(place / "report.md", environment.get_template("report.md").render(data=data, **listed))
+    write_text(
+        place / "report.md", environment.overlay(finalize=_in_markdown).get_template("report.md").render(data=data, **listed)
+    )
     for name, drawn in (("growth", growth), ("graph", None if graph is None else graph.drawn)):
         if drawn is not None:
             write_text(place / f"{name}.svg", alone(drawn))
+
+
+def _in_markdown(value: Any) -> Any:
+    return plain_markdown(value) if isinstance(value, str) else value
 
 
 def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None = None) -> dict[str, Any]:

@@ -1,0 +1,71 @@
+"""One search for each directory: a lock that the operating system releases with its owner, however that ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from neverlost.specs.errors import InputError
+
+FILE = "lock.json"
+_held: set[Path] = set()
+"""Directories that this process has locked: the system's locks do not exclude their own owner."""
+
+
+@contextmanager
+def held(place: Path | str | None) -> Iterator[None]:
+    """Hold a local directory; nothing for None, and for a place on another file system.
+
+    Errors: `InputError` where another search holds it, with who and since when, and where no lock can be written.
+    """
+    if place is None or "://" in str(place):
+        yield
+        return
+    folder = Path(place).absolute()
+    if folder in _held:
+        raise _in_use(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / FILE, "a+", encoding="utf-8") as file:
+            _lock(file, folder)
+            try:
+                yield
+            finally:
+                _held.discard(folder)
+                (folder / FILE).unlink(missing_ok=True)
+    except OSError as problem:
+        raise InputError(f"cannot use {str(place)!r} as a state directory: {problem.strerror or problem}") from None
+
+
+def _lock(file: TextIO, folder: Path) -> None:
+    import fcntl
+
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_it = os.path.samestat(os.fstat(file.fileno()), os.stat(folder / FILE))
+    except (BlockingIOError, PermissionError, FileNotFoundError):
+        raise _in_use(folder) from None
+    if not is_it:
+        raise _in_use(folder)
+    _held.add(folder)
+    file.truncate(0)
+    file.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")}))
+    file.flush()
+
+
+def _in_use(folder: Path) -> InputError:
+    return InputError(f"state directory {str(folder)!r} is in use by {_owner(folder)}; wait, or choose another")
+
+
+def _owner(folder: Path) -> str:
+    try:
+        about = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return f"process {about['process']} on {about['host']} since {about['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another search"

@@ -1,0 +1,38 @@
+"""One search for each state directory: the second is refused by name, and a killed owner holds nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neverlost.checker.machine import locks
+from neverlost.specs.errors import InputError
+from tests.support.program import neverlost
+
+HOLD = """
+import sys
+from neverlost.checker.machine import locks
+with locks.held(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_directory_is_held_by_one_process_and_by_none_after_it_was_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    owner = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None and owner.stdout.readline() == "held\n"
+    with pytest.raises(InputError, match=rf"is in use by process {owner.pid} on .* since \d"), locks.held(tmp_path):
+        pass
+    done = neverlost("explore", "kip-320", "--set", "replication.factor=2", "--state-dir", str(tmp_path))
+    assert done.returncode == 64 and f"in use by process {owner.pid}" in done.stderr
+    os.kill(owner.pid, signal.SIGKILL)
+    owner.communicate()
+    with locks.held(tmp_path), pytest.raises(InputError, match=f"in use by process {os.getpid()}"), locks.held(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
