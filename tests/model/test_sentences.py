@@ -58,6 +58,22 @@ def test_a_high_watermark_that_counts_on_a_fetch_offset_of_a_follower_that_has_t
     )
 
 
+def test_a_change_that_a_leader_forgets_although_the_controller_has_committed_it() -> None:
+    """A record with the partition epoch that the leader has already; a request that was not committed goes without a word."""
+    asking = leader(isr=(0, 2), pending=("add", 1))
+    before = scene(asking, follower(1), follower(2))
+    after = replace(before, lanes=(replace(asking, pending=None), *before.lanes[1:]))
+    assert said(before, after, 0) == "forgets its pending change to add 105, which the controller has committed"
+    assert said(replace(before, isr=(0, 2)), replace(after, isr=(0, 2)), 0) == ""
+
+
+def test_a_leader_that_wins_again_without_what_was_acknowledged() -> None:
+    """A majority's leader that has lost its log and is elected by voters that never had it: same leader, new term."""
+    lanes = leader(isr=None), follower(1), follower(2, M1)
+    before = scene(*lanes, epoch=0, isr=(), min_isr=None, acked=frozenset({1}), authority="quorum")
+    assert said(before, replace(before, epoch=1), 0) == "101 leads again, though it lacks acknowledged m1"
+
+
 def test_a_fence_without_an_eligible_leader() -> None:
     down = Lane(0, DOWN, M1)
     before = scene(down, follower(1), follower(2), isr=(0,))

@@ -1,4 +1,4 @@
-"""Interesting states are reached in every model, each by its shortest way, written out in Kafka's words.
+"""Interesting states are reached in every model, each by a shortest behaviour, written out in Kafka's words.
 
 The ways are in `tests/data/witnesses.txt`, to be read; `NEVERLOST_REWRITE=1 pytest` on this file writes them again.
 """

@@ -89,7 +89,7 @@ CASES = (
     Case("thin-reassignment-3.9", "the same after the fix", about("3.7", THIN), COPIES, MIDDLE, False, False),
     Case("raised-min-isr-4.3", "raised min ISR races an ISR change (F6)", about(NEW, RAISED), ACKED, NEW, True, True),
     Case("removed-replica-in-elr-4.2", "a removed replica in the ELR (F7)", about("4.2", READDED), ACKED, "4.2", True, True),
-    Case("removed-replica-in-elr-4.3", "the same, by a shorter way", about(NEW, READDED), ACKED, NEW, True, True),
+    Case("removed-replica-in-elr-4.3", "the same, by a shorter trace", about(NEW, READDED), ACKED, NEW, True, True),
     Case("lossy-and-other-crash-4.3", "a lossy and another crash with ELR (F3)", about(NEW, CRASHED), ACKED, NEW, True, True),
     Case("cleared-elr-4.3", "raised min ISR strands a partition (F8)", about(NEW, CLEARED), LED, NEW, True, False),
     Case("cancelled-reassignment-4.2", "cancelling leaves one copy (G3)", about("4.2", CANCELLED), COPIES, "4.2", True, False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from neverlost.checker.outcome import Verdict, replayed
 from neverlost.checker.search.explore import explore, explored_graph
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
+from neverlost.model.scene import FOLLOWER, LEADER, Lane, Scene
 from neverlost.model.system import System
 from neverlost.reports.counterexample.comparison import follow
+from neverlost.reports.counterexample.timeline import Timeline, frames
 from neverlost.reports.documents.merged_rows import merged, values_of
 from neverlost.reports.documents.result import document
 from neverlost.reports.documents.survived import tolerance
@@ -43,7 +46,7 @@ def lost(system: System) -> Any:
     return finding.trace
 
 
-def test_the_safe_run_takes_the_same_steps_up_to_the_refused_one() -> None:
+def test_the_safe_behaviour_takes_the_same_steps_up_to_the_refused_one() -> None:
     system, safe = modern("kraft", min_isr=2, **SHRINKING), modern("kraft-elr", min_isr=2, **SHRINKING)
     trace = lost(system)
     run = follow(system, trace, safe)
@@ -59,10 +62,20 @@ def test_the_safe_run_takes_the_same_steps_up_to_the_refused_one() -> None:
     assert clause in found["why"] and found["step"] == run.diverges
 
 
-def test_a_run_under_the_same_configuration_does_not_part() -> None:
+def test_the_same_configuration_does_not_diverge() -> None:
     system = modern("kraft", min_isr=2, **SHRINKING)
     run = follow(system, lost(system), modern("kraft", min_isr=2, **SHRINKING))
     assert run.differs is None and run.refused is None and len(run.trace.steps) == run.diverges
+
+
+def test_a_record_that_the_leader_still_has_is_lacked_and_not_lost() -> None:
+    """What kip-101 breaks: a committed record that a member of the ISR has truncated."""
+    led = Lane(1, LEADER, ((1, 2),), 1, is_leader=True, isr=(0, 1))
+    end = Scene(leader=1, epoch=2, isr=(0, 1), lanes=(Lane(0, FOLLOWER, (), 0, follows=1), led), committed=frozenset({1}))
+    shown = Timeline("kip-101", "violates strong-isr", frames([("start", False)], [end]), frozenset({1}), ("101", "105"))
+    assert shown.verdict_line == "violates strong-isr: ISR member 101 lacks committed m1"
+    gone = replace(end, lanes=(end.lanes[0], replace(led, log=())))
+    assert replace(shown, frames=frames([("start", False)], [gone])).verdict_line.endswith("committed record m1 is lost")
 
 
 def test_another_number_of_replicas_differs_from_the_beginning() -> None:

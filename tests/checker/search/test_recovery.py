@@ -1,4 +1,4 @@
-"""Recovery: every verdict, trap and shortest way agrees with a search done by hand on ints; what the commands do with it."""
+"""Recovery: every verdict, trap and shortest length agrees with a search done by hand on ints; what the commands do with it."""
 
 from __future__ import annotations
 
