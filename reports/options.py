@@ -19,6 +19,9 @@ JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help
 Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
 KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
 KafkaFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what describes the cluster (repeatable)")]
+Server = Annotated[
+    str | None, typer.Option("--bootstrap-server", metavar="HOST:PORT", help="look at a running cluster; changes nothing there")
+]
 KafkaVersion = Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")]
 
 SEARCH: dict[str, tuple[Any, Any]] = {

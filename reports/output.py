@@ -11,7 +11,7 @@ from typing import Any
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.specs.errors import InputError, unknown
 
-FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif")
+FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif", "shell")
 """How an answer is printed: for people, for programs, for spreadsheets, for the pages of a job."""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from neverlost.bundles import Verification, verify
     from neverlost.checks import KafkaFilesWarning, check, explore
+    from neverlost.clusters import running_cluster
     from neverlost.likelihood import NinesResult, nines
     from neverlost.proofs import ProofResult, prove
     from neverlost.results import Answer, PropertyVerdict, Result, States, Trace
@@ -43,6 +44,7 @@ __all__ = [
     "observe",
     "prove",
     "replay",
+    "running_cluster",
     "sweep",
     "tolerance",
     "verify",
@@ -53,6 +55,7 @@ HOMES = {
     "neverlost.checks": ("KafkaFilesWarning", "check", "explore"),
     "neverlost.observations": ("Observation", "observe"),
     "neverlost.likelihood": ("NinesResult", "nines"),
+    "neverlost.clusters": ("running_cluster",),
     "neverlost.proofs": ("ProofResult", "prove"),
     "neverlost.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
     "neverlost.specs.errors": ("InputError",),

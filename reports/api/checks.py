@@ -99,9 +99,6 @@ def check(
     if out is not None:
         about = [(each.model, each.configuration) for each in every]
         seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
-    if out is not None:
-        about = [(each.model, each.configuration) for each in every]
-        seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
     return result
 
 

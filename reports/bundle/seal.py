@@ -30,7 +30,7 @@ from neverlost.specs.errors import InputError, misread
 
 SCHEMA = "neverlost.bundle/2"
 RESULT, ENVIRONMENT, COMMAND, CONFIGURATION = "result.json", "environment.json", "command.txt", "config.toml"
-RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif", ".csv", ".log")
+RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif", ".csv", ".log", ".sh")
 """What `render` writes."""
 
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")

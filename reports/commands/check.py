@@ -34,8 +34,10 @@ def check(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     format: Annotated[
-        str, typer.Option("--format", metavar="text|json|csv|github|markdown|junit|sarif", help="how to print the answer")
+        str, typer.Option("--format", metavar="text|json|csv|github|markdown|junit|sarif|shell", help="how to print the answer")
     ] = "text",
+    bootstrap_server: options.Server = None,
+    command_config: options.KafkaFile = None,
     describe: options.KafkaFiles = None,
     configs: options.KafkaFiles = None,
     server_properties: options.KafkaFile = None,
@@ -61,8 +63,13 @@ def check(
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
+    from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet, format)
+    if bootstrap_server is not None:
+        describe = [*(describe or ()), neverlost.running_cluster(bootstrap_server, command_config)]
+    elif command_config is not None:
+        raise InputError("--command-config goes with --bootstrap-server HOST:PORT")
     files: dict[str, Any] = {
         "describe": describe or None,
         "configs": configs or None,

@@ -8,9 +8,13 @@ from typing import Any
 
 from neverlost.model.sentences import is_stale
 from neverlost.model.system import System
+from neverlost.reports.counterexample import space_time
 from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.counterexample.timeline import Frame, Timeline, timeline
+
+MOST_DRAWN = 1_000_000
+"""How many letters of diagrams a page has; beyond them a counterexample has its steps alone."""
 
 
 class Timelines:
@@ -21,13 +25,16 @@ class Timelines:
         self.timelines: list[dict[str, Any]] = []
         self.comparisons: list[dict[str, Any]] = []
         self._known: dict[str, int] = {}
+        self._drawn = 0
 
     def add(self, found: Counterexample) -> int | None:
         """The number of a counterexample's timeline; equal ones are kept once."""
         shown = found.timeline
         if shown is None:
             return None
-        return self._once(self.timelines, {"title": shown.verdict_line, "frames": self._frames(shown)})
+        diagram = space_time.render(shown, found.labels) if self._drawn < MOST_DRAWN else ""
+        self._drawn += len(diagram)
+        return self._once(self.timelines, {"title": shown.verdict_line, "frames": self._frames(shown), "diagram": diagram})
 
     def compare(self, found: Counterexample, safe: System) -> int | None:
         """The number of the comparison with a safe configuration, drawn as far as the steps go there."""

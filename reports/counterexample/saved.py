@@ -53,6 +53,11 @@ class Counterexample:
             return None
         return timeline(self.system, self.broken, self.trace, given=self.names)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of its steps."""
+        return tuple(self.system.steps[number].label for number in self.trace.steps)
+
     @cached_property
     def itf(self) -> dict[str, Any]:
         """Its ITF document."""

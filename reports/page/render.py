@@ -17,10 +17,13 @@ from neverlost.model.system import System, bind
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import Saved
+from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
 from neverlost.reports.documents import provenance
+from neverlost.reports.documents.answers import groups, notices_of
 from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.documents.forecast import afterwards
 from neverlost.reports.documents.merged_rows import many, words
+from neverlost.reports.documents.provenance import sentence as sentence_of
 from neverlost.reports.documents.survived import budget, fault_words
 from neverlost.reports.documents.sweep import tolerated
 from neverlost.reports.page.drawing import STYLE, alone, inside
@@ -47,7 +50,7 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
     )
     growth, graph = growth_of(document), _graph(document)
     extra = {
-        "chart_style": STYLE,
+        "chart_style": STYLE + SPACE_TIME_STYLE,
         "growth": None if growth is None else inside(growth),
         "graph": None if graph is None else {"says": graph.says, "picture": inside(graph.drawn)},
     }
@@ -79,6 +82,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None 
         **_totals(document, cells, shown),
         **_conclusions(document),
         "cells": shown,
+        "groups": _groups(document),
         "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
         "frames": drawn.frames,
         "timelines": drawn.timelines,
@@ -120,6 +124,26 @@ def _conclusions(document: Mapping[str, Any]) -> dict[str, Any]:
         "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
         "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerated(document)],
     }
+
+
+def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Described topics by their answer, the worst first; nothing for what is not about topics."""
+    if not any(each.get("topics") for each in document.get("cells", ())):
+        return []
+    return [
+        {
+            "verdict": each.verdict,
+            "topics": [
+                [topic, number] for number, cell in zip(each.numbers, each.cells, strict=True) for topic in cell["topics"]
+            ],
+            "settings": each.settings,
+            "cause": each.cause,
+            "remedy": each.remedy,
+            "commands": [f"{one['where']}: {one['line']}" if one["where"] else one["line"] for one in each.commands],
+            "notices": [sentence_of(one) for one in notices_of(each)],
+        }
+        for each in groups(document)
+    ]
 
 
 def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:

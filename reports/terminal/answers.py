@@ -76,7 +76,7 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
         out.print(Text(f"  {place}{command['line']}"), soft_wrap=True)
     more = len(group.commands) - MOST_COMMANDS
     if more > 0:
-        out.print(Text(f"  ... and {many(more, 'more command')} (--format json or --out has all)", "dim"))
+        out.print(Text(f"  ... and {many(more, 'more command')} (--format shell has all)", "dim"))
 
 
 def _show_notice(out: Console, notice: Mapping[str, Any]) -> None:

@@ -51,6 +51,14 @@ def known(contents: Contents) -> Iterator[None]:
         _known.reset(before)
 
 
+_provided: dict[str, bytes] = {}
+
+
+def provide(name: str, content: bytes) -> None:
+    """A file that is not on disk, such as what a running cluster answered: it is read by its name from here on."""
+    _provided[name] = content
+
+
 def is_there(path: PathLike[str] | str) -> bool:
     """Whether a file can be read: one of those that are known, where they are, else one on disk."""
     contents = _known.get()
@@ -77,6 +85,8 @@ def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGE
 
 
 def _read(path: PathLike[str] | str, option: str, largest: int) -> bytes:
+    if str(path) in _provided:
+        return _provided[str(path)]
     named = "standard input" if str(path) == STANDARD_INPUT else f"{option} {str(path)!r}".lstrip()
     try:
         if str(path) == STANDARD_INPUT:

@@ -32,6 +32,7 @@ THIRD_PARTY = {
     "typer": ("reports/cli.py", "reports/options.py", "reports/commands"),
     "jpype": ("checker/kafka/conform/classes/jvm.py",),
     "confluent_kafka": ("checker/kafka/cluster/clients.py",),
+    "kafka": ("checker/kafka/cluster/look.py",),
     "google_crc32c": ("checker/kafka",),
     "jinja2": ("reports/page",),
     "pandas": ("reports/api/table.py",),

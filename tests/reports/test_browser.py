@@ -310,3 +310,52 @@ def test_a_page_of_many_cells_is_small_and_quick(page: Page, tmp_path: Path) -> 
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER, "height": 1123})
     assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
+
+
+TOPICS, PARTITIONS = 3000, 12
+KINDS = ("min.insync.replicas=2", "min.insync.replicas=1", "unclean.leader.election.enable=true")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of 3,000 topics with 12 partitions each, some of them under-replicated."""
+    place = tmp_path_factory.mktemp("cluster")
+    lines = []
+    for number in range(TOPICS):
+        name = f"team{number % 40:02}.domain{number % 7}.events-of-something-{number:04}"
+        lines.append(f"Topic: {name}\tTopicId: x\tPartitionCount: 12\tReplicationFactor: 2\tConfigs: {KINDS[number % 3]}\n")
+        for partition in range(PARTITIONS):
+            isr = "1" if number % 500 == partition == 7 else "1,2"
+            lines.append(f"\tTopic: {name}\tPartition: {partition}\tLeader: 1\tReplicas: 1,2\tIsr: {isr}\n")
+    (place / "topics.txt").write_text("".join(lines))
+    faults = ("acks=all", "defects=fixed", "faults.lossy_crash=1", "faults.isr_shrink=1", "bounds.records=1")
+    settings = [part for each in faults for part in ("--set", each)]
+    asked = ("--describe", str(place / "topics.txt"), "--kafka-version", "3.9", "--property", "acked-never-lost")
+    assert neverlost("check", *asked, *settings, "--out", str(place / "out"), "--quiet").returncode == 12
+    return place / "out" / "report.html"
+
+
+@pytest.mark.parametrize("viewport", [{"width": 1440, "height": 900}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_three_thousand_topics_fit_and_are_found(browser: Browser, cluster: Path, viewport: Any, scheme: Any) -> None:
+    assert cluster.stat().st_size < LARGEST
+    context = browser.new_context(viewport=viewport, color_scheme=scheme, offline=True)
+    page, wrong = context.new_page(), list[str]()
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda problem: wrong.append(str(problem)))
+    page.goto(cluster.as_uri())
+    first = page.locator(".group").first
+    assert first.locator(".badge").text_content() == "violated" and "Change: " in (first.text_content() or "")
+    assert page.locator("#found").text_content() == f"{TOPICS} of {TOPICS} topics in {page.locator('.group').count()} answers"
+    page.fill("#topic", "something-0500")
+    assert page.locator("#found").text_content().startswith("1 of 3000 topics in ")  # type: ignore[union-attr]
+    assert page.url.endswith("#topic=something-0500")
+    page.reload()
+    assert page.input_value("#topic") == "something-0500"
+    page.locator(".group button.link").first.click()
+    assert page.locator(".spacetime-box svg").count() == 1 and page.locator(".spacetime .bad").count() > 0
+    page.fill("#topic", "nothing is called so")
+    assert page.locator(".group").count() == 0 and "Empty the search" in (page.locator("#found").text_content() or "")
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    assert page.evaluate(CONTRAST) == [] and not wrong
+    context.close()

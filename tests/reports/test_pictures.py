@@ -16,10 +16,14 @@ import pytest
 from neverlost.checker.outcome import Verdict, replayed
 from neverlost.checker.search.explore import explore, explored_graph
 from neverlost.checker.search.options import Options
+from neverlost.model.catalogue import models
 from neverlost.model.interpreters import ints
 from neverlost.model.scene import FOLLOWER, LEADER, Lane, Scene
 from neverlost.model.system import System
+from neverlost.reports.counterexample import space_time
 from neverlost.reports.counterexample.comparison import follow
+from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, MESSAGES, message_of
+from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.counterexample.timeline import Timeline, frames
 from neverlost.reports.documents.merged_rows import merged, values_of
 from neverlost.reports.documents.result import document
@@ -60,6 +64,25 @@ def test_the_safe_behaviour_takes_the_same_steps_up_to_the_refused_one() -> None
     assert any("ELR" in each for each in run.differs[1])
     found = run.document(system, trace)
     assert clause in found["why"] and found["step"] == run.diverges
+
+
+def test_an_arrow_is_drawn_for_what_travels_and_the_lost_record_is_red_where_it_is_lost() -> None:
+    """Every end of a message that is an argument is one of the action's; every message of the picture is one of a step."""
+    every = {each.name: each for model in models().values() for each in model.actions}
+    assert set(MESSAGES) <= set(every)
+    for name, (_, *ends) in MESSAGES.items():
+        assert set(ends) - {CONTROLLER, CLIENT} <= set(every[name].parameters), name
+    system = modern("kraft", min_isr=2, **SHRINKING)
+    found = Counterexample(system, ACKED, lost(system))
+    assert found.timeline is not None
+    picture = ElementTree.fromstring(space_time.render(found.timeline, found.labels))
+    arrows = [each for each in picture.iter("line") if each.get("marker-end")][: -len(space_time.KINDS)]
+    assert len(arrows) == sum(message_of(label) is not None for label in found.labels)
+    assert {each.get("class") for each in arrows} >= {"record", "fetch", "AlterPartition", "metadata"}
+    red = [float(each.get("y", 0)) for each in picture.iter("text") if each.get("class") == "bad"]
+    (crash,) = [float(each.get("cy", 0)) for each in picture.iter("circle") if each.get("class") == "dot fault"]
+    assert red and min(red) > crash and any(each.get("class") == "life down" for each in picture.iter("line"))
+    assert any(each.get("class") == "life old" for each in picture.iter("line"))
 
 
 def test_the_same_configuration_does_not_diverge() -> None:

@@ -241,5 +241,5 @@ def test_every_format_of_the_gate_is_written(saved: tuple[dict[str, Any], Path],
     document, folder = saved
     gate.write_gate(folder, document, tmp_path)
     written = {each.stem for each in Path(junit.__file__).parent.glob("*.py") if each.stem != "__init__"}
-    assert written == {"csv", "github", "junit", "markdown", "sarif"} and len(gate.known_formats()) == len(written)
+    assert written == {"csv", "github", "junit", "markdown", "sarif", "shell"} and len(gate.known_formats()) == len(written)
     assert {each.name for each in tmp_path.iterdir()} == set(gate.known_formats())

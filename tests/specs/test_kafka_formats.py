@@ -52,6 +52,7 @@ READER_OF = {
     "rest-topics.json": "admin_json",
     "rpk.txt": "rpk",
     "rpk.json": "rpk",
+    "running-cluster.json": "running_cluster",
 }
 
 

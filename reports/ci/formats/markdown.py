@@ -7,6 +7,7 @@ from neverlost.reports.documents.answers import Group, general_notices, groups, 
 from neverlost.reports.documents.provenance import sentence
 
 FILE = "summary.md"
+MOST_COMMANDS = 24
 
 
 def render(result: JudgedResult) -> str:
@@ -23,7 +24,8 @@ def _check(result: JudgedResult) -> str:
     head = ["| verdict | topics | which | settings | how | change |", "| --- | --- | --- | --- | --- | --- |"]
     noticed = [f"- {each['kind']}: {sentence(each)}" for each in general_notices(result.document)]
     commands = [command["line"] for each in groups(result.document) for command in each.commands if not command["where"]]
-    shell = ["", "```sh", *commands, "```"] if commands else []
+    more = [f"# and {len(commands) - MOST_COMMANDS} more, in changes.sh"] if len(commands) > MOST_COMMANDS else []
+    shell = ["", "```sh", *commands[:MOST_COMMANDS], *more, "```"] if commands else []
     return "\n".join(["## neverlost check", "", *head, *rows, *shell, *(["", *noticed] if noticed else [])]) + "\n"
 
 

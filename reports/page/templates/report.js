@@ -72,7 +72,7 @@ function square(cell) {
   if (!cell) return make("td");
   const entry = entryOf(cell);
   return make("td", {}, make("button", {type: "button", class: entry.verdict, "data-cell": cell.number, tabindex: "-1",
-    "aria-pressed": String(cell.number === opened), "aria-label": `${settings(cell)}: ${entry.verdict}`, title: settings(cell),
+    "aria-pressed": String(cell.number === opened), "aria-label": `${mark(entry)} ${settings(cell)}: ${entry.verdict}`, title: settings(cell),
     onclick: () => show(cell.number, true), onfocus: event => rove(event.target)}, mark(entry)));
 }
 
@@ -101,7 +101,7 @@ function map() {
 /* Without keys that vary: a row per configuration, a column per property. */
 function verdicts() {
   const button = (cell, number, each) => make("td", {}, make("button", {type: "button", class: each.verdict, "data-cell": number, "data-property": each.name, tabindex: "-1",
-    "aria-label": `${cell.name}, ${each.name}: ${each.verdict}`, title: cell.scope, onfocus: event => rove(event.target),
+    "aria-label": `${mark(each)} ${cell.name}, ${each.name}: ${each.verdict}`, title: cell.scope, onfocus: event => rove(event.target),
     onclick: () => { property = each.name; show(number, true); }}, mark(each)));
   document.getElementById("map").replaceChildren(
     make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "configuration"), ...data.properties.map(each => make("th", {scope: "col"}, each.name)))),
@@ -140,7 +140,7 @@ function lastFrame(timeline) {
 
 function safeSide(comparison, sibling) {
   const isRefused = comparison.refused && step >= comparison.refused.step, differs = comparison.differs && step >= comparison.differs.step;
-  const box = make("div", {class: "behaviour safe" + (isRefused ? " over" : "")}, make("h4", {}, "The same steps with ", changes(sibling)), lanes(frameOf(comparison, step)));
+  const box = make("div", {class: "behaviour safe" + (isRefused ? " over" : "")}, make("h3", {}, "The same steps with ", changes(sibling)), lanes(frameOf(comparison, step)));
   if (isRefused) box.append(make("p", {class: "divergence"}, make("b", {}, `Step ${comparison.refused.step} is refused here: `), make("code", {}, comparison.refused.clause)));
   if (differs) box.append(make("p", {class: "divergence"}, make("b", {}, comparison.differs.step ? `Different since step ${comparison.differs.step}: ` : "Different from the initial state on: "), comparison.differs.says.join("; ")));
   if (!comparison.refused && step >= comparison.frames.length - 1) box.append(make("p", {class: "divergence"}, make("b", {}, "The same steps leave nothing lost here.")));
@@ -161,7 +161,7 @@ function stepper(timeline, comparison, sibling) {
       make("button", {type: "button", class: "act", onclick: () => go(step - 1), disabled: step === 0, "aria-label": "previous step"}, "←"),
       make("button", {type: "button", class: "act", onclick: () => go(step + 1), disabled: step === last, "aria-label": "next step"}, "→"),
       make("span", {class: "dim", "data-step": step}, `step ${step} of ${last}`));
-    const broken = make("div", {class: comparison ? "behaviour broken" : ""}, comparison ? make("h4", {}, "This setting") : null, lanes(frame), step === last ? lastFrame(timeline) : null);
+    const broken = make("div", {class: comparison ? "behaviour broken" : ""}, comparison ? make("h3", {}, "This setting") : null, lanes(frame), step === last ? lastFrame(timeline) : null);
     box.replaceChildren(bar, make("div", {class: "says" + (frame.fault ? " fault" : ""), "aria-live": "polite"}, (frame.fault ? "⚡ " : "") + frame.says),
       make("div", {class: comparison ? "behaviours" : ""}, broken, comparison ? safeSide(comparison, sibling) : null));
     const items = box.parentElement ? box.parentElement.querySelectorAll("ol.all li") : [];
@@ -221,7 +221,7 @@ function others(cell, entry, number) {
     show(number, true);
   };
   return make("div", {class: "chips", role: "group", "aria-label": "other properties"}, make("span", {class: "dim"}, "Also checked:"), ...cell.properties.filter(each => each !== entry).map(each =>
-    make("button", {type: "button", class: each.verdict, title: each.says, "aria-label": `${each.name}: ${each.verdict}`,
+    make("button", {type: "button", class: each.verdict, title: each.says, "aria-label": `${each.name} ${mark(each)}: ${each.verdict}`,
       onclick: () => open(each.name)}, `${each.name} ${mark(each)}`)));
 }
 
@@ -245,7 +245,7 @@ function show(number, focus) {
   if (cell.properties.length > 1) parts.push(others(cell, entry, number));
   if (entry.timeline !== undefined && entry.timeline !== null) {
     const timeline = data.timelines[entry.timeline], comparison = entry.comparison === undefined || entry.comparison === null ? null : data.comparisons[entry.comparison];
-    parts.push(siblingLine(entry), make("div", {}, stepper(timeline, comparison, entry.sibling), allSteps(timeline, comparison)));
+    parts.push(siblingLine(entry), diagram(timeline), make("div", {}, stepper(timeline, comparison, entry.sibling), allSteps(timeline, comparison)));
   }
   parts.push(cite(cell, entry));
   box.replaceChildren(...parts.filter(Boolean));
@@ -255,16 +255,83 @@ function show(number, focus) {
   }
 }
 
+/* Described topics: a card for each answer; what is asked for stands in the address. */
+const MOST_NAMES = innerWidth < 720 ? 3 : 6;
+const asked = new URLSearchParams(location.hash.slice(1));
+function groups() {
+  const form = document.getElementById("find");
+  const field = {topic: document.getElementById("topic"), only: document.getElementById("only"), order: document.getElementById("order")};
+  for (const [name, input] of Object.entries(field)) {
+    if (asked.get(name)) input.value = asked.get(name);
+    input.addEventListener("input", () => {
+      if (input.value && !(name === "order" && input.value === "worst")) asked.set(name, input.value); else asked.delete(name);
+      history.replaceState(null, "", asked.toString() ? "#" + asked : location.pathname);
+      cards();
+    });
+  }
+  form.addEventListener("submit", event => event.preventDefault());
+  const cards = () => {
+    const text = field.topic.value.trim().toLowerCase();
+    const found = data.groups.map(each => ({...each, shown: each.topics.filter(([name]) => name.toLowerCase().includes(text))}))
+      .filter(each => each.shown.length && (!field.only.value || each.verdict === field.only.value));
+    const orders = {most: (a, b) => b.shown.length - a.shown.length, name: (a, b) => a.shown[0][0].localeCompare(b.shown[0][0])};
+    if (field.order.value in orders) found.sort(orders[field.order.value]);
+    const distinct = list => new Set(list.map(([name]) => name.split(" (")[0])).size;
+    const topics = distinct(found.flatMap(each => each.shown)), all = distinct(data.groups.flatMap(each => each.topics));
+    document.getElementById("found").textContent = found.length
+      ? `${topics} of ${all} topics in ${found.length} answer${found.length === 1 ? "" : "s"}` : "No topic is called so, with this verdict. Empty the search, or choose any verdict.";
+    document.getElementById("groups").replaceChildren(...found.map(each => card(each, text !== "")));
+  };
+  cards();
+}
+const opener = ([name, number]) => make("button", {type: "button", class: "link", onclick: () => show(number, true)}, name);
+function card(group, searched) {
+  const names = list => make("ul", {class: "names"}, ...list.map(each => make("li", {}, opener(each))));
+  const rest = group.shown.slice(MOST_NAMES), remedy = group.remedy;
+  const which = make("div", {}, make("h3", {}, make("span", {class: "badge " + group.verdict}, group.verdict),
+    `${group.shown.length} topic${group.shown.length === 1 ? "" : "s"}`), make("p", {class: "dim"}, group.settings), names(group.shown.slice(0, MOST_NAMES)));
+  if (rest.length) {
+    const more = make("details", {}, make("summary", {}, `${rest.length} more`));
+    more.addEventListener("toggle", () => { if (more.open && more.children.length < 2) more.append(names(rest)); });
+    if (searched && rest.length < 200) { more.open = true; more.append(names(rest)); }
+    which.append(more);
+  }
+  const why = make("div", {});
+  if (group.cause) why.append(make("p", {}, make("b", {}, "How: "), group.cause));
+  if (remedy) {
+    why.append(remedy.changes && Object.keys(remedy.changes).length
+      ? make("p", {}, make("b", {}, "Change: "), make("code", {}, remedy.says), " (decided: then it holds)", remedy.drawbacks.length ? "; " + remedy.drawbacks.join("; ") : "")
+      : make("p", {}, make("b", {}, "Change: "), remedy.says));
+    if (remedy.holds_as_designed) why.append(make("p", {}, "As designed it holds: what loses is a known defect of this version",
+      remedy.defects.length ? ": " + remedy.defects.map(each => `${each.name} (${each.report})`).join(", ") : "", "."));
+    if (group.commands.length) why.append(make("details", {open: group.commands.length < 4},
+      make("summary", {}, `${group.commands.length} command${group.commands.length === 1 ? "" : "s"}`), make("pre", {}, group.commands.join("\n"))));
+  }
+  if (group.verdict === "violated") why.append(make("p", {}, make("button", {type: "button", class: "act", onclick: () => show(group.shown[0][1], true)}, "Show how, step by step")));
+  for (const each of group.notices.slice(0, 3)) why.append(make("p", {class: "notice"}, each));
+  if (group.notices.length > 3) why.append(make("details", {}, make("summary", {}, `${group.notices.length - 3} more notes`),
+    ...group.notices.slice(3).map(each => make("p", {class: "notice"}, each))));
+  return make("li", {class: "group is-" + group.verdict}, which, why);
+}
+
+function diagram(timeline) {
+  if (!timeline.diagram) return null;
+  const box = make("div", {class: "spacetime-box", tabindex: "0", role: "region", "aria-label": "space-time diagram; scrolls sideways on a narrow screen"});
+  box.innerHTML = timeline.diagram;
+  return box;
+}
+
 function ledger() {
   const table = document.getElementById("lines");
   if (!table) return;
   table.replaceChildren(make("thead", {}, make("tr", {}, ...["configuration", "property", "known", "how"].map(each => make("th", {scope: "col"}, each)))),
     make("tbody", {}, ...data.ledger.lines.map(each => make("tr", {}, ...[each.configuration, each.property, each.known, each.how].map(value => make("td", {}, value))))));
 }
+if (data.groups.length) groups();
 if (data.varying.length) { filters(); map(); } else verdicts();
 /* The first look is worth most at a loss that one setting prevents. */
 const isOneSetting = entry => entry && entry.sibling && Object.keys(entry.sibling.changed).length === 1 && entry.comparison !== null && data.comparisons[entry.comparison].refused;
 const best = data.cells.findIndex(cell => isOneSetting(entryOf(cell)));
-const first = best >= 0 ? best : data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
+const first = data.groups.length ? data.groups[0].topics[0][1] : best >= 0 ? best : data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
 if (data.cells.length && data.properties.length) show(Math.max(first, 0), false);
 ledger();

@@ -24,7 +24,7 @@ _IDS = ("id", "nodeId", "brokerId", "broker_id")
 
 def is_tree(tree: Node) -> bool:
     """Whether a document is a list of topics, or has one."""
-    topics = _topics(tree)
+    topics = [] if tree.has("schema") else _topics(tree)
     return bool(topics) and all(_first(each, _NAMES) is not None and _is_topic(each) for each in topics)
 
 

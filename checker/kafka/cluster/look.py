@@ -1,0 +1,263 @@
+"""One look at a running cluster, which changes nothing: topics, partitions, settings, features, brokers and racks.
+
+It needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on every topic, and no other right.
+
+Source: the AdminClient requests Metadata, DescribeTopicPartitions (3.7 and later), DescribeConfigs, DescribeCluster,
+ListPartitionReassignments and ApiVersions, as kafka-python sends them.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from neverlost.specs.errors import InputError
+
+SCHEMA = "neverlost.cluster/1"
+SECONDS = 20
+"""How long to try to reach the first broker."""
+
+SECONDS_TO_CONNECT = 5
+TOPICS_AT_ONCE = 500
+SETTINGS_OF_TOPICS = (
+    "min.insync.replicas",
+    "unclean.leader.election.enable",
+    "flush.messages",
+    "flush.ms",
+    "remote.storage.enable",
+)
+SETTINGS_OF_BROKERS = (
+    "min.insync.replicas",
+    "unclean.leader.election.enable",
+    "log.flush.interval.messages",
+    "default.replication.factor",
+    "broker.rack",
+)
+OWN = "DYNAMIC_TOPIC_CONFIG"
+"""The source of what a topic sets itself."""
+
+SAME = ("security.protocol", "sasl.mechanism")
+PEM = {
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.key.location": "ssl_keyfile",
+    "ssl.key.password": "ssl_password",
+    "ssl.truststore.location": "ssl_cafile",
+    "ssl.keystore.location": "ssl_certfile",
+}
+"""Files of certificates, in librdkafka's names and in Java's; only PEM is read."""
+
+_LOGIN = re.compile(r"""\b(username|password)\s*=\s*["']([^"']*)["']""")
+
+
+def library() -> Any:
+    """The client library.
+
+    Errors: `InputError` where it is not installed.
+    """
+    try:
+        import kafka
+    except ImportError:
+        raise InputError("--bootstrap-server needs a Kafka client; install it: pip install 'neverlost[kafka]'") from None
+    return kafka
+
+
+def look(server: str, command_config: Mapping[str, str], where: str = "") -> dict[str, Any]:
+    """What a cluster is like now, as a JSON document; `command_config` is what Kafka's tools take with --command-config,
+    and `where` names that file.
+
+    Errors: `InputError` for a cluster that cannot be reached, and for what it refuses.
+    """
+    kafka = library()
+    options = connection(command_config, where)
+    _require_listener(server)
+    with _quiet(), _explained(kafka, server):
+        admin = kafka.KafkaAdminClient(bootstrap_servers=server.split(","), bootstrap_timeout_ms=SECONDS * 1000, **options)
+        with admin:
+            brokers = sorted(admin.describe_cluster()["brokers"], key=lambda each: each["broker_id"])
+            topics = _topics(kafka, admin)
+            return {
+                "schema": SCHEMA,
+                "server": server,
+                "features": _features(kafka, admin),
+                "brokers": [_broker(kafka, admin, each) for each in brokers],
+                "topics": topics,
+            }
+
+
+def _require_listener(server: str) -> None:
+    """Errors: `InputError` for addresses of which none is listened at: the client would go on trying."""
+    problem: Exception = ValueError("no address")
+    for each in filter(None, server.split(",")):
+        host, _, port = each.strip().rpartition(":")
+        if not host or not port.isdigit():
+            raise InputError(f"bad value {each!r} for --bootstrap-server: write HOST:PORT")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_CONNECT).close()
+            return
+        except (OSError, OverflowError) as refused:
+            problem = refused
+    raise InputError(f"cannot look at the cluster at {server!r}: {problem}; check --bootstrap-server")
+
+
+def connection(given: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Kafka's settings of a connection as the client's.
+
+    Errors: `InputError` for a mechanism or a store of certificates that the client cannot use.
+    """
+    found: dict[str, Any] = {each.replace(".", "_"): given[each] for each in SAME if given.get(each)}
+    for key, name in PEM.items():
+        if given.get(key):
+            _require_pem(key, given, where)
+            found[name] = given[key]
+    if given.get("ssl.endpoint.identification.algorithm") == "" and "ssl.endpoint.identification.algorithm" in given:
+        found["ssl_check_hostname"] = False
+    login = dict(_LOGIN.findall(given.get("sasl.jaas.config", "")))
+    user = given.get("sasl.username", login.get("username"))
+    if user is not None:
+        found["sasl_plain_username"] = user
+        found["sasl_plain_password"] = given.get("sasl.password", login.get("password", ""))
+    return found
+
+
+def _require_pem(key: str, given: Mapping[str, str], where: str) -> None:
+    kind = given.get(f"{key.rpartition('.')[0]}.type", "").upper()
+    if "store" in key and kind != "PEM":
+        raise InputError(
+            f"{key} in {where} is a {kind or 'JKS'} file; only PEM is read here: name the certificates with ssl.ca.location, "
+            "ssl.certificate.location and ssl.key.location"
+        )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The library's own messages are for developers; errors come out as ours."""
+    logger = logging.getLogger("kafka")
+    before, logger.disabled = logger.level, True
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.disabled = False
+        logger.setLevel(before)
+
+
+@contextmanager
+def _explained(kafka: Any, server: str) -> Iterator[None]:
+    try:
+        yield
+    except kafka.errors.KafkaError as problem:
+        text = " ".join(str(problem).split()) or type(problem).__name__
+        raise InputError(
+            f"cannot look at the cluster at {server!r}: {text:.300}; check --bootstrap-server and --command-config"
+        ) from None
+    except (OSError, ValueError) as problem:
+        raise InputError(
+            f"cannot look at the cluster at {server!r}: {problem}; check the address and --command-config"
+        ) from None
+
+
+def _features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
+    """Each feature with its finalized level and the highest that this software supports; nothing where ZooKeeper rules."""
+    try:
+        found = admin.describe_features()
+    except kafka.errors.KafkaError:
+        return {}
+    return {
+        name: {"finalized": each.get("finalized", (0, 0))[1], "supported": each.get("supported", (0, 0))[1]}
+        for name, each in sorted(found.items())
+    }
+
+
+def _broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]:
+    """A broker with its effective settings; None for one that does not answer."""
+    number = broker["broker_id"]
+    try:
+        settings = _settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]
+    except kafka.errors.KafkaError:
+        return {"id": number, "rack": broker.get("rack"), "settings": None}
+    return {"id": number, "rack": broker.get("rack"), "settings": {name: each[0] for name, each in settings.items()}}
+
+
+def _settings(
+    kafka: Any, admin: Any, kind: str, names: Sequence[str], keys: Sequence[str]
+) -> dict[str, dict[str, tuple[str, str]]]:
+    """By entity and key the effective value and its source."""
+    resources = [kafka.admin.ConfigResource(kind, name, list(keys)) for name in names]
+    found = admin.describe_configs(resources, config_filter="all").get(kind.lower(), {})
+    return {
+        name: {
+            key: (each["value"], each["config_source"])
+            for key, each in found.get(name, {}).items()
+            if each["value"] is not None
+        }
+        for name in names
+    }
+
+
+def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
+    """Every topic with its partitions and what it sets itself."""
+    listed = sorted(admin.describe_topics(), key=lambda each: str(each["name"]))
+    names = [str(each["name"]) for each in listed]
+    candidates = _eligible(kafka, admin, names)
+    moving = _adding(kafka, admin)
+    found = []
+    for start in range(0, len(names), TOPICS_AT_ONCE):
+        chosen = names[start : start + TOPICS_AT_ONCE]
+        configs = _settings(kafka, admin, "TOPIC", chosen, SETTINGS_OF_TOPICS)
+        for topic in listed[start : start + TOPICS_AT_ONCE]:
+            name = str(topic["name"])
+            found.append(
+                {
+                    "name": name,
+                    "configs": {key: value for key, (value, source) in configs[name].items() if source == OWN},
+                    "partitions": [
+                        _partition(each, candidates.get((name, each["partition_index"]), []))
+                        | {"adding": moving.get((name, each["partition_index"]), [])}
+                        for each in sorted(topic["partitions"], key=lambda each: int(each["partition_index"]))
+                    ],
+                }
+            )
+    return found
+
+
+def _partition(partition: Mapping[str, Any], eligible: Sequence[int]) -> dict[str, Any]:
+    return {
+        "partition": partition["partition_index"],
+        "leader": partition["leader_id"],
+        "replicas": list(partition["replica_nodes"]),
+        "isr": list(partition["isr_nodes"]),
+        "elr": list(eligible),
+    }
+
+
+def _eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[str, int], list[int]]:
+    """The eligible leader replicas of each partition that has some; nothing before 3.7, which has no request for them."""
+    found: dict[tuple[str, int], list[int]] = {}
+    cursor = None
+    while names:
+        try:
+            page = admin.describe_topic_partitions(list(names), cursor=cursor)
+        except kafka.errors.KafkaError:
+            return found
+        for topic in page["topics"]:
+            for each in topic["partitions"]:
+                if each["eligible_leader_replicas"]:
+                    found[topic["name"], each["partition_index"]] = each["eligible_leader_replicas"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return found
+    return found
+
+
+def _adding(kafka: Any, admin: Any) -> dict[tuple[str, int], list[int]]:
+    """The replicas that reassignments in progress are adding."""
+    try:
+        found = admin.list_partition_reassignments()
+    except kafka.errors.KafkaError:
+        return {}
+    return {(place.topic, place.partition): list(each["adding_replicas"]) for place, each in found.items()}

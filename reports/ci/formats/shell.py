@@ -1,0 +1,26 @@
+"""A shell script with the commands that make the advised changes; what is changed in a file is a comment with its place."""
+
+from __future__ import annotations
+
+from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.documents.answers import Group, groups
+
+FILE = "changes.sh"
+
+
+def render(result: JudgedResult) -> str:
+    """The groups of topics, the worst first, each with its commands; nothing is run that was not decided."""
+    found = [] if result.is_sweep else [each for each in groups(result.document) if each.commands]
+    lines = [line for each in found for line in ("", *_group(each))]
+    head = ["#!/bin/sh", "# set HOST:PORT first; every change was decided: with it, what was asked holds", "set -eu"]
+    return "\n".join([*head, *lines]) + "\n"
+
+
+def _group(group: Group) -> list[str]:
+    """Comments and commands.  A comment stays on its line whatever a topic is called."""
+    said = f"# {len(group.topics)} topics: {group.change}"
+    return [" ".join(said.split()), *(_line(each["where"], each["line"]) for each in group.commands)]
+
+
+def _line(where: str, line: str) -> str:
+    return " ".join(f"# {where}: {line}".split()) if where else line

@@ -1,0 +1,207 @@
+"""A counterexample as a space-time diagram: a lane for each broker and the controller, time downwards, an arrow for each
+message.  A lane is dashed while its broker is down and dotted while what it believes is stale; a lost record is red from where
+it is lost on.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from neverlost.model.scene import DOWN, STALE_LEADER, Lane
+from neverlost.model.sentences import is_stale
+from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, Message, broker_of, message_of
+from neverlost.reports.counterexample.timeline import Frame, Timeline
+
+SAYS, LANE, HEAD, ROW, LINE, MARGIN = 330, 166, 44, 50, 15, 14
+LETTER = 7.6
+"""How wide a letter of a note is, on the safe side."""
+
+LETTERS = 50
+"""How many letters of a sentence fit on a line."""
+
+KINDS = (
+    ("record", "records"),
+    ("fetch", "fetch request"),
+    ("AlterPartition", "AlterPartition"),
+    ("answer", "its answer"),
+    ("metadata", "metadata"),
+)
+
+STYLE = (
+    """
+svg.spacetime { max-width: 100%; height: auto; }
+.spacetime text { font: 12.5px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: var(--st-text); }
+.spacetime { --st-text: #1f2328; --st-dim: #59636e; --st-line: #8c959f; --st-box: #ffffff;
+  --st-good: #116329; --st-bad: #cf222e;
+  --st-stale: #a53a00; --st-fault: #7d4e00; --st-record: #1a7f37; --st-fetch: #0969da; --st-AlterPartition: #8250df;
+  --st-answer: #8250df; --st-metadata: #bc4c00; }
+:root[data-theme=dark] .spacetime { --st-text: #e6edf3; --st-dim: #9198a1; --st-line: #6e7681; --st-box: #0d1117;
+  --st-bad: #ff7b72; --st-stale: #ffa657; --st-fault: #e3b341; --st-record: #3fb950; --st-fetch: #58a6ff;
+  --st-AlterPartition: #d2a8ff; --st-answer: #d2a8ff; --st-metadata: #ffa657; }
+.spacetime .name { font-weight: 600; } .spacetime .dim { fill: var(--st-dim); }
+.spacetime .fault { fill: var(--st-fault); font-weight: 600; }
+.spacetime .bad { fill: var(--st-bad); font-weight: 700; } .spacetime .stale { fill: var(--st-stale); font-style: italic; }
+.spacetime .life { stroke: var(--st-line); stroke-width: 2; } .spacetime .life.down { stroke-dasharray: 2 6; opacity: .7; }
+.spacetime .life.old { stroke: var(--st-stale); stroke-dasharray: 7 4; }
+.spacetime .box { fill: var(--st-box); stroke: var(--st-line); }
+.spacetime .box.gone { stroke: var(--st-bad); stroke-width: 2; }
+.spacetime .dot { fill: var(--st-text); } .spacetime .dot.fault { fill: var(--st-bad); }
+.spacetime .row { stroke: var(--st-line); opacity: .25; }
+"""
+    + "".join(
+        f".spacetime .{kind} {{ stroke: var(--st-{kind}); fill: none; stroke-width: 2; }} "
+        f".spacetime .tip-{kind} {{ fill: var(--st-{kind}); }}\n"
+        for kind, _ in KINDS
+    )
+    + ".spacetime .answer { stroke-dasharray: 5 3; }\n"
+)
+
+
+def render(shown: Timeline, labels: Sequence[str]) -> str:
+    """The SVG element; `labels` are those of the steps, `labels[i]` leads to frame `i + 1`."""
+    lanes = len(shown.names) + 1
+    rows = [_says(frame) for frame in shown.frames]
+    tops = [HEAD]
+    for lines in rows:
+        tops.append(tops[-1] + max(ROW, 14 + LINE * len(lines)))
+    width, height = SAYS + LANE * lanes + MARGIN, tops[-1] + 56
+    root = Element("svg", {"class": "spacetime", "role": "img", "viewBox": f"0 0 {width} {height}", "width": str(width)})
+    root.set("aria-label", f"space-time diagram: {shown.verdict_line}")
+    _tips(root)
+    _text(root, _x(0), 24, shown.last.scene.authority, "name", "middle")
+    for number, name in enumerate(shown.names, start=1):
+        _text(root, _x(number), 24, f"broker {name}", "name", "middle")
+    for number, frame in enumerate(shown.frames):
+        label = labels[number - 1] if number else ""
+        _row(root, shown, frame, label, (tops[number], tops[number + 1]), rows[number])
+    _text(root, SAYS, tops[-1] + 18, shown.verdict_line, "bad", "start")
+    _legend(root, tops[-1] + 42)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _says(frame: Frame) -> list[str]:
+    return textwrap.wrap(f"{frame.number}. {frame.says}", LETTERS)[:6]
+
+
+def _x(lane: int) -> int:
+    return SAYS + LANE * lane + LANE // 2
+
+
+def _row(root: Element, shown: Timeline, frame: Frame, label: str, where: tuple[int, int], says: list[str]) -> None:
+    top, bottom = where
+    middle = top + 18
+    SubElement(
+        root,
+        "line",
+        {"class": "row", "x1": "0", "x2": str(SAYS + LANE * (len(shown.names) + 1)), "y1": str(top), "y2": str(top)},
+    )
+    for line, text in enumerate(says):
+        _text(root, MARGIN, top + 16 + LINE * line, text, "fault" if frame.is_fault else "", "start")
+    _line(root, _x(0), top, bottom, "life")
+    for lane in frame.scene.lanes:
+        _line(root, _x(lane.broker + 1), top, bottom, _life(lane, shown, frame))
+    message = message_of(label)
+    if message is not None:
+        _arrow(root, message, middle)
+    elif label:
+        place = broker_of(label)
+        kind = "dot fault" if frame.is_fault else "dot"
+        SubElement(
+            root, "circle", {"class": kind, "cx": str(_x(0 if place is None else place + 1)), "cy": str(middle), "r": "5"}
+        )
+    before = shown.frames[max(frame.number - 1, 0)].scene
+    if frame.number == 0 or (before.leader, before.isr) != (frame.scene.leader, frame.scene.isr):
+        _note(root, 0, middle, [shown.leader(frame), _isr(shown, frame)])
+    for lane in frame.scene.lanes:
+        lost = shown.lost_at(lane, frame)
+        if frame.changed[lane.broker] & {"log", "HW"} or lost or frame.number == 0:
+            _note(root, lane.broker + 1, middle, [_log(lane), _watermark(lane)], lost)
+
+
+def _isr(shown: Timeline, frame: Frame) -> str:
+    return "ISR=" + (",".join(shown.names[each] for each in frame.scene.isr) or "none")
+
+
+def _log(lane: Lane) -> str:
+    return "[" + " ".join(f"m{record}" for record, _ in lane.log) + "]"
+
+
+def _watermark(lane: Lane) -> str:
+    return "" if lane.high_watermark is None else f"HW={lane.high_watermark}"
+
+
+def _life(lane: Lane, shown: Timeline, frame: Frame) -> str:
+    """How a lane is drawn: down, with knowledge that is no longer so, or plain."""
+    if lane.role == DOWN:
+        return "life down"
+    is_old = lane.role == STALE_LEADER or any(is_stale(each) for each in shown.beliefs(lane, frame))
+    return "life old" if is_old else "life"
+
+
+def _note(root: Element, lane: int, y: int, parts: Sequence[str], lost: Sequence[int] = ()) -> None:
+    """What a place holds now, beside its lane; what it has lost is red."""
+    text = " ".join(filter(None, parts))
+    gone = " ".join(f"m{each}" for each in lost) + " lost" if lost else ""
+    width = LETTER * (len(text) + len(gone) + bool(gone)) + 14
+    x = _x(lane) + 8
+    box = {
+        "class": "box gone" if gone else "box",
+        "x": str(x),
+        "y": str(y + 6),
+        "width": f"{width:.0f}",
+        "height": "20",
+        "rx": "4",
+    }
+    SubElement(root, "rect", box)
+    _text(root, x + 6, y + 20, text, "", "start")
+    _text(root, int(x + 6 + LETTER * (len(text) + 1)), y + 20, gone, "bad", "start")
+
+
+def _arrow(root: Element, message: Message, y: int) -> None:
+    start, end = (_end(each) for each in (message.sender, message.receiver))
+    attributes = {"class": message.kind, "x1": str(start), "y1": str(y - 8), "x2": str(end), "y2": str(y)}
+    SubElement(root, "line", {**attributes, "marker-end": f"url(#tip-{message.kind})"})
+
+
+def _end(place: int | str) -> int:
+    if place == CLIENT:
+        return SAYS - 6
+    return _x(0) if place == CONTROLLER else _x(int(place) + 1)
+
+
+def _tips(root: Element) -> None:
+    """The heads of the arrows."""
+    defined = SubElement(root, "defs")
+    for kind, _ in KINDS:
+        size = {"viewBox": "0 0 10 10", "refX": "9", "refY": "5", "markerWidth": "7", "markerHeight": "7", "orient": "auto"}
+        SubElement(
+            SubElement(defined, "marker", {"id": f"tip-{kind}", **size}),
+            "path",
+            {"d": "M0 0 L10 5 L0 10 z", "class": f"tip-{kind}"},
+        )
+
+
+def _legend(root: Element, y: int) -> None:
+    x = MARGIN
+    for kind, says in KINDS:
+        line = {"class": kind, "x1": str(x), "x2": str(x + 26), "y1": str(y - 4), "y2": str(y - 4)}
+        SubElement(root, "line", {**line, "marker-end": f"url(#tip-{kind})"})
+        _text(root, x + 32, y, says, "dim", "start")
+        x += 52 + 7 * len(says)
+    for kind, says in (("life down", "down"), ("life old", "knows what is no longer so")):
+        SubElement(root, "line", {"class": kind, "x1": str(x), "x2": str(x + 26), "y1": str(y - 4), "y2": str(y - 4)})
+        _text(root, x + 32, y, says, "dim", "start")
+        x += 52 + 7 * len(says)
+
+
+def _line(root: Element, x: int, top: int, bottom: int, kind: str) -> None:
+    SubElement(root, "line", {"class": kind, "x1": str(x), "x2": str(x), "y1": str(top), "y2": str(bottom)})
+
+
+def _text(root: Element, x: int, y: int, content: str, kind: str, anchor: str) -> None:
+    if content:
+        attributes = {"x": str(x), "y": str(y), "text-anchor": anchor} | ({"class": kind} if kind else {})
+        SubElement(root, "text", attributes).text = content

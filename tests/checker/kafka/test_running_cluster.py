@@ -1,0 +1,151 @@
+"""One look at a running cluster: what it makes of answers, and (`-m kafka`) the same answers as from Kafka's own tools."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
+from neverlost.checker.kafka.cluster.jars import kafka_home
+from neverlost.checker.kafka.cluster.look import connection
+from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.cluster import read_cluster
+from neverlost.specs.kafka_files.recognise import described
+from tests.support.program import DATA, neverlost
+
+KINDS: dict[str, tuple[Sequence[int], dict[str, str]]] = {
+    "orders": ([1, 2, 3], {"min.insync.replicas": "2"}),
+    "audit": ([2, 1, 3], {}),
+    "clicks": ([1, 2], {"unclean.leader.election.enable": "true"}),
+    "cache": ([1], {"min.insync.replicas": "1"}),
+    "ledger": ([2, 1], {"flush.messages": "1", "min.insync.replicas": "2"}),
+}
+COPIES = 10
+ASKED = ("faults.lossy_crash=1", "faults.isr_shrink=1", "bounds.records=1", "acks=all", "defects=fixed")
+QUESTION = [part for each in ASKED for part in ("--set", each)] + ["--property", "acked-never-lost"]
+TOOLS = {
+    "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
+    "kafka-configs.sh": "kafka.admin.ConfigCommand",
+    "kafka-features.sh": "org.apache.kafka.tools.FeatureCommand",
+}
+
+
+def seen(**more: Any) -> dict[str, Any]:
+    """A look at a small cluster of 4.3."""
+    found: dict[str, Any] = json.loads((DATA / "kafka" / "formats" / "running-cluster.json").read_text())
+    return found | more
+
+
+def read(tmp_path: Path, document: dict[str, Any]) -> Any:
+    path = tmp_path / "seen.json"
+    path.write_text(json.dumps(document))
+    (found,) = read_cluster(describe=path, given=("acks",))
+    return found
+
+
+def test_a_look_gives_settings_with_their_places_and_the_version(tmp_path: Path) -> None:
+    found = read(tmp_path, seen())
+    assert found.keys["min.insync.replicas"] == ("1", "k:9092, broker 1")
+    assert [each.says for each in found.warnings] == [
+        "brokers differ in min.insync.replicas: taken as 1, the least safe of them"
+    ]
+    assert found.keys["eligible.leader.replicas"] == ("true", "k:9092, topic orders, partition 0")
+    assert found.version.value == "4.3" and found.places["orders"].where == "k:9092, topic orders"
+    assert read(tmp_path, seen(features={})).version is None
+    changed = seen()
+    changed["topics"][0]["partitions"][0]["isr"] = ["x"]
+    with pytest.raises(InputError, match="bad value 'x' for isr in k:9092, topic orders, partition 0: use broker ids"):
+        described(json.dumps(changed), "seen.json")
+
+
+def test_a_connection_is_configured_as_kafka_s_tools_are() -> None:
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p w";'
+    assert connection({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}, "c") == {
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": "u",
+        "sasl_plain_password": "p w",
+    }
+    pem = {"security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": "ca.pem"}
+    assert connection(pem, "c") == {"security_protocol": "SSL", "ssl_cafile": "ca.pem"}
+    assert connection({"ssl.endpoint.identification.algorithm": ""}, "c") == {"ssl_check_hostname": False}
+    with pytest.raises(InputError, match=r"ssl\.truststore\.location in c is a JKS file; only PEM is read here: name the"):
+        connection({"ssl.truststore.location": "t.jks"}, "c")
+
+
+def test_a_cluster_that_is_not_there_is_one_line() -> None:
+    done = neverlost("check", "--bootstrap-server", "127.0.0.1:1", *QUESTION)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (64, "", 1), done.stderr
+    assert done.stderr.startswith("neverlost: cannot look at the cluster at '127.0.0.1:1': ")
+    alone = neverlost("check", "--command-config", "client.properties")
+    assert alone.stderr == "neverlost: --command-config goes with --bootstrap-server HOST:PORT\n" and alone.returncode == 64
+
+
+@pytest.fixture(scope="module", params=["4.3", "3.9"])
+def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Fifty topics of mixed settings, and one broker down."""
+    with cluster(kafka_home(version=request.param), brokers=3) as found:
+        for number in range(COPIES):
+            for name, (replicas, configs) in KINDS.items():
+                found.admin.create_topic(f"{name}-{number}", list(replicas), configs)
+        found.wait(lambda: found.metadata.partition(f"ledger-{COPIES - 1}") is not None, "the last topic", 60)
+        found.brokers[3].process.kill()
+        found.wait(lambda: not found.is_unfenced(3), "broker 3 to be fenced", 60)
+        yield found
+
+
+def tool(kafka: Cluster, command: str) -> str:
+    """What one of Kafka's own tools prints, as its line says; its log, which the scripts send elsewhere, is left out."""
+    name, *arguments = shlex.split(command.replace("HOST:PORT", kafka.address(1)))
+    said = kafka.java.run(TOOLS[name], *arguments).splitlines(keepends=True)
+    return "".join(line for line in said if line.startswith(("Topic: ", "\tTopic: ", "Feature: ")))
+
+
+def answers(*arguments: str) -> dict[str, tuple[str, int | None, str]]:
+    """By topic the verdict, the steps of its counterexample, and what to change."""
+    done = neverlost("check", *arguments, *QUESTION, "--json", "-", timeout=600)
+    assert done.returncode in (0, 12), done.stderr
+    document = json.loads(done.stdout)
+    cells = document.get("cells", [document])
+    return {
+        topic: (cell["verdict"], cell["properties"][0].get("steps"), (cell.get("remedy") or {}).get("says", ""))
+        for cell in cells
+        for topic in cell["topics"]
+    }
+
+
+@pytest.mark.kafka
+def test_a_cluster_by_its_server_and_by_files_and_after_what_was_advised(kafka: Cluster, tmp_path: Path) -> None:
+    printed = {
+        "topics.txt": tool(kafka, "kafka-topics.sh --bootstrap-server HOST:PORT --describe"),
+        "features.txt": tool(kafka, "kafka-features.sh --bootstrap-server HOST:PORT describe"),
+    }
+    files: list[str] = ["--kafka-version", ".".join(map(str, kafka.home.minor))]
+    for name, text in printed.items():
+        (tmp_path / name).write_text(text)
+        files += ["--describe", str(tmp_path / name)]
+    server = ["--bootstrap-server", kafka.address(1), "--out", str(tmp_path / "evidence")]
+    by_server, by_files = answers(*server), answers(*files)
+    assert by_server == by_files and len(by_server) == COPIES * len(KINDS)
+    assert {verdict for verdict, _, _ in by_server.values()} == {"holds", "violated"}
+    page = (tmp_path / "evidence" / "report.html").read_text()
+    assert all(f"{name}-{number}" in page for name in KINDS for number in range(COPIES))
+    document = json.loads((tmp_path / "evidence" / "result.json").read_text())
+    promised: set[str] = set()
+    for cell in document["cells"]:
+        commands = [each["line"] for each in (cell.get("remedy") or {}).get("commands", ())]
+        if commands and all(each.startswith("kafka-configs.sh") for each in commands):
+            promised |= set(cell["topics"])
+            for line in dict.fromkeys(commands):
+                tool(kafka, line)
+    assert promised
+    again = answers("--bootstrap-server", kafka.address(1))
+    assert {again[name][0] for name in promised} == {"holds"}
+    assert {name: again[name] for name in again if name not in promised} == {
+        name: by_server[name] for name in by_server if name not in promised
+    }
