@@ -114,7 +114,7 @@ class Counted:
         self.retried += other.retried
 
 
-class Share:
+class LevelWorker:
     """The interpreter, the store and the questions of a search, in one process."""
 
     def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
@@ -219,30 +219,30 @@ def described(search: SearchDescription, task: LevelTask, **more: Any) -> str:
 
 
 @lru_cache(maxsize=2)
-def _share(search_text: str) -> Share:
-    """One share per process and search: its files stay mapped and verified from task to task."""
+def _worker(search_text: str) -> LevelWorker:
+    """One per process and search: its files stay mapped and verified from task to task."""
     given = json.loads(search_text)
     given["configurations"] = tuple(given["configurations"])
     given["disabled"] = tuple(map(tuple, given["disabled"]))
     search = SearchDescription(**given)
-    return Share(Store.attach(search.location), search.bound(), search.asked(), search.symmetry)
+    return LevelWorker(Store.attach(search.location), search.bound(), search.asked(), search.symmetry)
 
 
-def _understood(text: str) -> tuple[Share, LevelTask, dict[str, Any]]:
+def _understood(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:
     given = json.loads(text)
     task = given["task"]
     task["slices"] = tuple((StateFile(**file), start, end) for file, start, end in task["slices"])
     task["runs"] = tuple(StateFile(**file) for file in task["runs"])
-    return _share(json.dumps(given["search"])), LevelTask(**task), given
+    return _worker(json.dumps(given["search"])), LevelTask(**task), given
 
 
 def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
     """Expand the slices with these numbers; blocks of candidates for their owners, then what was counted."""
     try:
-        share, task, _ = _understood(text)
+        worker, task, _ = _understood(text)
         for number in numbers:
             counted = Counted(retried=retried)
-            for states in share.candidates(task, [task.slices[number]], counted):
+            for states in worker.candidates(task, [task.slices[number]], counted):
                 yield from _blocks(states, task.parts)
             yield 0, COUNTED + json.dumps(vars(counted)).encode()
             if number == 0:
@@ -262,18 +262,18 @@ def _blocks(states: Keyed, parts: int) -> Iterator[Block]:
 def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
     """Settle the candidates of the owners whose blocks these are; one result per owner, and what was counted."""
     try:
-        share, task, _ = _understood(text)
+        worker, task, _ = _understood(text)
         candidates: dict[int, list[Keyed]] = {}
         for owner, block in blocks:
             if block[:8] == STATES:
-                states = np.frombuffer(block, dtype="<u8", offset=8).reshape(share.store.words, -1)
+                states = np.frombuffer(block, dtype="<u8", offset=8).reshape(worker.store.words, -1)
                 candidates.setdefault(owner, []).append(states)
             else:
                 yield block
         if retried:
             yield COUNTED + json.dumps(vars(Counted(retried=retried))).encode()
         for owner in sorted(candidates):
-            yield STATES + json.dumps(asdict(share.settle(task, owner, candidates.pop(owner)))).encode()
+            yield STATES + json.dumps(asdict(worker.settle(task, owner, candidates.pop(owner)))).encode()
     except tuple(_ERRORS.values()) as problem:
         yield _failure(problem)
 
@@ -281,9 +281,9 @@ def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Byt
 def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
     """Predecessors of the targets within the slices with these numbers."""
     try:
-        share, task, given = _understood(text)
+        worker, task, given = _understood(text)
         targets = [tuple(each) for each in given["targets"]]
-        found = share.parents([task.slices[number] for number in numbers], targets)
+        found = worker.parents([task.slices[number] for number in numbers], targets)
         yield STATES + json.dumps([[target, *found[target]] for target in found]).encode()
     except tuple(_ERRORS.values()) as problem:
         yield _failure(problem)

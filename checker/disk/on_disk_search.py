@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.digest import question_digest
-from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, SearchDescription, Settled, Share
+from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, LevelWorker, SearchDescription, Settled
 from neverlost.checker.disk.levels import KEYED, Level, StateFile, plain
 from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
@@ -144,7 +144,7 @@ class LevelsOnDisk:
             symmetry=options.symmetry,
         )
         self.jobs = hire(search) if hire is not None and self._can_be_named() else None
-        self.share = Share(self.store, system, properties, options.symmetry)
+        self.worker = LevelWorker(self.store, system, properties, options.symmetry)
         self.symmetry = Symmetry(system) if options.symmetry else None
         self.levels: list[Level] = []
         self.generations: list[list[StateFile]] = []
@@ -167,7 +167,7 @@ class LevelsOnDisk:
         packed = pack_rows(self.system, states)
         first = sorted_distinct(keyed(self.symmetry.canonical(packed) if self.symmetry else packed))
         self._running = Future()
-        self._running.set_result(([self.share.settle(self._task, 0, [first])], Counted(len(states))))
+        self._running.set_result(([self.worker.settle(self._task, 0, [first])], Counted(len(states))))
 
     def resumed(self) -> Iterator[LevelReport]:
         """The reports of the levels that an earlier search committed."""
@@ -227,8 +227,8 @@ class LevelsOnDisk:
 
     def _here(self, task: LevelTask) -> tuple[list[Settled], Counted]:
         counted = Counted()
-        candidates = list(self.share.candidates(task, task.slices, counted))
-        return [self.share.settle(task, 0, candidates)], counted
+        candidates = list(self.worker.candidates(task, task.slices, counted))
+        return [self.worker.settle(task, 0, candidates)], counted
 
     def _planned(self) -> LevelTask:
         rows = sum(file.rows for file in self.frontier)
@@ -313,7 +313,7 @@ class LevelsOnDisk:
         files = self.levels[depth].files
         rows = sum(file.rows for file in files)
         if self.jobs is None or rows <= self.tuning["neverlost.driver.states"]:
-            found = self.share.parents(_sliced(files, rows), targets)
+            found = self.worker.parents(_sliced(files, rows), targets)
         else:
             tasks = max(self.jobs.parallelism, -(-rows // self.tuning["neverlost.task.states"]))
             found = self.jobs.parents(LevelTask(depth, 1, tuple(_sliced(files, -(-rows // tasks)))), targets)

@@ -21,7 +21,7 @@ from neverlost.checker.native.state_tables import StateTables
 from neverlost.checker.native.table_text import TABLES, USED, Layout
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
-from neverlost.checker.search.partition import Partition
+from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.model.interpreters.columns import Successors
 from neverlost.model.interpreters.machine_code import Rows, left_its_bounds
 from neverlost.model.system import Words
@@ -43,9 +43,9 @@ DEEP = 255
 
 
 class Native:
-    """A team of threads that continues from what one partition has found so far."""
+    """A team of threads that continues from what one worker has found so far."""
 
-    def __init__(self, local: Partition, programs: Programs, workers: int) -> None:
+    def __init__(self, local: OwnedStates, programs: Programs, workers: int) -> None:
         self.system, self.properties, self.configurations = local.system, local.properties, local.configurations
         self.programs = programs
         self.total = min(workers, TABLES)
@@ -72,7 +72,7 @@ class Native:
         self._compared = False
         self._continue_from(local)
 
-    def _continue_from(self, local: Partition) -> None:
+    def _continue_from(self, local: OwnedStates) -> None:
         for start, end in zip(local.bounds, local.bounds[1:], strict=False):
             for first in range(start, end, self._room):
                 rows = np.ascontiguousarray(local.states.slice(first, min(first + self._room, end)).T)

@@ -14,7 +14,7 @@ from neverlost.model.system import System
 from neverlost.specs.property import RECOVERY, Property
 
 if TYPE_CHECKING:
-    from neverlost.checker.search.state_graph import StateGraph
+    from neverlost.checker.search.graph.state_graph import StateGraph
 
 ENGINES = {
     "memory": "neverlost.checker.search.memory",
@@ -39,7 +39,7 @@ def explore(
     asked = options or Options()
     with locks.held(asked.state_dir):
         if any(each.kind == RECOVERY for each in properties):
-            from neverlost.checker.search import recovery
+            from neverlost.checker.search.graph import recovery
 
             return recovery.explore(system, properties, asked, reporter, search)
         return search(system, properties, asked, reporter)
@@ -53,7 +53,7 @@ def explored_graph(
     Errors: `EngineError` when the search was cut short: a part of the graph would answer nothing.
     """
     from neverlost.checker.disk.levels import Store
-    from neverlost.checker.search.state_graph import of_store
+    from neverlost.checker.search.graph.state_graph import of_store
 
     with tempfile.TemporaryDirectory(prefix="neverlost-graph-") as place:
         asked = options or Options(workers=1)

@@ -12,7 +12,7 @@ from neverlost.checker.machine.resources import peak_memory, used_memory
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
 from neverlost.checker.search.level_report import LevelReport, Violations
 from neverlost.checker.search.options import Options, Progress, Reporter
-from neverlost.checker.search.partition import Partition
+from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.search.symmetry import Renaming
 from neverlost.checker.search.workers import Local, Workers
 from neverlost.model.interpreters.columns import pack_rows
@@ -27,7 +27,7 @@ class LevelSearch:
         self.system, self.properties, self.options, self.reporter = system, properties, options, reporter
         self.started = time.monotonic()
         self.processes = options.workers or os.cpu_count() or 1
-        self.workers: Workers = Local(Partition(system, properties, options.symmetry))
+        self.workers: Workers = Local(OwnedStates(system, properties, options.symmetry))
         self.found: dict[tuple[int, int], tuple[int, Words]] = {}
         self.levels = 0
         self.orbits = 0
@@ -52,11 +52,11 @@ class LevelSearch:
     def _seed(self) -> None:
         states = sorted({state for _, state in self.system.initial_states()})
         packed = pack_rows(self.system, states)
-        partition = self.workers.partition if isinstance(self.workers, Local) else None
-        if partition is None:
+        owned = self.workers.owned if isinstance(self.workers, Local) else None
+        if owned is None:
             raise EngineError("a search starts in one process")
-        partition.absorb(partition.symmetry.canonical(packed) if partition.symmetry else packed)
-        partition.expansion.generated = len(states)
+        owned.absorb(owned.symmetry.canonical(packed) if owned.symmetry else packed)
+        owned.expansion.generated = len(states)
         self._close()
 
     def _close(self) -> LevelReport:

@@ -21,7 +21,7 @@ from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.checker.search.partition import Partition
+from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.search.workers import Local, Processes
 from neverlost.model.catalogue import models
 from neverlost.model.system import System
@@ -47,7 +47,7 @@ def explore(
 
 
 class MemorySearch(LevelSearch):
-    """The search over partitions in memory; with a store, every level is kept there and old ones may live there only."""
+    """The search in memory; with a store, every level is kept there and old ones may live there only."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class MemorySearch(LevelSearch):
         place: Path | str | None,
     ) -> None:
         super().__init__(system, properties, options, reporter)
-        self.local = Partition(system, properties, options.symmetry)
+        self.local = OwnedStates(system, properties, options.symmetry)
         self.workers: Local | Processes | Any = Local(self.local)
         self.store = opened(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
@@ -126,7 +126,7 @@ class MemorySearch(LevelSearch):
             self._may_compile = False
             return False
         self.workers = team.Native(self.local, compiled, self.processes)
-        self.local = Partition(self.system, (), False)
+        self.local = OwnedStates(self.system, (), False)
         return True
 
     def _spread(self) -> None:
@@ -137,6 +137,6 @@ class MemorySearch(LevelSearch):
             return
         decided = self.local.expansion.decided
         self.workers = Processes(self.local, self.processes)
-        self.local = Partition(self.system, (), False)
+        self.local = OwnedStates(self.system, (), False)
         if decided is not None:
             self.workers.forget(decided)

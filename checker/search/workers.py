@@ -1,4 +1,4 @@
-"""The workers of a search: one partition in this process, or several in processes that exchange states.
+"""The workers of a search: one in this process, or several in processes that exchange states.
 
 Every round each worker expands one batch of its frontier and hands the successors that others own to them
 through shared memory; what arrived in the last round is inserted first.
@@ -25,7 +25,7 @@ from neverlost.checker.machine.processes import without_main_module
 from neverlost.checker.machine.resources import free_shared_memory
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
-from neverlost.checker.search.partition import Partition
+from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.kernel import Configuration
@@ -54,40 +54,40 @@ class Workers(Protocol):
 
 
 class Local:
-    """One partition, in this process."""
+    """One worker, in this process."""
 
-    def __init__(self, partition: Partition) -> None:
-        self.partition = partition
+    def __init__(self, owned: OwnedStates) -> None:
+        self.owned = owned
 
     def round(self) -> bool:
         """Expand a batch; whether there is more of this level."""
-        self.partition.expand()
-        return self.partition.waiting > 0
+        self.owned.expand()
+        return self.owned.waiting > 0
 
     def close_level(self) -> LevelReport:
         """Finish the level; what it brought."""
-        return self.partition.close_level()
+        return self.owned.close_level()
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
         """Stop expanding these configurations."""
-        self.partition.expansion.forget(decided)
+        self.owned.expansion.forget(decided)
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
         """The smallest predecessor of each state in the level before it, and the step."""
-        return _best(targets, [self.partition.parents(targets, depth)])
+        return _best(targets, [self.owned.parents(targets, depth)])
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Generated, distinct, waiting, and how often each action fired."""
-        part = self.partition
+        part = self.owned
         return part.expansion.generated, part.known, part.waiting, part.expansion.fired
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
         """Write the frontier to a store."""
-        return [self.partition.keep(location, depth)]
+        return [self.owned.keep(location, depth)]
 
     def offload(self, location: str) -> None:
         """Move visited states to a store."""
-        self.partition.offload(location)
+        self.owned.offload(location)
 
     def close(self) -> None:
         """Nothing to release."""
@@ -106,9 +106,9 @@ def _best(targets: Sequence[Words], answers: Sequence[dict[Words, tuple[Words, i
 
 
 class Processes:
-    """Several partitions, one process each, continuing from what one partition has found so far."""
+    """Several workers, one process each, continuing from what one has found so far."""
 
-    def __init__(self, local: Partition, total: int) -> None:
+    def __init__(self, local: OwnedStates, total: int) -> None:
         context = multiprocessing.get_context("spawn")
         shape = (total, total, 2, local.system.words, _mailbox(total, local.system.words))
         self._mail = SharedMemory(create=True, size=int(np.prod(shape)) * 8)
@@ -242,14 +242,14 @@ def _received(pipe: Connection, call: int) -> Any:
 
 
 class _Worker:
-    """The other end: a partition, its mailboxes, and what it could not deliver yet."""
+    """The other end: the states it owns, its mailboxes, and what it could not deliver yet."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         configurations: Sequence[Configuration] = task["configurations"]
         system: System = bind(models()[task["model"]], *configurations, disabled=task["disabled"])
         asked: list[Property] = [properties()[name] for name in task["properties"]]
         self.number, self.total = task["number"], task["total"]
-        self.partition = Partition(system, asked, task["symmetry"], self.number, self.total)
+        self.owned = OwnedStates(system, asked, task["symmetry"], self.number, self.total)
         self._memory = SharedMemory(name=task["mail"])
         self._mail = np.ndarray(task["shape"], np.uint64, self._memory.buf)
         self._room = task["shape"][-1]
@@ -259,12 +259,12 @@ class _Worker:
         self._continue_from(SharedMemory(name=task["handover"]), task["bounds"])
 
     def _continue_from(self, memory: SharedMemory, bounds: list[int]) -> None:
-        block = np.ndarray((self.partition.system.words, bounds[-1]), np.uint64, memory.buf)
+        block = np.ndarray((self.owned.system.words, bounds[-1]), np.uint64, memory.buf)
         for start, end in pairwise(bounds):
-            self.partition.adopt(block[:, start:end])
-            self.partition.bounds.append(len(self.partition.states))
-        self.partition.distinct = len(self.partition.states)
-        self.partition.start_level()
+            self.owned.adopt(block[:, start:end])
+            self.owned.bounds.append(len(self.owned.states))
+        self.owned.distinct = len(self.owned.states)
+        self.owned.start_level()
         del block
         memory.close()
 
@@ -272,9 +272,9 @@ class _Worker:
         """Insert what the others sent last round, expand, and hand over; says how much went to whom."""
         for sender, count in enumerate(arriving):
             if count:
-                self.partition.absorb(self._mail[sender, self.number, 1 - self._turn, :, :count])
-        if self.partition.waiting and not any(self._unsent):
-            for owner, states in enumerate(self.partition.expand()):
+                self.owned.absorb(self._mail[sender, self.number, 1 - self._turn, :, :count])
+        if self.owned.waiting and not any(self._unsent):
+            for owner, states in enumerate(self.owned.expand()):
                 if owner != self.number and states.shape[1]:
                     self._unsent[owner].append(states)
         sent = [self._send(owner) for owner in range(self.total)]
@@ -295,11 +295,11 @@ class _Worker:
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
         """Stop expanding these configurations."""
-        self.partition.expansion.forget(decided)
+        self.owned.expansion.forget(decided)
 
     def counts(self) -> dict[str, Any]:
         """This worker's part of the counts."""
-        part = self.partition
+        part = self.owned
         busy = part.waiting > 0 or any(self._unsent)
         return {
             "generated": part.expansion.generated,
@@ -321,7 +321,7 @@ def _serve(task: dict[str, Any], pipe: Connection) -> None:
         pipe.send((0, "done", None))
         while True:
             call, method, arguments = pipe.recv()
-            target = worker if hasattr(worker, method) else worker.partition
+            target = worker if hasattr(worker, method) else worker.owned
             pipe.send((call, "done", getattr(target, method)(*arguments)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neverlost.model.kernel import Primitives, Value
-from neverlost.model.kraft.leader import accepts_writes
+from neverlost.model.kraft.broker.leader import accepts_writes
 from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone
 from neverlost.model.system import View
 

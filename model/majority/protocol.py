@@ -23,10 +23,9 @@ from neverlost.model.kernel import (
     members,
     smaller,
 )
-from neverlost.model.kraft.faults import LEADER_MOVE
-from neverlost.model.kraft.high_watermark import acknowledge, note_committed
-from neverlost.model.kraft.leader import leads
-from neverlost.model.kraft.log import (
+from neverlost.model.kraft.broker.high_watermark import acknowledge, note_committed
+from neverlost.model.kraft.broker.leader import leads
+from neverlost.model.kraft.broker.log import (
     EMPTY,
     append,
     copy_next,
@@ -39,8 +38,9 @@ from neverlost.model.kraft.log import (
     offsets,
     truncate_to_common,
 )
+from neverlost.model.kraft.broker.stops import crash, crash_unflushed, lose_disk
+from neverlost.model.kraft.faults import LEADER_MOVE
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
-from neverlost.model.kraft.stops import crash, crash_unflushed, lose_disk
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.ranks import ranks
 from neverlost.model.system import View

@@ -6,7 +6,7 @@ Source: KafkaApis.handleListOffsetRequest (KIP-207) for what a leader shows of i
 from __future__ import annotations
 
 from neverlost.model.kernel import Clauses, Primitives, action
-from neverlost.model.kraft.leader import leads
+from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.state import ELECTED
 from neverlost.model.system import View
 

@@ -29,6 +29,10 @@ from neverlost.model.kernel import (
     members,
     number,
 )
+from neverlost.model.kraft.broker.high_watermark import is_waited_for
+from neverlost.model.kraft.broker.leader import accepts_writes, is_answered, is_up_to_date_leader, leads, logs_agree, put_in_log
+from neverlost.model.kraft.broker.log import EMPTY, log_end, truncate_to
+from neverlost.model.kraft.broker.stops import start, stop
 from neverlost.model.kraft.controller.partition_change import (
     Change,
     assignment_of,
@@ -38,12 +42,8 @@ from neverlost.model.kraft.controller.partition_change import (
     unfenced,
 )
 from neverlost.model.kraft.faults import FAULTS, REASSIGN, Fault
-from neverlost.model.kraft.high_watermark import is_waited_for
-from neverlost.model.kraft.leader import accepts_writes, is_answered, is_up_to_date_leader, leads, logs_agree, put_in_log
-from neverlost.model.kraft.log import EMPTY, log_end, truncate_to
 from neverlost.model.kraft.sizes import KraftSizes, sizes_of
 from neverlost.model.kraft.state import everyone, fields
-from neverlost.model.kraft.stops import start, stop
 from neverlost.model.system import View
 from neverlost.model.versions.kraft import MODEL as KRAFT
 

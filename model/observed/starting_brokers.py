@@ -17,10 +17,10 @@ installed before the controller has acknowledged the broker, requests are proces
 from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action, different, flag
-from neverlost.model.kraft.follower import truncate_before_fetching
-from neverlost.model.kraft.log import truncate_to
+from neverlost.model.kraft.broker.follower import truncate_before_fetching
+from neverlost.model.kraft.broker.log import truncate_to
+from neverlost.model.kraft.broker.stops import stop
 from neverlost.model.kraft.state import ELECTED, everyone
-from neverlost.model.kraft.stops import stop
 from neverlost.model.observed.one_offset import unknown_record
 from neverlost.model.system import View
 

@@ -190,7 +190,7 @@ class Result(Answer):
         self,
         directory: str | PathLike[str],
         properties: Iterable[str] | None = None,
-        notify: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] = lambda text: None,
     ) -> list[str]:
         """Write the state graph of one configuration: GraphML, DOT, and a picture if it is small.
 

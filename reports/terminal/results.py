@@ -81,7 +81,7 @@ def _show_brokers(out: Console, chosen: Chosen) -> None:
 
 def show_trap(out: Console, system: System, trace: Trace) -> None:
     """What is left after a counterexample to recovery."""
-    from neverlost.checker.search.recovery import trap
+    from neverlost.checker.search.graph.recovery import trap
 
     found = trap(system, trace.states[-1])
     ends = ", ".join(str(size) for size in sorted(set(found.ends)))

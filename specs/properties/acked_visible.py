@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.kernel import Value, implies
-from neverlost.model.kraft.log import offsets
+from neverlost.model.kraft.broker.log import offsets
 from neverlost.model.kraft.state import ELECTED, everyone
 from neverlost.specs.property import Property
 

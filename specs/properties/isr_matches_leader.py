@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.kernel import Value, implies
-from neverlost.model.kraft.leader import is_answered
+from neverlost.model.kraft.broker.leader import is_answered
 from neverlost.model.kraft.state import UP_TO_DATE, everyone
 from neverlost.specs.property import Property
 

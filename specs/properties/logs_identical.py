@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.kernel import Value
-from neverlost.model.kraft.log import EMPTY
+from neverlost.model.kraft.broker.log import EMPTY
 from neverlost.model.kraft.state import everyone
 from neverlost.specs.property import Property
 

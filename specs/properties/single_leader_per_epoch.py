@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.kernel import Value, implies
-from neverlost.model.kraft.leader import leads
+from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.state import ELECTED, everyone
 from neverlost.specs.property import Property
 

@@ -90,11 +90,11 @@ def other_sentences(package: Path) -> None:
 
 def moved_file(package: Path) -> None:
     """A module under another name, and everything that imports it."""
-    (package / "model/kraft/log.py").rename(package / "model/kraft/disks.py")
+    (package / "model/kraft/broker/log.py").rename(package / "model/kraft/disks.py")
     for path in package.rglob("*.py"):
         text = path.read_text()
-        if "neverlost.model.kraft.log" in text:
-            path.write_text(text.replace("neverlost.model.kraft.log", "neverlost.model.kraft.disks"))
+        if "neverlost.model.kraft.broker.log" in text:
+            path.write_text(text.replace("neverlost.model.kraft.broker.log", "neverlost.model.kraft.disks"))
 
 
 def moved_function(package: Path) -> None:
@@ -131,7 +131,7 @@ KEEPING: dict[str, Mutant] = {
     ),
     "a moved file": moved_file,
     "a moved function": moved_function,
-    "a function that nothing uses": appended("model/kraft/leader.py", "\n\ndef unused() -> int:\n    return 1\n"),
+    "a function that nothing uses": appended("model/kraft/broker/leader.py", "\n\ndef unused() -> int:\n    return 1\n"),
 }
 
 SIZES, MECHANISMS = "model/kraft/sizes.py", "model/kraft/mechanisms.py"

@@ -11,11 +11,11 @@ import pytest
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
+from neverlost.model.kraft.broker.follower import truncate_before_fetching
+from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
+from neverlost.model.kraft.broker.leader import forget_leadership, is_up_to_date_leader, leads
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader
 from neverlost.model.kraft.faults import ISR_SHRINK
-from neverlost.model.kraft.follower import truncate_before_fetching
-from neverlost.model.kraft.high_watermark import raise_high_watermark
-from neverlost.model.kraft.leader import forget_leadership, is_up_to_date_leader, leads
 from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import ELECTED, everyone, started
 from neverlost.model.limits import may_strike, strike

@@ -15,7 +15,7 @@ import pytest
 
 from neverlost.checker.outcome import Trace, replayed
 from neverlost.checker.search.explore import explored_graph
-from neverlost.checker.search.state_graph import StateGraph
+from neverlost.checker.search.graph.state_graph import StateGraph
 from neverlost.model.interpreters import ints
 from neverlost.model.sentences import sentences
 from neverlost.model.system import System

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.search.expansion import BATCH
-from neverlost.checker.search.partition import Partition
+from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.model.interpreters.columns import Packed, Successors, pack_rows
 from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
@@ -108,20 +108,20 @@ class Reached:
     """The states of a complete search and the successors of each."""
 
     system: System
-    partition: Partition
+    owned: OwnedStates
 
     def __len__(self) -> int:
-        return len(self.partition.states)
+        return len(self.owned.states)
 
     def batches(self) -> Iterator[Packed]:
         """The states, some at a time."""
         for start in range(0, len(self), BATCH):
-            yield self.partition.states.slice(start, min(start + BATCH, len(self)))
+            yield self.owned.states.slice(start, min(start + BATCH, len(self)))
 
 
 def reached(system: System) -> Reached:
     """Every reachable state, in this process: a case needs the set, not its order."""
-    found = Partition(system, (), False)
+    found = OwnedStates(system, (), False)
     found.absorb(pack_rows(system, sorted({state for _, state in system.initial_states()})))
     found.close_level()
     while found.waiting:

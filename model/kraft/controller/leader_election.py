@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neverlost.model.kernel import Primitives, Value
-from neverlost.model.kraft.log import is_longer_log
+from neverlost.model.kraft.broker.log import is_longer_log
 from neverlost.model.kraft.state import POLICIES, everyone
 from neverlost.model.system import View
 

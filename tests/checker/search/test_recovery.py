@@ -16,8 +16,8 @@ from neverlost.checker.disk.levels import Store
 from neverlost.checker.disk.on_disk_search import explore as explore_on_disk
 from neverlost.checker.evidence import reachable_states as reachable
 from neverlost.checker.outcome import Finding, Verdict
-from neverlost.checker.search import recovery
 from neverlost.checker.search.explore import explore
+from neverlost.checker.search.graph import recovery
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System

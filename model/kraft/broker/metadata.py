@@ -6,9 +6,9 @@ Source: BrokerMetadataPublisher, ReplicaManager.applyDelta, Partition.makeLeader
 from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
-from neverlost.model.kraft.follower import truncate_before_fetching
-from neverlost.model.kraft.leader import adopt_isr, drop_pending, forget_leadership, leads
-from neverlost.model.kraft.log import log_end
+from neverlost.model.kraft.broker.follower import truncate_before_fetching
+from neverlost.model.kraft.broker.leader import adopt_isr, drop_pending, forget_leadership, leads
+from neverlost.model.kraft.broker.log import log_end
 from neverlost.model.kraft.state import BEHIND, ELECTED, everyone
 from neverlost.model.system import View
 

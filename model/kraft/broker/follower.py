@@ -10,9 +10,9 @@ Source: Partition.fetchRecords (the response is read before the follower's state
 from __future__ import annotations
 
 from neverlost.model.kernel import Clauses, Primitives, Value, action, different, implies, larger, smaller
-from neverlost.model.kraft.high_watermark import is_waited_for
-from neverlost.model.kraft.leader import is_answered, logs_agree
-from neverlost.model.kraft.log import (
+from neverlost.model.kraft.broker.high_watermark import is_waited_for
+from neverlost.model.kraft.broker.leader import is_answered, logs_agree
+from neverlost.model.kraft.broker.log import (
     copy_next,
     end_for_last_epoch,
     has_beyond,

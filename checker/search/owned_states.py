@@ -1,4 +1,4 @@
-"""One worker's share of a search: the states it owns, and its part of the frontier."""
+"""The states that one worker of a search owns, and its part of the frontier."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
 
 
-class Partition:
-    """States whose mix falls to this worker.  `number` of `total` says which."""
+class OwnedStates:
+    """States whose mix falls to one worker.  `number` of `total` says which."""
 
     def __init__(self, system: System, properties: Sequence[Property], symmetry: bool, number: int = 0, total: int = 1) -> None:
         self.system, self.properties = system, tuple(properties)

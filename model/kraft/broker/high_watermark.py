@@ -10,7 +10,7 @@ Source: Partition.scala (maybeIncrementLeaderHW, checkEnoughReplicasReachOffset,
 from __future__ import annotations
 
 from neverlost.model.kernel import Primitives, Value, count
-from neverlost.model.kraft.log import log_end, offsets
+from neverlost.model.kraft.broker.log import log_end, offsets
 from neverlost.model.kraft.state import ACKS, is_isr_big_enough, minimum_isr, others
 from neverlost.model.system import View
 

@@ -20,8 +20,8 @@ from neverlost.checker.machine.resources import used_memory
 from neverlost.checker.outcome import Finding, Outcome, Verdict, replayed, without_faults
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import BATCH
+from neverlost.checker.search.graph.state_graph import Chosen, StateGraph, of_levels, of_store
 from neverlost.checker.search.options import Engine, Options, Progress, Reporter
-from neverlost.checker.search.state_graph import Chosen, StateGraph, of_levels, of_store
 from neverlost.checker.search.symmetry import Renaming
 from neverlost.model.interpreters.columns import holds, pack_rows
 from neverlost.model.system import State, System
