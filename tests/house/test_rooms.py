@@ -42,9 +42,6 @@ THIRD_PARTY = {
 REGISTRIES = ("properties", "commands", "versions", "lemmas", "formats", "documents", "api")
 """One file for each entry."""
 
-WHOLE = {"reports/api": "a file for each part of the interface"}
-"""Rooms that are clearer whole, and why."""
-
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 
 
@@ -92,8 +89,7 @@ def test_no_import_goes_round_in_a_circle() -> None:
 def test_every_folder_is_a_room_and_no_room_is_full() -> None:
     for folder in sorted({path.parent for path in SOURCES}):
         files = [path for path in SOURCES if path.parent == folder and path.name != "__init__.py"]
-        is_whole = folder.name in REGISTRIES or str(folder.relative_to(ROOT)) in WHOLE
-        assert len(files) <= 13 or is_whole, f"{folder.relative_to(ROOT)} has {len(files)} files"
+        assert len(files) <= 13 or folder.name in REGISTRIES, f"{folder.relative_to(ROOT)} has {len(files)} files"
         assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), (
             f"{folder.relative_to(ROOT)} says what it holds"
         )
