@@ -39,8 +39,8 @@ THIRD_PARTY = {
 }
 """The files and folders that may import a third party."""
 
-REGISTRIES = ("properties", "commands", "versions", "lemmas", "formats", "documents", "api")
-"""One file for each entry."""
+REGISTRIES = ("properties", "commands", "versions", "lemmas", "formats", "documents", "api", "specs")
+"""One file for each entry; in `specs` itself, for each kind of specification."""
 
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 
