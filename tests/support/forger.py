@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -52,22 +53,23 @@ class Bundle:
 
 
 def write(kind: str, place: Path) -> None:
-    """A small bundle of a kind, in `place`/bundle."""
+    """A small bundle of a kind, in `place`/bundle, of files that are named as they are called there."""
     out = place / "bundle"
-    if kind == "check":
-        (place / "topics.txt").write_text(DESCRIBED)
-        keys = {"acks": "all", "faults.lossy_crash": 1, "bounds.records": 1}
-        asked = ["acked-never-lost", "committed-never-lost"]
-        neverlost.check(keys, describe=place / "topics.txt", kafka_version="3.9", properties=asked, advise=False, out=out)
-    elif kind == "sweep":
-        (place / "matrix.toml").write_text(MATRIX)
-        neverlost.sweep(place / "matrix.toml", out=out)
-    elif kind == "proof":
-        neverlost.prove({"model": "truncate-to-hw", "replication.factor": 2}, properties=["weak-isr"], depth=8, out=out)
-    else:
-        lines = (DATA / "observed" / "run-4.3.jsonl").read_text().splitlines()
-        (place / "history.jsonl").write_text("\n".join(lines[:60]) + "\n")
-        neverlost.observe(place / "history.jsonl", losses=False, out=out)
+    with chdir(place):
+        if kind == "check":
+            Path("topics.txt").write_text(DESCRIBED)
+            keys = {"acks": "all", "faults.lossy_crash": 1, "bounds.records": 1}
+            asked = ["acked-never-lost", "committed-never-lost"]
+            neverlost.check(keys, describe="topics.txt", kafka_version="3.9", properties=asked, advise=False, out=out)
+        elif kind == "sweep":
+            Path("matrix.toml").write_text(MATRIX)
+            neverlost.sweep("matrix.toml", out=out)
+        elif kind == "proof":
+            neverlost.prove({"model": "truncate-to-hw", "replication.factor": 2}, properties=["weak-isr"], depth=8, out=out)
+        else:
+            lines = (DATA / "observed" / "run-4.3.jsonl").read_text().splitlines()
+            Path("history.jsonl").write_text("\n".join(lines[:60]) + "\n")
+            neverlost.observe("history.jsonl", losses=False, out=out)
 
 
 @cache

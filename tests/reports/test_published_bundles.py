@@ -1,0 +1,39 @@
+"""The published bundles, one of each kind, verify on machines that did not write them, and with another Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import neverlost
+from tests.publish.bundles import KINDS, MAKE, PLACE
+from tests.support.wheel import unpacked
+
+OTHER = os.environ.get("NEVERLOST_OTHER_PYTHON")
+"""Another version of Python that has the dependencies."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_published_bundle_verifies(kind: str) -> None:
+    try:
+        found = neverlost.verify(PLACE / kind)
+    except neverlost.InputError as problem:
+        raise AssertionError(f"{problem}; make them again: {MAKE}") from None
+    other = [each for each in found.unchecked if "not what this version renders" not in each]
+    assert not other, f"make them again: {MAKE}"
+
+
+@pytest.mark.skipif(OTHER is None, reason="NEVERLOST_OTHER_PYTHON names no other Python with the dependencies")
+def test_another_python_verifies_them(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(unpacked(tmp_path))}
+    for kind in KINDS:
+        shutil.copytree(PLACE / kind, tmp_path / kind)
+        command = [str(OTHER), "-P", "-m", "neverlost", "verify", kind, "--json", "-"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode in (0, 20), done.stderr
+        assert [each for each in json.loads(done.stdout)["unchecked"] if "renders" not in each and "cvc5" not in each] == []
