@@ -20,7 +20,7 @@ def write(kind: str) -> None:
     with tempfile.TemporaryDirectory() as place:
         if kind == "induction":
             keys = {"model": "kip-320", "replication.factor": 2, "bounds.records": 1, "bounds.max_leader_epoch": 1}
-            neverlost.prove(keys, method="induction", properties=["weak-isr"], out=Path(place, "bundle"))
+            neverlost.prove(keys, method="induction", properties=["strong-isr"], out=Path(place, "bundle"))
         else:
             forger.write(kind, Path(place))
         shutil.rmtree(PLACE / kind, ignore_errors=True)
