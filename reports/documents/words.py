@@ -13,8 +13,8 @@ from neverlost.reports import exit_status
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, nearest
-from neverlost.specs.kafka_files.versions import RELEASES, defaults
-from neverlost.specs.kafka_files.versions import shown as version_shown
+from neverlost.specs.kafka_files.version_defaults import RELEASES, defaults
+from neverlost.specs.kafka_files.version_defaults import shown as version_shown
 from neverlost.specs.property import AVAILABILITY, RECOVERY, properties
 
 

@@ -13,8 +13,8 @@ from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import KafkaHome, kafka_home, require_one
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.reproduce.attempt import Notify
+from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.follow import follow
-from neverlost.checker.kafka.reproduce.order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.plan import Plan, plan
 from neverlost.reports import exit_status
 from neverlost.reports.counterexample.itf import read_itf

@@ -15,7 +15,7 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
+from neverlost.specs.kafka_files.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
 from neverlost.specs.setting import Notice, Origin, Place, Setting
 
 Given = dict[str, tuple[Any, str]]

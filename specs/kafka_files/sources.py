@@ -20,7 +20,7 @@ from neverlost.specs.kafka_files.known_keys import known_to, unknown_keys
 from neverlost.specs.kafka_files.properties import read_properties
 from neverlost.specs.kafka_files.recognise import read_described
 from neverlost.specs.kafka_files.text import Path, require_one_standard_input, shown_name
-from neverlost.specs.kafka_files.versions import Version, canonical, defaults, parse_version, shown
+from neverlost.specs.kafka_files.version_defaults import Version, canonical, defaults, parse_version, shown
 from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
 
 Paths = Path | Sequence[Path] | None

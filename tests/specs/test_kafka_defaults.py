@@ -14,7 +14,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.chosen import chosen_configurations
 from neverlost.specs.kafka_files.clients.producer import producer
 from neverlost.specs.kafka_files.cluster import read_cluster
-from neverlost.specs.kafka_files.versions import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
+from neverlost.specs.kafka_files.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
 from neverlost.specs.setting import Kind, Origin, Setting, Settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,7 +21,7 @@ from neverlost.specs.kafka_files.cluster import ClusterConfiguration, read_clust
 from neverlost.specs.kafka_files.described import Described, ranges, split_configs
 from neverlost.specs.kafka_files.properties import parse_properties
 from neverlost.specs.kafka_files.recognise import described, readers
-from neverlost.specs.kafka_files.versions import defaults, parse_version
+from neverlost.specs.kafka_files.version_defaults import defaults, parse_version
 from neverlost.specs.setting import Kind, Origin, Setting, of_kind
 from tests.support.program import neverlost
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from neverlost.checker.kafka.reproduce.attempt import Attempt, led, listed, number_of
-from neverlost.checker.kafka.reproduce.looks import known_epochs
+from neverlost.checker.kafka.reproduce.cluster_scene import known_epochs
 from neverlost.checker.kafka.reproduce.target import Target
 
 

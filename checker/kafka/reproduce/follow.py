@@ -10,8 +10,8 @@ from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.process import ClusterError, Unmet
 from neverlost.checker.kafka.reproduce.attempt import Attempt, Divergence, Moment, Notify, Outcome, led, listed
 from neverlost.checker.kafka.reproduce.carry_out import carry_out, elect_by_hand
+from neverlost.checker.kafka.reproduce.cluster_scene import scene
 from neverlost.checker.kafka.reproduce.differences import differences
-from neverlost.checker.kafka.reproduce.looks import scene
 from neverlost.checker.kafka.reproduce.plan import Plan, Stage
 from neverlost.checker.kafka.reproduce.target import Target
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.clients.read import Client, read_clients
 from neverlost.specs.kafka_files.text import Path, quoted
-from neverlost.specs.kafka_files.versions import WITHOUT_VERSION, Version, truth, whole
+from neverlost.specs.kafka_files.version_defaults import WITHOUT_VERSION, Version, truth, whole
 from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"

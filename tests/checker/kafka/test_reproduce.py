@@ -23,8 +23,8 @@ from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process,
 from neverlost.checker.kafka.cluster.requests import refusal, request
 from neverlost.checker.kafka.reproduce import follow as reproduce
 from neverlost.checker.kafka.reproduce.attempt import Attempt, Divergence, Moment, Outcome
+from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.holds import Holds, rules
-from neverlost.checker.kafka.reproduce.order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.plan import Plan, plan
 from neverlost.checker.outcome import Trace
 from neverlost.model.scene import Lane, Scene
