@@ -8,7 +8,6 @@ from os import PathLike
 from typing import Any, Unpack
 
 import neverlost
-from neverlost.checker.campaign.tolerance import AXES
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.nines import bounds, regions
 from neverlost.checker.nines.chain import LOST, OUT
@@ -27,6 +26,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
 from neverlost.specs.rates.rates import Rates, rates
 from neverlost.specs.region import Region
+from neverlost.specs.spot import AXES
 from neverlost.tolerances import tolerance
 
 Path = str | PathLike[str]

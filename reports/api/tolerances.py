@@ -17,7 +17,7 @@ from neverlost.checker.disk.levels import plain
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.outcome import Trace, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.checks import configurations
+from neverlost.checks import about, configurations
 from neverlost.keywords import Searching, Settings
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import AnyNumber
@@ -85,21 +85,22 @@ def tolerance(
     again: bool = False,
     out: Path | None = None,
     progress: Reporter | None = None,
+    topics: Sequence[str] | None = None,
     files: Mapping[str, Any] | None = None,
     **search: Unpack[Searching],
 ) -> ToleranceResult:
     """The table of a configuration, or of each distinct one of a described cluster.
 
-    `settings`, `config` and `kafka_version` are those of `check`, and `files` its Kafka files by the names of its parameters
-    (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults everywhere,
-    such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  What the atlas knows is
-    looked up, unless it is to be decided `again`.  Unless `defects` says which, there are two tables for each configuration:
-    Kafka as designed, and as shipped with its known defects.
+    `settings`, `config`, `kafka_version` and `topics` are those of `check`, and `files` its Kafka files by the names of its
+    parameters (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults
+    everywhere, such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  What the atlas
+    knows is looked up, unless it is to be decided `again`.  Unless `defects` says which, there are two tables for each
+    configuration: Kafka as designed, and as shipped with its known defects.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = Request(**search)
-    every = list(_asked(settings, config, kafka_version, files or {}))
+    every = list(_asked(settings, config, kafka_version, files or {}, topics or ()))
     more = [_also(each, also) for each in every]
     if out is not None:
         writable_directory(out)
@@ -111,7 +112,9 @@ def tolerance(
     return ToleranceResult.of(document, subjects=tuple(found))
 
 
-def _asked(settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any]) -> Iterator[Chosen]:
+def _asked(
+    settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any], topics: Sequence[str]
+) -> Iterator[Chosen]:
     """Each configuration as designed and as shipped, or as `defects` says; those that mean the same together.
 
     Errors: `InputError` for limits of faults, and for models that have none.
@@ -120,6 +123,7 @@ def _asked(settings: Settings, config: Path | None, version: str | None, files: 
     stated = [f"{key}={','.join(value) if isinstance(value, list) else value}" for key, (value, _) in _settings(settings)]
     records = [] if RECORDS in given else [f"{RECORDS}=1"]
     every = configurations([*stated, *records], config, version, **files)
+    every = about(every, topics) if topics else every
     for each in every:
         limited = [name for name, value in each.configuration.items() if name.startswith("faults.") and value]
         if limited:

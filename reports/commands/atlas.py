@@ -11,13 +11,12 @@ from neverlost.reports import options
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command and its parts."""
-    group = typer.Typer(help="The answers to common questions, decided once.", no_args_is_help=True)
-    group.command("build", help="Decide the questions of the atlas and write its table.")(build)
-    app.add_typer(group, name="atlas")
+    """Add the command."""
+    app.command("atlas", help="Decide the questions of the atlas and write its table: atlas build.")(atlas)
 
 
-def build(
+def atlas(
+    action: Annotated[str, typer.Argument(metavar="build", help="what to do")],
     state_dir: Annotated[str, typer.Option("--state-dir", metavar="DIR", help="keep finished units here, and go on from them")],
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="the table, as Parquet")],
     chapters: Annotated[
@@ -35,7 +34,10 @@ def build(
     from neverlost import atlases
     from neverlost.reports import exit_status
     from neverlost.reports.output import Output
+    from neverlost.specs.errors import InputError
 
+    if action != "build":
+        raise InputError(f"bad value {action!r} for atlas: write atlas build")
     output = Output(json, None, quiet)
     found = atlases.build_atlas(
         out,

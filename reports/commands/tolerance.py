@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
@@ -86,6 +87,23 @@ def tolerance(
     )
 
 
+def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
+    """Whether a `check` asks what a configuration survives: no fault is limited, and nothing asks for one search."""
+    from neverlost.model.catalogue import models
+    from neverlost.specs.configuration.choose import read_given
+    from neverlost.specs.spot import AXES
+
+    given = read_given(config, settings)
+    name = str(given["model"][0]) if "model" in given else "kraft"
+    has_faults = any(key.startswith("faults.") for key in given)
+    is_plain = not any(only_searched.get(each) for each in OF_ONE_SEARCH)
+    return is_plain and not has_faults and name in models() and all(key in models()[name].keys for key in AXES)
+
+
+OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast", "format")
+"""Options of `check` that make sense for a single search."""
+
+
 def answer(output: Output, spot: Spot | None, **asked: Any) -> int:
     """Find the tables and show them; returns the exit status."""
     from neverlost import tolerances
@@ -111,9 +129,12 @@ def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: An
     import neverlost
     from neverlost.reports import exit_status
     from neverlost.reports.commands.check import show
+    from neverlost.specs.configuration.choose import read_given
+    from neverlost.tolerances import RECORDS
 
     asked["properties"] = asked["properties"] or GATE
-    result = neverlost.check([*(settings or ()), *limits_of(at_least)], **asked)
+    records = [] if RECORDS in read_given(asked["config"], settings) else [f"{RECORDS}=1"]
+    result = neverlost.check([*(settings or ()), *records, *limits_of(at_least)], **asked)
     output.deliver(result.document)
     if output.is_read:
         show(result)

@@ -92,6 +92,13 @@ def test_a_table_at_a_terminal_and_as_json() -> None:
     assert document["schema"] == "neverlost.tolerance/1" and set(document["tolerance"]) == {"configuration"}
 
 
+def test_check_without_faults_answers_the_same() -> None:
+    given = [part for key, value in PAIR.items() for part in ("--set", f"{key}={value}")]
+    shown, found = program(*asked()), program("check", *given)
+    assert (found.returncode, found.stdout) == (0, shown.stdout)
+    assert program("check", *given, "--set", "faults.crash=0").stdout != shown.stdout
+
+
 def test_as_designed_and_as_shipped() -> None:
     """The leader that returns (not reported) loses a record of two replicas without any data loss; as designed nothing does."""
     designed, shipped = neverlost.tolerance({key: value for key, value in PAIR.items() if key != "defects"}, workers=1).tables
