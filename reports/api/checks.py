@@ -87,7 +87,7 @@ def check(
     asked = asked.with_arguments(
         properties=properties, certificate=certificate or None, advise=advise, keep_going=request.keep_going or None
     ).with_effort(request)
-    every = about(every, asked.arguments["topics"]) if topics else every
+    every = about_topics(every, asked.arguments["topics"]) if topics else every
     if out is not None:
         writable_directory(out)
     with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
@@ -114,7 +114,7 @@ def _topics(every: Sequence[Chosen]) -> set[str]:
     }
 
 
-def about(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
+def about_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
     """The configurations of some of the described topics.
 
     Errors: `InputError` for a topic that is not described.

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, Unpack
 
 import neverlost
+from neverlost.checker.campaign.tolerance import Tolerance
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.nines import bounds, regions
 from neverlost.checker.nines.chain import LOST, OUT
@@ -77,37 +78,35 @@ def nines(
     plain = [f"{key}={value[0]}" for key, value in read_given(config, settings).items() if key != "defects"]
     designed = tolerance(
         [*plain, "defects=fixed"],
-        describe_file=describe_file,
+        files={"describe": describe_file},
         kafka_version=kafka_version,
         progress=progress,
         **search,
     )
     request = Request(**search)
-    found = [
-        _bound(chosen, one, given, request, progress) for chosen, one in zip(designed.chosen, designed.tables, strict=True)
-    ]
+    found = [_bound(each.chosen, each.table, given, request, progress) for each in designed.subjects]
+    every = tuple(each.chosen for each in designed.subjects)
     document = {
         "schema": describe.SCHEMA,
         "version": neverlost.__version__,
         "verdict": str(Verdict.HOLDS),
         "nines": {
-            describe.subject(chosen): describe.answer(chosen, each, given)
-            for chosen, each in zip(designed.chosen, found, strict=True)
+            describe.subject(chosen): describe.answer(chosen, each, given) for chosen, each in zip(every, found, strict=True)
         },
         "rates": describe.rates(given),
         "assumptions": list(describe.ASSUMPTIONS),
     }
     if out is not None:
         write_text(f"{out}/result.json", as_json(document))
-    return NinesResult.of(document, bounds=tuple(found), chosen=designed.chosen)
+    return NinesResult.of(document, bounds=tuple(found), chosen=every)
 
 
-def _bound(chosen: Chosen, found: Any, given: Rates, request: Request, progress: Reporter | None) -> bounds.Bound:
+def _bound(chosen: Chosen, found: Tolerance, given: Rates, request: Request, progress: Reporter | None) -> bounds.Bound:
     """The bound of one configuration.
 
     A kill counts as a data loss where an unclean shutdown leaves the eligible leader replicas, else as being out.
     """
-    says = {spot: table.answer(found, spot)[0] for spot in found.decisions}
+    says = {spot: table.answer(found, spot)[0] for spot in found.entries}
     if table.UNDECIDED in says.values():
         raise InputError(f"the table of {describe.subject(chosen)} is not decided, so nothing is bounded; give it more time")
     safe = [(spot.losing, spot.out) for spot, one in says.items() if one in (table.OK, table.STOPS)]

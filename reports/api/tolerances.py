@@ -17,7 +17,7 @@ from neverlost.checker.disk.levels import plain
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.outcome import Trace, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.checks import about, configurations
+from neverlost.checks import about_topics, configurations
 from neverlost.keywords import Searching, Settings
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import AnyNumber
@@ -123,7 +123,7 @@ def _asked(
     stated = [f"{key}={','.join(value) if isinstance(value, list) else value}" for key, (value, _) in _settings(settings)]
     records = [] if RECORDS in given else [f"{RECORDS}=1"]
     every = configurations([*stated, *records], config, version, **files)
-    every = about(every, topics) if topics else every
+    every = about_topics(every, topics) if topics else every
     for each in every:
         limited = [name for name, value in each.configuration.items() if name.startswith("faults.") and value]
         if limited:

@@ -60,9 +60,9 @@ def check(
     """Run the command; returns the exit status.  Without any limit of faults it answers what `tolerance` answers."""
     from neverlost.reports import exit_status
     from neverlost.reports.ci.gate import announce
-    from neverlost.reports.commands import tolerance as without_limits
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal import tolerance as without_limits
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.errors import InputError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
@@ -12,7 +11,6 @@ from neverlost.reports import options
 
 if TYPE_CHECKING:
     from neverlost.reports.output import Output
-    from neverlost.specs.spot import Spot
 
 
 def register(app: typer.Typer) -> None:
@@ -58,7 +56,7 @@ def tolerance(
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.reports.output import Output
-    from neverlost.reports.terminal.tolerance import spot_of
+    from neverlost.reports.terminal import tolerance as shown
 
     output = Output(json, out, quiet)
     files = {
@@ -72,9 +70,9 @@ def tolerance(
     if at_least is not None:
         asked = {"config": config, "kafka_version": kafka_version, "properties": properties} | files
         return _gate(at_least, settings, output, **asked, **search)
-    return answer(
+    return shown.answer(
         output,
-        spot_of(show),
+        shown.spot_of(show),
         settings=settings,
         config=config,
         kafka_version=kafka_version,
@@ -85,39 +83,6 @@ def tolerance(
         files=files,
         **search,
     )
-
-
-def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
-    """Whether a `check` asks what a configuration survives: no fault is limited, and nothing asks for one search."""
-    from neverlost.model.catalogue import models
-    from neverlost.specs.configuration.choose import read_given
-    from neverlost.specs.spot import AXES
-
-    given = read_given(config, settings)
-    name = str(given["model"][0]) if "model" in given else "kraft"
-    has_faults = any(key.startswith("faults.") for key in given)
-    is_plain = not any(only_searched.get(each) for each in OF_ONE_SEARCH)
-    return is_plain and not has_faults and name in models() and all(key in models()[name].keys for key in AXES)
-
-
-OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast", "format")
-"""Options of `check` that make sense for a single search."""
-
-
-def answer(output: Output, spot: Spot | None, **asked: Any) -> int:
-    """Find the tables and show them; returns the exit status."""
-    from neverlost import tolerances
-    from neverlost.reports import exit_status
-    from neverlost.reports.terminal import results as terminal
-    from neverlost.reports.terminal import tolerance as shown
-    from neverlost.reports.terminal.progress import LiveProgress
-
-    with LiveProgress() as progress:
-        result = tolerances.tolerance(out=output.out, progress=progress, **asked)
-    output.deliver(result.document, is_saved=True, lines=shown.lines)
-    if output.is_read:
-        shown.show(terminal.console(), result, spot)
-    return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS
 
 
 GATE = ("acked-never-lost", "committed-never-lost")

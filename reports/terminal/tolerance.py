@@ -14,9 +14,10 @@ from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files import remedies
-from neverlost.specs.spot import Spot
+from neverlost.specs.spot import AXES, Spot
 
 if TYPE_CHECKING:
+    from neverlost.reports.output import Output
     from neverlost.tolerances import Subject, ToleranceResult
 
 STYLES = ((describe.LOST, "bold red"), (describe.STOPS, "yellow"), (describe.UNDECIDED, "magenta"), (describe.OK, "green"))
@@ -108,3 +109,34 @@ def _show_spot(out: Console, subject: Subject, spot: Spot) -> None:
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """The boundaries and nothing else."""
     return [f"{subject}: {sentence}" for subject, says in document["says"].items() for sentence in says]
+
+
+def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
+    """Whether a `check` asks what a configuration survives: no fault is limited, and nothing asks for one search."""
+    from neverlost.model.catalogue import models
+    from neverlost.specs.configuration.choose import read_given
+
+    given = read_given(config, settings)
+    name = str(given["model"][0]) if "model" in given else "kraft"
+    has_faults = any(key.startswith("faults.") for key in given)
+    is_plain = not any(only_searched.get(each) for each in OF_ONE_SEARCH)
+    return is_plain and not has_faults and name in models() and all(key in models()[name].keys for key in AXES)
+
+
+OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast", "format")
+"""Options of `check` that make sense for a single search."""
+
+
+def answer(output: Output, spot: Spot | None, **asked: Any) -> int:
+    """Find the tables and show them; returns the exit status."""
+    from neverlost import tolerances
+    from neverlost.reports import exit_status
+    from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal.progress import LiveProgress
+
+    with LiveProgress() as progress:
+        result = tolerances.tolerance(out=output.out, progress=progress, **asked)
+    output.deliver(result.document, is_saved=True, lines=lines)
+    if output.is_read:
+        show(terminal.console(), result, spot)
+    return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS
