@@ -25,7 +25,7 @@ def test_every_character_that_is_obeyed_is_an_escape() -> None:
     assert plain_markdown("<b>![i](u)[t](u) a|b <= c") == "&lt;b>!\\[i]\\(u)[t]\\(u) a\\|b <= c"
 
 
-def test_a_terminal_is_told_nothing_by_a_name() -> None:
+def test_a_terminal_gets_no_order_from_a_name() -> None:
     out = io.StringIO()
     Visible(file=out, force_terminal=True, width=200).print(Text(HOSTILE))
     assert "\u202e" not in out.getvalue() and "\x1b[31md" not in out.getvalue() and r"\u001b[31md" in out.getvalue()
