@@ -127,6 +127,7 @@ PAGES = (
 
 RECORDED = {
     "reproductions/": "counterexamples on real brokers, by `python -m tests.publish.reproductions`",
+    "bundles/": "an evidence bundle of each kind: `neverlost verify reports/published/bundles/NAME`",
     "observed-runs.md": "seeded fault runs of real clusters, by `python -m tests.publish.observed_runs`",
     "made.json": "what `python -m tests.publish` made, when and of what",
     "draft-reports.md": "findings for the Kafka project, written by hand",
