@@ -128,3 +128,11 @@ def test_every_decision_says_what_was_rejected() -> None:
         text = page.read_text()
         assert text.startswith("# "), page.name
         assert re.search(r"reject|instead of|rather than|not taken", text, flags=re.IGNORECASE), page.name
+
+
+def test_the_ways_through_the_house_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = re.findall(r"`([\w/]+\.py)`\s+`(\w+)`", text)
+    assert len(named) > 12
+    for place, function in named:
+        assert re.search(rf"^ *(def|class) {function}\b", (ROOT / place).read_text(), re.MULTILINE), f"{function} in {place}"
