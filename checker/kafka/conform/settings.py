@@ -72,7 +72,6 @@ LEADER = (
     "replication.factor=2 bounds.records=3 faults.isr_shrink=2 faults.fence=1",
     "replication.factor=3 bounds.records=2 faults.isr_shrink=1 faults.fence=1 faults.leader_move=1",
     "replication.factor=3 bounds.records=4 faults.isr_shrink=2 start.outside_isr=2",
-    "replication.factor=3 bounds.records=5 faults.isr_shrink=1 start.outside_isr=1",
 )
 """Reachable sets of leaders, each with every min.insync.replicas; the leader does not know of the ELR."""
 
