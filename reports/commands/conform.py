@@ -44,6 +44,7 @@ def conform(
     """Run the command; returns the exit status."""
     from neverlost.checker.kafka.conform import run as comparing
     from neverlost.checker.kafka.conform.classes import kafka as judges
+    from neverlost.checker.machine import processes
     from neverlost.reports.documents import conform as page
     from neverlost.reports.output import Output
     from neverlost.reports.request import Request
@@ -77,6 +78,8 @@ def conform(
             progress(page.rate(name, so_far))
 
         found = comparing.compare(kafka, todo, request.workers or os.cpu_count() or 1, request.time_limit, compared)
+    if found.left and not found.tallies and processes.INTERRUPTED not in found.left.values():
+        raise InputError(f"nothing can be compared: {next(iter(found.left.values()))}")
     document = page.document(found, known)
     output.deliver(document, lines=page.verdict_lines)
     if out is not None:

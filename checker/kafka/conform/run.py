@@ -182,6 +182,10 @@ def _results(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | N
             yield message.job, message.value
 
 
-def _work(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally:
+def _work(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
+    """What a part compared, or what this version lacks that the part cannot do without."""
     jvm.start(kafka.jars, kafka.java)
-    return PARTS[part](*arguments)
+    try:
+        return PARTS[part](*arguments)
+    except jvm.MissingClass as missing:
+        return f"Kafka {kafka.version} has no {missing}, which this part needs"

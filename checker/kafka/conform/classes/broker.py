@@ -125,7 +125,7 @@ class Host:
             topics,
             proxy(PACKAGE + "server.util.Scheduler", _IdleScheduler()),
             self.time,
-            new(statistics, *[False] * len(constructor(statistics)[1])),
+            new(statistics, *[optional() if each == "java.util.Optional" else False for each in constructor(statistics)[1]]),
             kafka_class("storage.internals.log.LogDirFailureChannel")(1),
         ]
         return made.apply(*given, *[True] * (int(apply.getParameterCount()) - len(given)))

@@ -107,12 +107,16 @@ def first_of(*names: str) -> str:
 
 
 def proxy(interface: str, implementation: Any) -> Any:
-    """A Python object, or a dictionary of functions, as an instance of a Java interface."""
+    """A Python object, or a dictionary of functions, as an instance of a Java interface.
+
+    Errors: `MissingClass`.
+    """
     import jpype
 
+    kind = java_class(interface)
     if isinstance(implementation, dict):
-        return jpype.JProxy(interface, dict=implementation)
-    return jpype.JProxy(interface, inst=implementation)
+        return jpype.JProxy(kind, dict=implementation)
+    return jpype.JProxy(kind, inst=implementation)
 
 
 def integer(value: int) -> Any:
