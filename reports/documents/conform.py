@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rich.console import Console
 from rich.table import Table
@@ -131,9 +133,7 @@ def _summaries(stated: dict[str, Any]) -> Iterable[str]:
         if each["new"]:
             shown[each["method"]] = shown.get(each["method"], 0) + 1
             if shown[each["method"]] <= SHOWN:
-                yield from (f"{each['method']}: {each['case']}", f"   setting: {each['setting']}")
-                yield from (f"   Kafka: {answer}" for answer in each["kafka"] or ["nothing"])
-                yield from (f"   model: {answer}" for answer in each["model"] or ["nothing"])
+                yield from _shown(each)
     yield from (f"{method}: {count - SHOWN} more" for method, count in shown.items() if count > SHOWN)
     reasons = [each["known"] for each in stated["differences"] if each["known"]]
     yield from (f"known: {reasons.count(each)} x {each}" for each in dict.fromkeys(reasons))
@@ -163,9 +163,45 @@ def markdown(stated: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def junit(stated: Mapping[str, Any]) -> str:
+    """A test case for each kind of event, failing where Kafka's classes do otherwise; what was not compared is skipped."""
+    suite = Element("testsuite", name=f"Kafka {stated['kafka']}", time=str(stated["seconds"]))
+    for part in stated["parts"]:
+        new = [each for each in stated["differences"] if each["new"] and each["part"] == part["part"]]
+        for event, compared in part["by_event"].items():
+            found = [each for each in new if each["case"].startswith(event)]
+            _judged(suite, part["part"], event, found, f"does otherwise in {len(found):,} of {compared:,} cases")
+            new = [each for each in new if each not in found]
+        if new:
+            _judged(suite, part["part"], "others", new, f"does otherwise in {len(new):,} cases")
+    for name, reason in stated["left"].items():
+        SubElement(_judged(suite, "left", name, [], ""), "skipped", message=reason)
+    counts = Counter(outcome.tag for case in suite for outcome in case)
+    numbers = {"tests": len(suite), "failures": counts["failure"], "errors": 0, "skipped": counts["skipped"]}
+    suite.attrib.update({name: str(value) for name, value in numbers.items()})
+    indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
+
+
+def _judged(suite: Element, part: str, name: str, found: Sequence[Mapping[str, Any]], says: str) -> Element:
+    case = SubElement(suite, "testcase", classname=f"{suite.get('name')}.{part}", name=name, time="0")
+    if found:
+        failure = SubElement(case, "failure", message=f"{found[0]['method']} {says}", type="differs")
+        failure.text = "\n".join(line for each in found[:SHOWN] for line in _shown(each))
+    return case
+
+
+def _shown(each: Mapping[str, Any]) -> Iterable[str]:
+    """A difference in Kafka's own names, brokers counted from 1."""
+    yield from (f"{each['method']}: {each['case']}", f"   setting: {each['setting']}")
+    yield from (f"   Kafka: {answer}" for answer in each["kafka"] or ["nothing"])
+    yield from (f"   model: {answer}" for answer in each["model"] or ["nothing"])
+
+
 def write(directory: str, stated: dict[str, Any]) -> None:
-    """The page beside `result.json`."""
+    """The page, and what a build server shows as tests."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
+    write_text(Path(directory) / f"conform-{stated['kafka']}.junit.xml", junit(stated))
 
 
 def between_document(found: Between) -> dict[str, Any]:

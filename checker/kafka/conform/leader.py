@@ -144,7 +144,7 @@ class Leader:
 
     def _lead(self, isr: frozenset[int]) -> None:
         """Make the Partition the leader of the leader epoch in which all states are, with this ISR."""
-        for name, value in (("partitionEpoch", PARTITION_EPOCH), ("leaderEpoch", LEADER_EPOCH)):
+        for name, value in (("partitionEpoch", PARTITION_EPOCH - 1), ("leaderEpoch", LEADER_EPOCH)):
             field_of("kafka.cluster.Partition", name).set(self.broker.partition, java_class("java.lang.Integer")(value))
         self.broker.learn(1, sorted(each + 1 for each in isr), LEADER_EPOCH, PARTITION_EPOCH)
 
