@@ -76,14 +76,12 @@ def test_every_supported_version_has_checksums_of_its_own_jars() -> None:
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str) -> None:
-    pytest.importorskip("jpype")
     done = neverlost("conform", *arguments)
     assert done.returncode == 64 and done.stdout == ""
     assert says in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_folder_without_kafka_is_named(tmp_path: Path) -> None:
-    pytest.importorskip("jpype")
     done = neverlost("conform", "--classpath", str(tmp_path))
     assert (done.returncode, done.stderr.count("\n")) == (64, 1) and f"{str(tmp_path)!r} has no kafka_2.13" in done.stderr
 

@@ -25,7 +25,7 @@ UNDER_MIN_ISR = rb"(\x2a\xb6..\xb9..\x01\x00\xb9..\x01\x00\x2a\x2b\xb7..)\xa2(\x
 """isUnderMinIsr: `partitionState.isr.size < effectiveMinIsr(log)`."""
 
 OLDER_RECORD = rb"(\x2b\xb4..\x2a\xb7..)\xa2(\x00\x25\x2a\xb7..\x2a\xb6)"
-"""makeLeader (makeFollower has the like): `partitionRegistration.partitionEpoch < partitionEpoch`, a record that is left out."""
+"""makeLeader (makeFollower has the like): `registration.partitionEpoch < partitionEpoch`, a record that is left out."""
 
 
 def built(folder: Path, comparison: bytes | None = None) -> Path:

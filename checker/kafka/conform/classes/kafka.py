@@ -56,7 +56,6 @@ def of_version(version: str, trust: bool = False, environment: Mapping[str, str]
 
     Errors: `InputError` for a version that is none or not known, a jar with another checksum, no Java, no Maven, no bridge.
     """
-    require_bridge()
     numbers = wanted(version)
     known = supported()
     if not trust:
@@ -68,6 +67,7 @@ def of_version(version: str, trust: bool = False, environment: Mapping[str, str]
         version = known.get(version, version)
     elif len(numbers) == 2:
         version = ".".join(map(str, numbers))
+    require_bridge()
     java = java_home(environment, needed_by="a comparison with Kafka's classes")
     jars = tuple(sorted((fetched(version, java, environment, tools=False) / "libs").glob("*.jar")))
     if not trust:
@@ -80,11 +80,11 @@ def of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka
 
     Errors: `InputError` for a folder without Kafka's core jar.
     """
-    require_bridge()
     place = Path(folder).expanduser()
     jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")]))
     if not any(CORE.search(str(each)) for each in jars):
         raise InputError(f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs': name a folder with Kafka's jars")
+    require_bridge()
     return Kafka(_version(jars, folder), jars, java_home(environment, needed_by="a comparison with Kafka's classes"))
 
 
