@@ -100,11 +100,11 @@ def tolerance(
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = Request(**search)
-    every = list(_asked(settings, config, kafka_version, files or {}, topics or ()))
+    every = list(asked_about(settings, config, kafka_version, files or {}, topics or ()))
     more = [_also(each, also) for each in every]
     if out is not None:
         writable_directory(out)
-    tables = _Tables(properties, request, progress, None if again else shipped())
+    tables = Tables(properties, request, progress, None if again else shipped())
     found = [_subject(each, one, tuple(beside or ()), tables) for each, one in zip(every, more, strict=True)]
     document = _document(found)
     if out is not None:
@@ -112,8 +112,8 @@ def tolerance(
     return ToleranceResult.of(document, subjects=tuple(found))
 
 
-def _asked(
-    settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any], topics: Sequence[str]
+def asked_about(
+    settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any], topics: Sequence[str] = ()
 ) -> Iterator[Chosen]:
     """Each configuration as designed and as shipped, or as `defects` says; those that mean the same together.
 
@@ -180,7 +180,7 @@ def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
 
 
 @dataclass
-class _Tables:
+class Tables:
     """Makes tables, each once."""
 
     names: Iterable[str] | None
@@ -241,7 +241,7 @@ def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
     return chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits, **more}) is not None
 
 
-def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: _Tables) -> Subject:
+def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:
     table = tables.of(chosen, more)
     assert table is not None
     others = {}
@@ -258,7 +258,7 @@ def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tab
     return Subject(chosen, table, others, _advice(chosen, table, tables) if not more else None)
 
 
-def _advice(chosen: Chosen, table: Tolerance, tables: _Tables) -> tuple[remedies.Changes, Tolerance] | None:
+def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
     """The smallest change of settings after which fewest spots lose a record, of those that the atlas knows."""
     lost = describe.how_many_lost(table)
     best: tuple[int, remedies.Changes, Tolerance] | None = None

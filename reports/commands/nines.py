@@ -23,11 +23,13 @@ def nines(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    describe: options.KafkaFile = None,
+    describe: options.KafkaFiles = None,
     kafka_version: options.KafkaVersion = None,
     rates: Annotated[
         str | None, typer.Option("--rates", metavar="FILE", help="rates and durations in TOML, in place of the shipped ones")
     ] = None,
+    improve: Annotated[bool, typer.Option("--improve", help="also change each setting by one")] = False,
+    again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,
     **search: Unpack[Searching],
 ) -> int:
     """Run the command; returns the exit status."""
@@ -43,7 +45,9 @@ def nines(
         result = likelihood.nines(
             settings,
             config=config,
-            describe_file=describe,
+            files={"describe": describe or None},
+            improve=improve,
+            again=again,
             kafka_version=kafka_version,
             rates_file=rates,
             out=out,

@@ -34,35 +34,43 @@ ASSUMPTIONS = (
 """What a reviewer has to know about the numbers, in the output's own words."""
 
 
-def subject(chosen: Chosen) -> str:
-    """For whom a bound speaks: the topics, or the configuration that was given."""
-    return ", ".join(chosen.subjects) or "configuration"
-
-
-def answer(chosen: Chosen, found: Bound, given: Rates) -> dict[str, Any]:
+def answer(chosen: Chosen, found: Bound) -> dict[str, Any]:
     """A bound as JSON.  Units: probabilities in a year, seconds a year, parts."""
-    configuration = {**chosen.configuration, **found.decided.question}
+    configuration = {**chosen.configuration, **found.subject.decided.question}
     return {
         "heading": table.heading(chosen.configuration, chosen.release, chosen.subjects),
         "loss_in_a_year": _range(found.loss),
         "nines": {"low": nines(found.loss.high), "high": nines(found.loss.low)},
-        "writes_refused_seconds_a_year": _range(Range(found.refused.low * YEAR, found.refused.high * YEAR)),
+        "writes_refused_seconds_a_year": _refused(found),
         "region": {
-            "out_beside": list(found.decided.region.out_beside),
-            "kills_count_as": found.decided.kills_count_as,
-            "faults": {key: shown(value) for key, value in found.decided.question.items() if value},
+            "out_beside": list(found.subject.decided.region.out_beside),
+            "kills_count_as": found.subject.decided.kills_count_as,
+            "faults": {key: shown(value) for key, value in found.subject.decided.question.items() if value},
             "property": ACKED,
             "verdict": "holds",
             "records": configuration["bounds.records"],
             "id": question_id(chosen.model, configuration, [ACKED]),
         },
-        "racks": list(found.racks),
+        "racks": list(found.subject.racks),
         "exits": [
             {"during": list(each.during), "then": each.cause, "to": list(each.to), "share": each.share} for each in found.exits
         ],
         "influences": [{"episode": each.episode, "what": each.what, "factor": each.factor} for each in found.influences],
         "known_defects": list(table.known_defects({**chosen.configuration, "defects": "shipped"})),
     }
+
+
+def change(changes: Mapping[str, str], found: Bound | None) -> dict[str, Any]:
+    """A change of settings and the bound after it; None where nothing is bounded."""
+    return {
+        "changes": dict(changes),
+        "loss_in_a_year": None if found is None else _range(found.loss),
+        "writes_refused_seconds_a_year": None if found is None else _refused(found),
+    }
+
+
+def _refused(found: Bound) -> dict[str, float]:
+    return _range(Range(found.refused.low * YEAR, found.refused.high * YEAR))
 
 
 def _range(found: Range) -> dict[str, float]:
@@ -113,6 +121,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         lines.append(_exit(found["exits"][0]))
     if found["influences"]:
         lines.append("What matters most: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
+    lines += [_change(each) for each in found.get("changes", ())]
     if found["known_defects"]:
         lines.append(f"Not priced: {many(len(found['known_defects']), 'known defect')}, {', '.join(found['known_defects'])}.")
     return lines
@@ -134,6 +143,14 @@ def _exit(found: Mapping[str, Any]) -> str:
         f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{_says(found['then'])} "
         f"({found['share']:.0%} of all ways; then {lost} lost data and {many(out, 'other')} out: --show {lost},{out})."
     )
+
+
+def _change(found: Mapping[str, Any]) -> str:
+    what = ", ".join(f"{key}={value}" for key, value in found["changes"].items())
+    loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
+    if loss is None:
+        return f"With {what}: no bound; a record can be lost without any broker that is out or loses data."
+    return f"With {what}: at most {_between(loss, _probability)}; writes are refused {_between(refused, _time)} a year."
 
 
 def _says(episode: str) -> str:

@@ -20,19 +20,20 @@ YEAR = 365.25 * 24 * 3600
 BROKER, RACK, SITE, CONTROLLER = "broker", "rack", "site", "controller"
 """What an episode strikes: one broker, every broker of a rack, every broker, or the controllers and no replica."""
 
-LOST, KILLED, OUT = "lost", "killed", "out"
-"""What it does to a replica: records are gone; its process died without notice; it is only out of sync."""
+LOST, UNFLUSHED, KILLED, OUT = "lost", "unflushed", "killed", "out"
+"""What it does to a replica: records are gone; what was not flushed is gone; its process died without notice; it is only out
+of sync."""
 
 KINDS: Mapping[str, tuple[str, str, str]] = {
     "process_crash": (BROKER, KILLED, "the process of a broker dies"),
-    "power_loss": (BROKER, LOST, "a broker loses power"),
+    "power_loss": (BROKER, UNFLUSHED, "a broker loses power"),
     "disk_failure": (BROKER, LOST, "a disk fails"),
     "planned_restart": (BROKER, OUT, "a broker is restarted"),
     "slow_follower": (BROKER, OUT, "a replica falls behind"),
     "network_cut": (BROKER, OUT, "a broker is cut off"),
-    "rack_power": (RACK, LOST, "a rack loses power"),
+    "rack_power": (RACK, UNFLUSHED, "a rack loses power"),
     "rack_network": (RACK, OUT, "a rack is cut off"),
-    "site_power": (SITE, LOST, "all racks lose power"),
+    "site_power": (SITE, UNFLUSHED, "all racks lose power"),
     "controller_outage": (CONTROLLER, OUT, "no controller is available"),
 }
 """Every kind of episode: what it strikes, what it does there, and a sentence."""

@@ -34,6 +34,18 @@ def test_two_replicas() -> None:
     assert sum(each["share"] for each in found["exits"]) == pytest.approx(1)
 
 
+def test_each_setting_changed_by_one_has_a_bound() -> None:
+    """One copy: flushing each record or a second copy help; with acks=1 and one copy nothing changes."""
+    one = ["kafka.version=3.9", "replication.factor=1", "bounds.records=1"]
+    (found,) = neverlost.nines(one, improve=True).nines.values()
+    after = {
+        ", ".join(f"{key}={value}" for key, value in each["changes"].items()): each["loss_in_a_year"]
+        for each in found["changes"]
+    }
+    assert set(after) == {"replication.factor=2", "unclean.leader.election.enable=true", "acks=1", "flush.messages=1"}
+    assert after["flush.messages=1"]["high"] < found["loss_in_a_year"]["high"] == after["acks=1"]["high"]
+
+
 def test_a_better_rate_is_a_better_bound_and_the_output_says_what_is_assumed(tmp_path: Path) -> None:
     file = tmp_path / "rates.toml"
     file.write_text('[power_loss]\nrate = "0 /year"\n[rack_power]\nrate = "0 /year"\n[disk_failure]\nafr = "0 %"\n')
