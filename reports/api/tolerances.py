@@ -269,7 +269,9 @@ def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.
             other = tables.of(remedies.changed(chosen, changes), {}, known_only=True)
         except InputError:
             continue
-        if other is not None and describe.how_many_lost(other) < (best[0] if best else lost):
+        if other is None or describe.stops_earlier(other, table):
+            continue
+        if describe.how_many_lost(other) < (best[0] if best else lost):
             best = describe.how_many_lost(other), changes, other
     return (best[1], best[2]) if best else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.campaign.tolerance import ATLAS, Entry, Tolerance
@@ -12,8 +12,9 @@ from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.merged_rows import many
+from neverlost.specs.configuration.canonical import fields_read
 from neverlost.specs.configuration.keys import shown
-from neverlost.specs.defects import DEFECTS
+from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.property import AVAILABILITY, SAFETY
 from neverlost.specs.spot import Spot
 
@@ -180,8 +181,18 @@ def is_same(one: Tolerance, other: Tolerance) -> bool:
 
 def known_defects(configuration: Mapping[str, Any]) -> list[str]:
     """The known defects that a configuration has, with where they are reported."""
-    present = [each for each in DEFECTS if configuration.get(each.mechanism.key) is False]
-    return [f"{each.name} ({each.report})" for each in present]
+    return _reported(each for each in DEFECTS if configuration.get(each.mechanism.key) is False)
+
+
+def defects_read(found: Tolerance) -> list[str]:
+    """Those of them that can matter to a table: something in its states depends on the mechanism that mends each."""
+    read = fields_read(found.system(max(found.entries)), ()) | fields_read(found.system(min(found.entries)), ())
+    present = (each for each in DEFECTS if found.configuration.get(each.mechanism.key) is False)
+    return _reported(each for each in present if each.mechanism.is_structural or each.mechanism.flag in read)
+
+
+def _reported(defects: Iterable[Defect]) -> list[str]:
+    return [f"{each.name} ({each.report})" for each in defects]
 
 
 def changes(name: str, found: Tolerance, other: Tolerance) -> str:
@@ -204,6 +215,12 @@ def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str
     gained = [spot for spot in sorted(found.entries) if answer(found, spot)[0] == LOST and is_safe(after, spot)]
     safe = ", ".join(map(_at, gained))
     return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
+
+
+def stops_earlier(one: Tolerance, other: Tolerance) -> bool:
+    """Whether one table's writes stop with one broker out, where the other's do not."""
+    alone = Spot(0, 1)
+    return alone in one.entries and answer(one, alone)[0] == STOPS != answer(other, alone)[0]
 
 
 def is_safe(found: Tolerance, spot: Spot) -> bool:

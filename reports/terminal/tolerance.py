@@ -45,11 +45,11 @@ def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
     for each in result.subjects:
         designed, before = before, each
         if describe.variant(each.chosen.configuration) == "as shipped" and designed is not None:
-            defects = describe.known_defects(each.chosen.configuration)
+            defects = describe.defects_read(each.table)
             if describe.is_same(designed.table, each.table):
                 out.print(Text(f"As shipped: the same, with {many(len(defects), 'known defect')}.\n"))
                 continue
-            out.print(Text(f"As shipped it has known defects that make a difference, among {', '.join(defects)}:", "yellow"))
+            out.print(Text(f"As shipped it has known defects that make a difference; of {', '.join(defects)}:", "yellow"))
         _show_subject(out, each)
         if spot is not None:
             _show_spot(out, each, spot)

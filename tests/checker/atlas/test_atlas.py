@@ -98,7 +98,6 @@ def shipped_rows(replicas: int, many: int, seed: int) -> list[table.Row]:
     return random.Random(seed).sample([each for each in sizes if each.verdict != "inconclusive"], many)
 
 
-@pytest.mark.skipif(not Path(table.__file__).with_name(table.FILE).is_file(), reason="this source has no atlas yet")
 def test_a_sample_of_the_shipped_atlas() -> None:
     for row in shipped_rows(replicas=2, many=12, seed=1):
         check_row(row)
