@@ -90,11 +90,15 @@ def leader_of(scene: Scene, names: Names) -> str:
     return "no leader" if scene.leader is None else f"leader {names[scene.leader]}"
 
 
+def isr_of(scene: Scene, names: Names) -> list[str]:
+    """The controller's ISR; a quorum has none."""
+    return [] if not scene.isr and scene.min_isr is None else [f"ISR={listed(scene.isr, names)}"]
+
+
 def metadata_of(scene: Scene, names: Names) -> list[str]:
     """What the controller has, and what the producer and consumers were promised."""
-    sets = {"ISR": scene.isr, "ELR": scene.elr, "fenced": scene.fenced, "adding": scene.adding, "removing": scene.removing}
-    is_quorum = not scene.isr and scene.min_isr is None
-    found = [f"{name}={listed(each, names)}" for name, each in sets.items() if each or (name == "ISR" and not is_quorum)]
+    sets = {"ELR": scene.elr, "fenced": scene.fenced, "adding": scene.adding, "removing": scene.removing}
+    found = isr_of(scene, names) + [f"{name}={listed(each, names)}" for name, each in sets.items() if each]
     found += [] if scene.last_known_leader is None else [f"last known leader {names[scene.last_known_leader]}"]
     found += [f"{leader_of(scene, names)} {scene.knowledge}"] if scene.knowledge else []
     found += [f"acked: {records_named(scene.acked)}"] if scene.acked else []

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from neverlost.model.scene import DOWN, STALE_LEADER, Lane
-from neverlost.model.sentences import is_stale
+from neverlost.model.sentences import is_stale, isr_of
 from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, Message, broker_of, message_of
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
@@ -114,15 +114,11 @@ def _row(root: Element, shown: Timeline, frame: Frame, label: str, where: tuple[
         )
     before = shown.frames[max(frame.number - 1, 0)].scene
     if frame.number == 0 or (before.leader, before.isr) != (frame.scene.leader, frame.scene.isr):
-        _note(root, 0, middle, [shown.leader(frame), _isr(shown, frame)])
+        _note(root, 0, middle, [shown.leader(frame), *isr_of(frame.scene, shown.names)])
     for lane in frame.scene.lanes:
         lost = shown.lost_at(lane, frame)
         if frame.changed[lane.broker] & {"log", "HW"} or lost or frame.number == 0:
             _note(root, lane.broker + 1, middle, [_log(lane), _watermark(lane)], lost)
-
-
-def _isr(shown: Timeline, frame: Frame) -> str:
-    return "ISR=" + (",".join(shown.names[each] for each in frame.scene.isr) or "none")
 
 
 def _log(lane: Lane) -> str:
