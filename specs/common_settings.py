@@ -76,13 +76,22 @@ def versions() -> list[dict[str, str]]:
     return found
 
 
-USUAL = {"acks": ("all",), "unclean.leader.election.enable": ("false",), "flush.messages": ("default",)}
+USUAL: dict[str, tuple[str, ...]] = {
+    "acks": ("all",),
+    "unclean.leader.election.enable": ("false",),
+    "flush.messages": ("default",),
+}
 """What the first question about a topic is."""
 
-EVERY = {"acks": ("all", "1", "0"), "unclean.leader.election.enable": BOTH, "flush.messages": ("default", "1")}
+EVERY: dict[str, tuple[str, ...]] = {
+    "acks": ("all", "1", "0"),
+    "unclean.leader.election.enable": BOTH,
+    "flush.messages": ("default", "1"),
+}
 """Every value of these keys."""
 
-ONE, TWO = {"bounds.records": ("1",)}, {"bounds.records": ("2",)}
+ONE: dict[str, tuple[str, ...]] = {"bounds.records": ("1",)}
+TWO: dict[str, tuple[str, ...]] = {"bounds.records": ("2",)}
 
 REGIONS = {"false": ((3, 1, 0),) * 3, "true": ((3, 1, 0), (3, 2, 0), (3, 2, 1))}
 """By whether there are eligible leader replicas, the region of each min.insync.replicas at three replicas."""

@@ -133,8 +133,9 @@ def _marked(state: State, struck: set[tuple[int, int]], strike: Strike) -> State
     def after(place: int, replica: int, mark: Mark | None) -> Mark | None:
         if (place, replica) not in struck:
             return mark
-        lost, *longest = mark or (False, 0.0, "")
-        return lost or strike.counts_as == LOST, *max(longest, [strike.duration, strike.name])
+        lost, duration, name = mark or (False, 0.0, "")
+        duration, name = max((duration, name), (strike.duration, strike.name))
+        return lost or strike.counts_as == LOST, duration, name
 
     return tuple(tuple(after(place, number, each) for number, each in enumerate(rack)) for place, rack in enumerate(state))
 

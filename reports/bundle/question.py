@@ -55,6 +55,20 @@ EFFORT = ("engine", "symmetry", "forecast", "workers", "time_limit", "memory_lim
 """How the first answer was searched for."""
 
 
+@cache
+def commit_of_checkout() -> str | None:
+    """The commit of the checkout that this program runs from, if it is one."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return said if re.fullmatch(COMMIT, said) else None
+
+
 @dataclass(frozen=True)
 class Question:
     """A command, its arguments as JSON has them, and the contents of the files that they name."""
@@ -63,7 +77,7 @@ class Question:
     arguments: Mapping[str, Any]
     contents: Contents = field(default_factory=dict)
     version: str = neverlost.__version__
-    commit: str | None = field(default_factory=lambda: commit())
+    commit: str | None = field(default_factory=commit_of_checkout)
 
     def with_arguments(self, **more: Any) -> Question:
         """The question with further arguments; what is not given is left out."""
@@ -178,20 +192,6 @@ def digest(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-@cache
-def commit() -> str | None:
-    """The commit of the checkout that this program runs from, if it is one."""
-    root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():
-        return None
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return said if re.fullmatch(COMMIT, said) else None
-
-
 def _content(entry: Mapping[str, Any], files: Contents) -> tuple[str, bytes]:
     name, file = (_require(entry.get(each), str, f"{each} of a file in {FILE}") for each in ("name", "file"))
     if file not in files:
@@ -223,7 +223,13 @@ def _plain(value: Any) -> Any:
 
 PATHS = ("metadata_log", "broker_log", "clients", *FILES)
 FLAGS = ("certificate", "advise", "keep_going", "unbounded", "mine", "mechanisms", "losses", "symmetry", "forecast")
-NUMBERS = {"depth": int, "partition": int, "workers": int, "time_limit": (int, float), "memory_limit": (int, str)}
+NUMBERS: Mapping[str, type | tuple[type, ...]] = {
+    "depth": int,
+    "partition": int,
+    "workers": int,
+    "time_limit": (int, float),
+    "memory_limit": (int, str),
+}
 
 
 def _fits(name: str, value: Any) -> bool:

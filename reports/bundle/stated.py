@@ -122,7 +122,8 @@ def _entry(about: Document, name: str, stated: Document, files: Contents, own: D
     known = witness(files, str(stated["trace"]), about, name, own)
     finding = Finding(known.broken, 0, verdict, known.trace)
     outcome = Outcome(known.system, (finding,), Counts(), 0.0)
-    return describe.document(outcome)["properties"][0] | {"trace": stated["trace"]}
+    found: dict[str, Any] = describe.document(outcome)["properties"][0]
+    return found | {"trace": stated["trace"]}
 
 
 def is_free(own: Derived) -> bool:

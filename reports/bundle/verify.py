@@ -21,7 +21,7 @@ from neverlost.reports.bundle import contained, ledger_lines, measured, seal, so
 from neverlost.reports.bundle.contained import MANIFEST
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.bundle.kept_levels import CERTIFICATE
-from neverlost.reports.bundle.question import FILE, Question, commit, digest
+from neverlost.reports.bundle.question import FILE, Question, commit_of_checkout, digest
 from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
 from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents.merged_rows import many
@@ -155,7 +155,7 @@ def _short(value: Any) -> str:
 def _hint(files: Contents) -> str:
     """Where to look when another state of the sources wrote the bundle."""
     wrote = _parsed(FILE, files).get("commit")
-    return f" (commit {wrote} wrote it; this is {commit()})" if wrote != commit() else ""
+    return f" (commit {wrote} wrote it; this is {commit_of_checkout()})" if wrote != commit_of_checkout() else ""
 
 
 def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]:

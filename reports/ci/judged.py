@@ -115,8 +115,8 @@ class JudgedResult:
         """The lines of the topics, or of the matrix, or of the first setting that stands in a line of a file."""
         if self.is_sweep:
             about = self.document["matrix"]
-            line = _line(about.get("lines", {}), cell, about["varying"])
-            return {self._called(cell): Line(about["file"], line)} if about.get("file") else {}
+            number = _line(about.get("lines", {}), cell, about["varying"])
+            return {self._called(cell): Line(about["file"], number)} if about.get("file") else {}
         found = {topic: line for topic, where in cell.get("places", {}).items() if (line := line_of(where))}
         if found or cell.get("topics"):
             return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -62,5 +63,5 @@ def _report(done: int, of: int) -> None:
     print(f"{done} of {of} units", file=sys.stderr, flush=True)
 
 
-def _summary(document: dict[str, object]) -> str:
+def _summary(document: Mapping[str, object]) -> str:
     return f"{document['answers']} answers, {document['decided']} decided, {document['undecided']} undecided"

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from neverlost.checker.digest import question_id
 from neverlost.checker.nines.bounds import Bound
 from neverlost.checker.nines.chain import LOST
 from neverlost.reports.documents import tolerance as table
 from neverlost.reports.documents.merged_rows import many
-from neverlost.reports.documents.result import question_id
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.rates.rates import KINDS, YEAR, Range, Rates

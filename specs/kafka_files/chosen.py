@@ -35,8 +35,8 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
         notices = each.notices + _not_read(each.settings, given, chosen)
         found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places))
-    notices = [notice for each in found for notice in each.notices]
-    return found, list(map(str, of_kind(notices, Kind.WARNING, Kind.ASSUMED)))
+    every = [notice for each in found for notice in each.notices]
+    return found, list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED)))
 
 
 def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:

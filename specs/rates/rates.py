@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 from neverlost.specs.configuration.input import parsed_toml, read_text
@@ -96,7 +96,7 @@ class Rates:
         return next(each for each in self.episodes if each.name == name)
 
 
-def rates(path: Path | str | None = None) -> Rates:
+def rates(path: str | PathLike[str] | None = None) -> Rates:
     """The shipped rates, with those of a file in their place.
 
     Errors: `InputError` for unknown tables and keys, values without a unit, negative ones, ranges that begin above their end.
@@ -159,7 +159,7 @@ def _read(table: Mapping[str, Any], name: str, key: str, units: Mapping[str, flo
     """A value or a range with its unit."""
     text = table[key]
     match = re.fullmatch(rf"{_NUMBER}\s*(\S*)(?:\s*\.\.\s*{_NUMBER}\s*(\S+))?", str(text).strip(), re.ASCII)
-    last = match and (match[4] or match[2])
+    last = (match[4] or match[2]) if match else ""
     if not match or last not in units or (match[2] or last) not in units:
         allowed = ", ".join(units)
         raise InputError(f"bad value {text!r} for {name}.{key} in {where}: write a number that is not negative and {allowed}")
