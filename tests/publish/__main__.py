@@ -110,7 +110,7 @@ PAGES = (
         "claims.md",
         "sentences about Kafka, checked",
         "neverlost claims --out {out}",
-        "claims.md",
+        "report.md",
         ("specs/claims/*.toml", "specs/scenarios/*.toml"),
     ),
     Page("forecast.md", "forecasts against what was found", "python -m tests.bench.forecast"),
