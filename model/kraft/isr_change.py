@@ -78,6 +78,8 @@ def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int)
     """`maybeShrinkIsr`: a follower has not caught up for replica.lag.time.max.ms.
 
     The leader waits for it until the controller has confirmed the removal: the controller may elect it until then.
+
+    A leader that stopped waiting at once could acknowledge a record without a replica that is elected next (KIP-497).
     """
     yield from may_strike(k, s, ISR_SHRINK, follower)
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
@@ -123,7 +125,11 @@ def controller_alter_isr(k: Primitives, s: View, leader: int, replica: int, outc
     says="controller refuses the AlterPartition of {leader}, because {replica} is not eligible",
 )
 def controller_refuse_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """INELIGIBLE_REPLICA is the one refusal after which the leader goes back to the ISR that it knows."""
+    """INELIGIBLE_REPLICA is the one refusal after which the leader goes back to the ISR that it knows.
+
+    The replica is fenced or shutting down (KIP-841), or has restarted since the leader saw its fetch (KIP-903); any other
+    refusal may be of a retry whose first copy was applied, and the leader goes on waiting for the pending ISR.
+    """
     yield "requested", s.pending[leader] == replica
     yield "current leader epoch", s.leader == leader
     yield "current partition epoch", s.leader_knows == UP_TO_DATE

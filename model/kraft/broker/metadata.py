@@ -42,7 +42,10 @@ def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="leader {broker} replays the newest partition record")
 def leader_learn_isr(k: Primitives, s: View, broker: int) -> Clauses:
-    """By the metadata log, which comes in order; but of one batch, topics are applied before their configuration."""
+    """By the metadata log, which comes in order; but of one batch, topics are applied before their configuration.
+
+    In between the new ISR is held against the old min.insync.replicas: the known defect `configuration-after-topics`.
+    """
     yield "elected", s.leader == broker
     yield "leads with an old partition epoch", s.leader_knows == BEHIND
     learn_config_first(k, s, broker)
@@ -103,7 +106,10 @@ def learn_config_first(k: Primitives, s: View, broker: int) -> None:
 
 @action(broker="configured", says="broker {broker} learns the new min.insync.replicas")
 def broker_learn_config(k: Primitives, s: View, broker: int) -> Clauses:
-    """Until then a leader commits and acknowledges by the old minimum."""
+    """Until then a leader commits and acknowledges by the old minimum.
+
+    What was acknowledged by it need not be on the members of an ELR that the controller formed by the new one.
+    """
     yield "broker is running", s.is_running[broker]
     yield "bound: something new", s.min_isr_known[broker] != s.min_isr_changed
     s.min_isr_known[broker] = s.min_isr_changed

@@ -80,7 +80,11 @@ def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
     fault="lossy_crash",
 )
 def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """The machine dies: Kafka acknowledges records before they are on disk, unless `flush.messages` is 1."""
+    """The machine dies: Kafka acknowledges records before they are on disk, unless `flush.messages` is 1.
+
+    What was acknowledged rests on the copies in other page caches.  With the ISR shrunk to this broker there is none: the last
+    replica standing, for which KIP-966 keeps the ELR.
+    """
     yield from crash_unflushed(k, s, broker, kept)
     stop(k, s, broker)
 
@@ -112,7 +116,11 @@ def rack_lose_power(k: Primitives, s: View, rack: int, kept: int) -> Clauses:
 
 @action(broker="replica", outcome="outcome", says="broker {broker} starts and registers")
 def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """A new incarnation: the old one's session must have expired, and a request that names it is outdated."""
+    """A new incarnation: the old one's session must have expired, and a request that names it is outdated.
+
+    To register earlier is refused (DUPLICATE_BROKER_REGISTRATION, KIP-631): the old incarnation leaves the ISR first, or it
+    would stay there with less than it had (KAFKA-7235).
+    """
     yield "broker is down", k.not_(s.is_running[broker])
     yield "old session has expired", s.is_fenced[broker]
     if s.sizes.elr:
@@ -165,7 +173,10 @@ def shut_down(k: Primitives, s: View, broker: int, outcome: int, fault: Fault) -
     fault="clean_stop",
 )
 def broker_stop_cleanly(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """The broker writes its clean-shutdown file, so with ELR it stays eligible: its log is whole."""
+    """The broker writes its clean-shutdown file, so with ELR it stays eligible: its log is whole.
+
+    Without the file a broker that returns counts as one that has lost records (KIP-966).
+    """
     yield from shut_down(k, s, broker, outcome, CLEAN_STOP)
 
 

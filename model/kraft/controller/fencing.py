@@ -70,7 +70,11 @@ def admit(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> 
 
 @action(broker="replica", outcome="outcome", where=goes_on, says="controller fences broker {broker}")
 def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """The session of a broker that is down expires (broker.session.timeout.ms)."""
+    """The session of a broker that is down expires (broker.session.timeout.ms).
+
+    Until then it stays in the ISR and the high watermark waits for it; afterwards it has to catch up before it may lead, unless
+    it is in the ELR (KIP-631, KIP-966).
+    """
     yield "broker is down", k.not_(s.is_running[broker])
     yield "not yet fenced", k.not_(s.is_fenced[broker])
     yield from fence(k, s, broker, outcome)
@@ -97,7 +101,10 @@ def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> 
 
 @action(broker="replica", outcome="outcome", says="controller unfences broker {broker}")
 def controller_unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """Heartbeats arrive again; the broker has not restarted, so its log is whole and it stays in the ELR."""
+    """Heartbeats arrive again; the broker has not restarted, so its log is whole and it stays in the ELR.
+
+    To be unfenced admits a broker to no ISR: a leader has to propose it once it has caught up (KIP-631, KIP-841).
+    """
     yield "broker is running", s.is_running[broker]
     yield "fenced", s.is_fenced[broker]
     yield from unfence(k, s, broker, outcome)

@@ -55,7 +55,10 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
 
 @action(outcome="reassignment_outcome", says="an operator cancels the reassignment")
 def controller_cancel_reassignment(k: Primitives, s: View, outcome: int) -> Clauses:
-    """The added replicas go at once, with no look at min.insync.replicas (PartitionReassignmentRevert)."""
+    """The added replicas go at once, with no look at min.insync.replicas (PartitionReassignmentRevert).
+
+    The copies that an acknowledgement counted on go with them: the known defect `reassignment-below-minimum` (KIP-455).
+    """
     yield "in progress", k.any_of(*s.is_adding, *s.is_removing)
     isr = [k.all_of(s.isr[each], k.not_(s.is_adding[each])) for each in everyone(s)]
     yield "an ISR member remains", k.any_of(*isr)
