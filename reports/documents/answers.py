@@ -109,8 +109,9 @@ def brief(cell: Cell) -> str:
 
 def named(topics: Sequence[str], most: int = 3) -> str:
     """The first topics by name, and how many more."""
-    more = len(topics) - most
-    return ", ".join(topics[:most]) + (f" and {more} more" if more > 0 else "")
+    if len(topics) <= most + 1:
+        return ", ".join(topics)
+    return f"{', '.join(topics[:most])} and {len(topics) - most} more"
 
 
 def general_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -83,6 +83,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None 
         **_conclusions(document),
         "cells": shown,
         "groups": _groups(document),
+        "calm": bool(cells) and all(is_without_faults(each["config"]) for each in cells),
         "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
         "frames": drawn.frames,
         "timelines": drawn.timelines,

@@ -13,7 +13,8 @@ from rich.text import Text
 from neverlost.reports.documents import answers, provenance
 from neverlost.reports.documents.answers import Group
 from neverlost.reports.documents.merged_rows import many
-from neverlost.reports.terminal.results import STYLES
+from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES
+from neverlost.specs.configuration.keys import is_without_faults
 
 MOST_COMMANDS = 4
 """How many commands of one group are printed; the files of `--out` have all."""
@@ -23,6 +24,8 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     """The groups, the worst first; then what to change, and what was noticed about the input."""
     found = answers.groups(document)
     out.print(_table(found))
+    if all(is_without_faults(each["config"]) for each in document["cells"]):
+        out.print(Text(NOTHING_FAILS, "bold yellow"))
     for each in found:
         if each.remedy is not None:
             show_remedy(out, each, title=f"{answers.named(each.topics)}: ")

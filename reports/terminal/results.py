@@ -33,6 +33,11 @@ class Visible(Console):
             yield each if each.control else Segment(visible(each.text), each.style)
 
 
+NOTHING_FAILS = (
+    "nothing may fail here (every faults.* is 0); say what may, such as --set faults.lossy_crash=1, or ask neverlost tolerance"
+)
+
+
 def console() -> Console:
     """Results go to stdout; no colour where there is no terminal or NO_COLOR is set."""
     return Visible(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
@@ -61,9 +66,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         if finding.trace is not None and finding.property.kind == RECOVERY:
             show_trap(out, outcome.system, finding.trace)
     if outcome.findings and is_without_faults(configuration):
-        out.print(
-            Text("nothing may fail here (every faults.* is 0); say what may, such as --set faults.lossy_crash=1", "yellow")
-        )
+        out.print(Text(NOTHING_FAILS, "yellow"))
 
 
 def _show_brokers(out: Console, chosen: Chosen) -> None:
