@@ -166,6 +166,8 @@ def test_every_action_fires() -> None:
         ("kraft", {"rf": 2, "min_isr": 1, "reassign": 2, "leader_move": 1}),
         ("kraft", {"rf": 2, "consumer_crash": 1, "producer_retry": 1, "commit": "before-processing", "idempotence": False}),
         ("kraft", {"rf": 2, "consumer_crash": 1, "min_isr": 1, "lossy_crash": 1, "isr_shrink": 1}),
+        ("kraft", {"rf": 1, "reassign": 1, "crash": 1, "unclean": True}),
+        ("kraft", {"rf": 1, "reassign": 1, "crash": 1, "unclean_election": 1}),
         ("2.1", {"rf": 2, "crash": 1}),
         ("2.7", {"rf": 2, "min_isr": 1, "records": 2, "leader_move": 1, "isr_shrink": 1, "min_isr_change": 1}),
     ):
