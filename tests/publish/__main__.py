@@ -167,14 +167,15 @@ def index(made: dict[str, dict[str, Any]]) -> Iterator[str]:
     """The folder's first page."""
     yield "# Published results\n"
     yield "`python -m tests.publish PAGE` makes a page again, without names all of this table."
-    yield "A page speaks of the models as of the commit beside it.\n"
+    yield "A page speaks of the models as of the commit beside it; the seconds are of two cores that other work shared.\n"
     yield "| page | what it is | made by | commit | seconds |"
     yield "| --- | --- | --- | --- | --- |"
     for page in PAGES:
         at = made.get(page.name, {})
         command = page.command.replace(" --out {out}", "") or "`neverlost check` of each question"
         shown = command if command.startswith("`") else f"`{command}`"
-        yield f"| [{page.name}]({page.name}) | {page.says} | {shown} | {at.get('commit', 'older')} | {at.get('seconds', '')} |"
+        named = f"[{page.name}]({page.name})" if page.path.exists() else page.name
+        yield f"| {named} | {page.says} | {shown} | {at.get('commit', 'not made yet')} | {at.get('seconds', '')} |"
     yield "\nBeside them:\n"
     for name, says in RECORDED.items():
         yield f"- [{name}]({name}): {says}"
