@@ -24,6 +24,7 @@ MOST_TRIED = 24
 SECONDS_EACH = 30.0
 """How long one change may take; one that takes longer is not advised."""
 
+Key = tuple[str, tuple[tuple[str, Any], ...]]
 Decide = Callable[[Chosen, Sequence[Property]], Outcome]
 
 
@@ -31,8 +32,8 @@ Decide = Callable[[Chosen, Sequence[Property]], Outcome]
 class Remedy:
     """What to change: `changes` by key, the configuration with them, its outcome, and the `commands` that make them.
 
-    Without changes nothing that was `tried` helps.  With `holds_as_designed` it is known defects of the version that lose;
-    `defects` are those of which mending one alone is enough.
+    Without changes nothing that was `tried` helps; `undecided` are the changes whose search took too long to say.  With
+    `holds_as_designed` it is known defects of the version that lose; `defects` are those of which mending one alone is enough.
     """
 
     tried: int
@@ -43,6 +44,7 @@ class Remedy:
     commands: tuple[Command, ...] = ()
     holds_as_designed: bool = False
     defects: tuple[Defect, ...] = ()
+    undecided: int = 0
 
     def document(self) -> dict[str, Any]:
         """The remedy in a result document: the changes with the question that was decided."""
@@ -52,6 +54,7 @@ class Remedy:
             "drawbacks": list(self.drawbacks),
             "commands": [each.document() for each in self.commands],
             "tried": self.tried,
+            "undecided": self.undecided,
             "holds_as_designed": self.holds_as_designed,
             "defects": [{"name": each.name, "report": each.report, "says": each.says} for each in self.defects],
         }
@@ -66,7 +69,7 @@ class Remedy:
         """What to change, in words."""
         if self.changes:
             return ", ".join(f"{key}={value}" for key, value in self.changes.items())
-        return f"no setting helps ({self.tried} tried)"
+        return f"no change that was tried helps ({self.tried} tried)"
 
 
 class Advisor:
@@ -74,22 +77,28 @@ class Advisor:
 
     def __init__(self, decide: Decide) -> None:
         self._decide = decide
-        self._known: dict[tuple[str, tuple[tuple[str, Any], ...]], Outcome] = {}
+        self._known: dict[Key, Outcome] = {}
+        self._tried: dict[Key, Outcome] = {}
 
     def remedy(self, chosen: Chosen, asked: Sequence[Property]) -> Remedy:
-        """The smallest sufficient change of one configuration, and whether it is a defect that loses."""
+        """The smallest sufficient change of one configuration, and whether it is a defect that loses.
+
+        Where all settings at their safest together do not help, only upgrades are tried further.
+        """
+        self._tried.clear()
         todo = [each for each in remedies.candidates(chosen) if remedies.is_possible(chosen, each)][:MOST_TRIED]
-        safest = remedies.strongest(todo)
-        if todo and remedies.is_possible(chosen, safest) and self._holds(chosen, safest, asked) is None:
-            todo = []
-        designed = self._as_designed(chosen, asked)
-        for number, changes in enumerate(todo, start=1):
-            found = self._holds(chosen, changes, asked)
-            if found is not None:
-                new, outcome = found
-                drawbacks = tuple(remedies.drawbacks(changes, int(chosen.configuration[remedies.FACTOR])))
-                return Remedy(number, changes, drawbacks, new, outcome, tuple(remedies.commands(chosen, changes)), *designed)
-        return Remedy(max(len(todo), 1), holds_as_designed=designed[0], defects=designed[1])
+        plain = [each for each in todo if not remedies.is_upgrade(each)]
+        if len(plain) > 1 and self._holds(chosen, remedies.strongest(plain), asked) is None:
+            todo = [each for each in todo if remedies.is_upgrade(each)]
+        found = next(((changes, *held) for changes in todo if (held := self._holds(chosen, changes, asked))), None)
+        tried, undecided = len(self._tried), sum(each.reason is not None for each in self._tried.values())
+        designed, defects = self._as_designed(chosen, asked)
+        if found is None:
+            return Remedy(tried, holds_as_designed=designed, defects=defects, undecided=undecided)
+        changes, new, outcome = found
+        drawbacks = tuple(remedies.drawbacks(changes, int(chosen.configuration[remedies.FACTOR])))
+        commands = tuple(remedies.commands(chosen, changes))
+        return Remedy(tried, changes, drawbacks, new, outcome, commands, designed, defects, undecided)
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
         """Whether it holds with every known defect mended, and the defects of which mending one alone is enough."""
@@ -109,6 +118,6 @@ class Advisor:
         key = new.model.name, tuple(new.configuration.items())
         if key not in self._known:
             self._known[key] = self._decide(new, asked)
-        outcome = self._known[key]
+        outcome = self._tried[key] = self._known[key]
         verdict = worst((each.verdict for each in outcome.findings), outcome.reason)
         return (new, outcome) if verdict is Verdict.HOLDS else None

@@ -74,9 +74,10 @@ def _cells(derived: dict[str, Any], there: Document, files: Contents, own: Deriv
 
 
 def _cell(cell: dict[str, Any], stated: Document, whole: Document, files: Contents, own: Derived) -> Completed:
+    cell, lines = _advised(cell, stated)
     is_open = _is_cut(cell.get("reason", whole.get("reason")), own) or _is_cut(stated.get("reason"), own)
     if not is_open and not is_free(own):
-        return cell, []
+        return cell, lines
     about = {"model": whole.get("model"), **cell}
     entries = []
     for one, other in zip(cell["properties"], stated["properties"], strict=True):
@@ -86,7 +87,7 @@ def _cell(cell: dict[str, Any], stated: Document, whole: Document, files: Conten
         else:
             entries.append(one)
     if not is_open:
-        return cell | {"properties": entries}, []
+        return cell | {"properties": entries}, lines
     reason = stated.get("reason")
     taken = {name: stated[name] for name in OF_A_SEARCH if name in stated}
     if not is_measurement(taken) or not (reason is None or isinstance(reason, str)):
@@ -94,7 +95,15 @@ def _cell(cell: dict[str, Any], stated: Document, whole: Document, files: Conten
     taken["verdict"] = str(worst((each["verdict"] for each in entries), reason))
     places = ", ".join(name for name in (*OF_A_SEARCH, "properties") if name in stated)
     why = f"stated to have been cut short ({reason})" if reason else f"stated {taken['verdict']}"
-    return {**cell, **taken, "properties": entries}, [f"{cell['id']}: {places}: {why}; {AGAIN}"]
+    return {**cell, **taken, "properties": entries}, [*lines, f"{cell['id']}: {places}: {why}; {AGAIN}"]
+
+
+def _advised(cell: dict[str, Any], stated: Document) -> Completed:
+    """The advised change as it stands where a search of one was cut short, here or there."""
+    mine, theirs = cell.get("remedy"), stated.get("remedy")
+    if not (isinstance(mine, dict) and isinstance(theirs, dict) and (mine["undecided"] or theirs.get("undecided"))):
+        return cell, []
+    return cell | {"remedy": theirs}, [f"{cell['id']}: remedy: some changes were not decided in the time there was; {AGAIN}"]
 
 
 def _is_cut(reason: Any, own: Derived) -> bool:

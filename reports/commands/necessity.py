@@ -79,7 +79,7 @@ def _show(found: Examined) -> None:
     table = Table("part", "without it", "counterexample or reason")
     for each in found.judgements:
         reason = page.detail(found, each)
-        style = styles.get(str(each.need), "cyan" if reason else "bold red")
-        table.add_row(each.variant.name, Text(str(each.need), style), reason or Text("NOT EXPLAINED", "bold red"))
+        style = styles.get(str(each.need), "cyan")
+        table.add_row(each.variant.name, Text(str(each.need), style), reason or Text("no reason is recorded", "dim"))
     out.print(table)
     out.print(page.summary(found))

@@ -132,6 +132,11 @@ def _single(chosen: Chosen) -> Iterable[Changes]:
         yield {"flush.messages": "1"}
 
 
+def is_upgrade(changes: Changes) -> bool:
+    """Whether the protocol changes, and with it its defects: then safer settings are not safer for sure."""
+    return VERSION in changes or ELR in changes
+
+
 def defects_in(chosen: Chosen) -> list[Defect]:
     """The known defects of the version that was asked for."""
     version = parsed(chosen.release) if chosen.release else None
