@@ -8,11 +8,10 @@ files that its tasks name in their results, so a task may be retried, run twice 
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Protocol
 
@@ -24,6 +23,7 @@ from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, LevelWo
 from neverlost.checker.disk.levels import KEYED, Level, StateFile, plain
 from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
+from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import EngineError, Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
@@ -81,12 +81,8 @@ def explore(
     Without `hire` everything is done in this process.
     """
     asked = options or Options()
-    temporary = None if asked.state_dir else tempfile.mkdtemp(prefix="neverlost-levels-")
-    try:
-        return _SearchOnDisk(system, tuple(properties), asked, reporter, str(asked.state_dir or temporary), hire).run()
-    finally:
-        if temporary:
-            shutil.rmtree(temporary, ignore_errors=True)
+    with nullcontext(str(asked.state_dir)) if asked.state_dir else scratch.folder("levels") as place:
+        return _SearchOnDisk(system, tuple(properties), asked, reporter, place, hire).run()
 
 
 class _SearchOnDisk(LevelSearch):

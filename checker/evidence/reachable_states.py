@@ -92,6 +92,23 @@ def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
     return len(seen)
 
 
+def walked(system: System, properties: Sequence[Property]) -> int | None:
+    """How many states there are, walked one by one by the definition; None where a property fails in one of them."""
+    safety = [each for each in properties if each.kind != RECOVERY]
+    seen = {state for _, state in system.initial_states()}
+    waiting = list(seen)
+    while waiting:
+        state = waiting.pop()
+        if not all(ints.evaluate(system, state, each.condition) for each in safety):
+            return None
+        for step in system.steps:
+            after = ints.take(system, state, step)
+            if after is not None and after not in seen:
+                seen.add(after)
+                waiting.append(after)
+    return len(seen)
+
+
 def _recovers(path: Path, system: System, asked: Property, backwards: Mapping[State, Sequence[State]]) -> None:
     """Walk back from the wanted states; `backwards` has the states from which a step that is no fault leads to each."""
     met = {state for state in backwards if ints.evaluate(system, state, asked.condition)}

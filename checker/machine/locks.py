@@ -13,13 +13,15 @@ from typing import TextIO
 
 from neverlost.specs.errors import InputError
 
-FILE = "lock.json"
+FILE, OWNER = "lock.json", "owner.json"
+"""The lock of a state directory, and that of a temporary folder."""
+
 _held: set[Path] = set()
 """Directories that this process has locked: the system's locks do not exclude their own owner."""
 
 
 @contextmanager
-def held(place: Path | str | None) -> Iterator[None]:
+def held(place: Path | str | None, name: str = FILE) -> Iterator[None]:
     """Hold a local directory; nothing for None, and for a place on another file system.
 
     Errors: `InputError` where another search holds it, with who and since when, and where no lock can be written.
@@ -28,35 +30,49 @@ def held(place: Path | str | None) -> Iterator[None]:
         yield
         return
     folder = Path(place).absolute()
-    if folder in _held:
+    if folder / name in _held:
         raise _in_use(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / FILE, "a+", encoding="utf-8") as file:
-            _lock(file, folder)
+        with open(folder / name, "a+", encoding="utf-8") as file:
+            _lock(file, folder, name)
             try:
                 yield
             finally:
-                _held.discard(folder)
-                (folder / FILE).unlink(missing_ok=True)
+                _held.discard(folder / name)
+                (folder / name).unlink(missing_ok=True)
     except OSError as problem:
         raise InputError(f"cannot use {str(place)!r} as a state directory: {problem.strerror or problem}") from None
 
 
-def _lock(file: TextIO, folder: Path) -> None:
+def _lock(file: TextIO, folder: Path, name: str) -> None:
     import fcntl
 
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_it = os.path.samestat(os.fstat(file.fileno()), os.stat(folder / FILE))
+        is_it = os.path.samestat(os.fstat(file.fileno()), os.stat(folder / name))
     except (BlockingIOError, PermissionError, FileNotFoundError):
         raise _in_use(folder) from None
     if not is_it:
         raise _in_use(folder)
-    _held.add(folder)
+    _held.add(folder / name)
     file.truncate(0)
     file.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")}))
     file.flush()
+
+
+def is_free(folder: Path, name: str) -> bool:
+    """Whether no process holds a folder's lock."""
+    import fcntl
+
+    if folder.absolute() / name in _held:
+        return False
+    try:
+        with open(folder / name, "a+", encoding="utf-8") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    except OSError:
+        return False
 
 
 def _in_use(folder: Path) -> InputError:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from neverlost.checker.machine import locks
+from neverlost.checker.machine import locks, scratch
 from neverlost.checker.outcome import EngineError, Outcome
 from neverlost.checker.search.options import Engine, Options, Reporter
 from neverlost.model.system import System
@@ -55,7 +54,7 @@ def explored_graph(
     from neverlost.checker.disk.levels import Store
     from neverlost.checker.search.graph.state_graph import of_store
 
-    with tempfile.TemporaryDirectory(prefix="neverlost-graph-") as place:
+    with scratch.folder("graph") as place:
         asked = options or Options(workers=1)
         outcome = explore(
             system,

@@ -7,7 +7,6 @@ and the smallest predecessor at every step back).
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from typing import Any
 
 from neverlost.checker.disk.levels import Level, Store
 from neverlost.checker.disk.resume import kept, opened, reported
+from neverlost.checker.machine import scratch
 from neverlost.checker.machine.resources import used_memory
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.level_report import LevelReport
@@ -42,7 +42,7 @@ def explore(
     with ExitStack() as stack:
         place = asked.state_dir
         if place is None and asked.limits.memory_bytes is not None:
-            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="neverlost-levels-"))
+            place = stack.enter_context(scratch.folder("levels"))
         return MemorySearch(system, tuple(properties), asked, reporter, place).run()
 
 

@@ -54,6 +54,10 @@ its second compiler would cost more time than it saves (a level of fixed cost 0.
 10 s, on two busy cores)."""
 
 
+LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""Of a Spark on this machine nothing listens on the network."""
+
+
 def check_requirements(master: str) -> None:
     """Whether a session can be started at all.
 
@@ -94,7 +98,11 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
 
     Errors: `InputError` when Spark cannot be started or reached.
     """
-    settings = DEFAULTS | {key: value for key, value in conf.items() if not key.startswith("neverlost.")}
+    settings = (
+        DEFAULTS
+        | (LOOPBACK if master.startswith("local") else {})
+        | {key: value for key, value in conf.items() if not key.startswith("neverlost.")}
+    )
     try:
         session = _connected(master, settings) if is_connect(master) else _classic(master, settings, name)
     except InputError:

@@ -54,6 +54,7 @@ def check(
     certificate: bool = False,
     topics: Sequence[str] | None = None,
     advise: bool | None = None,
+    agree: bool = False,
     progress: Reporter | None = None,
     **search: Unpack[Checking],
 ) -> Result:
@@ -65,7 +66,7 @@ def check(
     were read; `redact` replaces names in them first, `certificate` adds the reachable states.  `topics` are those of the
     described topics to ask about (default: all).  `advise` looks for the smallest change with which a violated configuration
     holds (default: where topics are described).  `progress` is called while the search runs.  See `neverlost.keywords` for
-    how to search.
+    how to search.  `agree` asks every other way to the verdict that is at hand.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
@@ -85,7 +86,11 @@ def check(
     }
     asked, every = question.asked("check", arguments, _read, _topics, redact)
     asked = asked.with_arguments(
-        properties=properties, certificate=certificate or None, advise=advise, keep_going=request.keep_going or None
+        properties=properties,
+        certificate=certificate or None,
+        advise=advise,
+        agree=agree or None,
+        keep_going=request.keep_going or None,
     ).with_effort(request)
     every = about_topics(every, asked.arguments["topics"]) if topics else every
     if out is not None:
@@ -95,11 +100,20 @@ def check(
         certificate_file = certify(found[0][0])
     advised = any(each.subjects for each in every) if advise is None else advise
     advice = _advice(every, [outcome for outcome, _ in found], properties, request) if advised else {}
+    if agree:
+        found = [(outcome, {**cost, **_agreement(outcome)}) for outcome, cost in found]
     result = _result(every, found, asked if out is not None else None, advice)
     if out is not None:
         about = [(each.model, each.configuration) for each in every]
         seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
     return result
+
+
+def _agreement(outcome: Outcome) -> dict[str, Any]:
+    """What independent ways say of a verdict, for its document; nothing of a search that was cut short."""
+    from neverlost.checker.evidence.agreement import ways
+
+    return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
 
 
 def _read(topics: Sequence[str] | None = None, **files: Any) -> list[Chosen]:

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from neverlost.checker.disk import parquet
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.evidence import reachable_states
+from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import Outcome, Verdict
 from neverlost.reports.request import Request
 from neverlost.specs.errors import InputError
@@ -28,7 +28,7 @@ def kept(request: Request) -> Iterator[Request]:
     if request.state_dir is not None:
         yield request
         return
-    with TemporaryDirectory(prefix="neverlost-levels-") as temporary:
+    with scratch.folder("levels") as temporary:
         yield replace(request, state_dir=str(Path(temporary, "levels")))
 
 

@@ -33,7 +33,18 @@ SPELLED = {"properties": "property", "keep_going": "continue", "topics": "topic"
 
 FILES = ("describe", "configs", "server_properties", "controller_properties", "producer_properties", "consumer_properties")
 ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "check": ("settings", "config", *FILES, "kafka_version", "topics", "properties", "certificate", "advise", "keep_going"),
+    "check": (
+        "settings",
+        "config",
+        *FILES,
+        "kafka_version",
+        "topics",
+        "properties",
+        "certificate",
+        "advise",
+        "agree",
+        "keep_going",
+    ),
     "sweep": ("matrix", "settings", "properties", "baseline"),
     "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "mine", "without"),
     "observe": (
@@ -222,7 +233,7 @@ def _plain(value: Any) -> Any:
 
 
 PATHS = ("metadata_log", "broker_log", "clients", *FILES)
-FLAGS = ("certificate", "advise", "keep_going", "unbounded", "mine", "mechanisms", "losses", "symmetry", "forecast")
+FLAGS = ("certificate", "advise", "agree", "keep_going", "unbounded", "mine", "mechanisms", "losses", "symmetry", "forecast")
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {
     "depth": int,
     "partition": int,

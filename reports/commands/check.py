@@ -52,6 +52,7 @@ def check(
         bool | None,
         typer.Option("--advise/--no-advise", help="look for the smallest change that helps (default: for described topics)"),
     ] = None,
+    agree: Annotated[bool, typer.Option("--agree", help="ask every other way to the verdict that is at hand")] = False,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="with --out: add the reachable states, for verify to walk through")
     ] = False,
@@ -96,6 +97,7 @@ def check(
             out=out,
             redact=redact,
             certificate=certificate,
+            agree=agree,
             topics=topic,
             advise=advise,
             progress=progress,
@@ -108,6 +110,8 @@ def check(
         show(result)
         if out is not None:
             terminal.show_bundle(terminal.console(), out)
+    if any(way["agrees"] is False for one in result.configurations for way in one.document.get("agreement", ())):
+        return exit_status.ENGINES_DISAGREE
     return exit_status.of_outcomes(each.outcome for each in result.configurations if each.outcome is not None)
 
 
@@ -148,4 +152,7 @@ def _show_one(console: Console, found: neverlost.Result) -> None:
         show_timeline(console, found.trace.counterexample.timeline)
     answers.show_remedy(console, groups(found.document)[0])
     terminal.show_counts(console, found.outcome)
+    for way in found.document.get("agreement", ()):
+        word = {True: "agrees", False: "DISAGREES", None: "not asked"}[way["agrees"]]
+        console.print(f"{word:12} {way['way']}: {way['says']}", style="dim" if way["agrees"] is not False else "bold red")
     forecast.show_afterwards(console, found.document)

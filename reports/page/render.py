@@ -189,6 +189,7 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
     off = f"NOT the model as it is, but without {' and '.join(about['without'])}: " if about.get("without") else ""
     commit = f" (commit {about['commit'][:12]}{'-dirty' * about['commit'].endswith('-dirty')})" if about.get("commit") else ""
     stamp = f"neverlost {about.get('version', '')}{commit}, {cell.get('id')}"
+    stamp += _agreed(cell)
     if entry["verdict"] == "violated":
         faults = fault_words(budget(entry["faults"])) or "no fault"
         found = f"found among {counts}; " if counts else ""
@@ -204,6 +205,15 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
         return f"{off}{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"
     reason = about.get("reason") or "the search was cut short"
     return f"{off}{entry['name']} is undecided ({reason}): {where}. [{stamp}]"
+
+
+def _agreed(cell: Mapping[str, Any]) -> str:
+    """Which independent ways agreed, for a citation."""
+    asked = [each for each in cell.get("agreement", ()) if each["agrees"] is not None]
+    against = [each["way"] for each in asked if not each["agrees"]]
+    if against:
+        return f"; {' and '.join(against)} DISAGREED"
+    return f"; agreed: {', '.join(each['way'] for each in asked)}" if asked else ""
 
 
 def _forecast(document: Mapping[str, Any]) -> str | None:

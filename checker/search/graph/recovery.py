@@ -7,7 +7,6 @@ behaviour to a state that the walk has not met, a *trap*.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neverlost.checker.disk.levels import Store
+from neverlost.checker.machine import scratch
 from neverlost.checker.machine.resources import used_memory
 from neverlost.checker.outcome import Finding, Outcome, Verdict, replayed, without_faults
 from neverlost.checker.search.configurations import Configurations
@@ -41,7 +41,7 @@ def explore(
     """Explore everything, whatever is violated on the way, and decide all properties."""
     started = time.monotonic()
     with ExitStack() as stack:
-        place = options.state_dir or stack.enter_context(tempfile.TemporaryDirectory(prefix="neverlost-levels-"))
+        place = options.state_dir or stack.enter_context(scratch.folder("levels"))
         ordinary = [each for each in properties if each.kind != RECOVERY]
         whole = replace(options, keep_going=True, every_configuration=False, state_dir=place)
         outcome = search(system, ordinary, whole, reporter)

@@ -1,0 +1,34 @@
+"""`check --agree`: independent ways to a verdict, in the document and the citation; one that differs ends in 22."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import neverlost
+from neverlost.checker.evidence import agreement
+from neverlost.reports import cli
+from neverlost.reports.page.render import sentence
+
+LOSING = {"model": "truncate-to-hw", "replication.factor": 2}
+SAFE = {"model": "kip-320", "replication.factor": 2, "bounds.records": 1, "bounds.max_leader_epoch": 1}
+AT_HAND = "explicit search, a second engine, bounded search, the definition"
+
+
+@pytest.mark.parametrize(("settings", "verdict"), [(LOSING, "violated"), (SAFE, "holds")])
+def test_every_way_at_hand_agrees_and_the_citation_says_so(settings: dict[str, Any], verdict: str) -> None:
+    found = neverlost.check(settings, properties=["weak-isr"], agree=True).document
+    assert found["verdict"] == verdict
+    assert [each["agrees"] for each in found["agreement"]] == [True] * 4 + [None] * 2
+    assert sentence(found, found["properties"][0], found).endswith(f"{found['id']}; agreed: {AT_HAND}]")
+
+
+def test_a_way_that_differs_is_its_own_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(agreement, "walked", lambda system, properties: 1)
+    settings = [part for key, value in SAFE.items() for part in ("--set", f"{key}={value}")]
+    monkeypatch.setattr("sys.argv", ["neverlost", "check", *settings, "--property", "weak-isr", "--agree"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 22
+    assert "DISAGREES    the definition: 1 states walked one by one" in capsys.readouterr().out
