@@ -99,7 +99,7 @@ def check(
         found = _decided(every, properties, keeping, progress)
         certificate_file = certify(found[0][0])
     advised = any(each.subjects for each in every) if advise is None else advise
-    advice = _advice(every, [outcome for outcome, _ in found], properties, request) if advised else {}
+    advice = _advice(every, [outcome for outcome, _ in found], properties, request, progress) if advised else {}
     if agree:
         found = [(outcome, {**cost, **_agreement(outcome)}) for outcome, cost in found]
     result = _result(every, found, asked if out is not None else None, advice)
@@ -159,11 +159,15 @@ def _size(chosen: Chosen) -> int:
 
 
 def _advice(
-    every: Sequence[Chosen], outcomes: Sequence[Outcome], properties: Iterable[str] | None, request: Request
+    every: Sequence[Chosen],
+    outcomes: Sequence[Outcome],
+    properties: Iterable[str] | None,
+    request: Request,
+    progress: Reporter | None,
 ) -> dict[int, Remedy]:
     """The remedies of the violated configurations, by number."""
     short = replace(request, time_limit=min(request.time_limit or SECONDS_EACH, SECONDS_EACH), state_dir=None, resume=False)
-    advisor = Advisor(lambda chosen, asked: explored(chosen.system, asked, short.options(), None, request.engine))
+    advisor = Advisor(lambda chosen, asked: explored(chosen.system, asked, short.options(), progress, request.engine))
     broken = [number for number, each in enumerate(outcomes) if any(one.verdict is Verdict.VIOLATED for one in each.findings)]
     return {number: advisor.remedy(every[number], chosen_properties(every[number].model, properties)) for number in broken}
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from neverlost.checker.outcome import Verdict
 from neverlost.reports.documents import answers, provenance
 from neverlost.reports.documents.answers import Group
 from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES
 from neverlost.specs.configuration.keys import is_without_faults
+
+NARROW = 110
+"""Columns below which a screen is narrow."""
 
 MOST_COMMANDS = 4
 """How many commands of one group are printed; the files of `--out` have all."""
@@ -23,7 +27,7 @@ MOST_COMMANDS = 4
 def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     """The groups, the worst first; then what to change, and what was noticed about the input."""
     found = answers.groups(document)
-    out.print(_table(found))
+    out.print(_table(found, out.width))
     if all(is_without_faults(each["config"]) for each in document["cells"]):
         out.print(Text(NOTHING_FAILS, "bold yellow"))
     for each in found:
@@ -45,19 +49,24 @@ def _first(group: Group) -> str:
     return topic_of(group.topics[0])
 
 
-def _table(found: list[Group]) -> Table:
+def _table(found: list[Group], width: int) -> Table:
+    """On a narrow screen without what the page has and the lines below repeat."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    for name, ratio in (("verdict", 0), ("topics", 0), ("which", 3), ("settings", 3), ("how", 4), ("change", 3)):
-        table.add_column(name, overflow="fold", justify="right" if name == "topics" else "left", ratio=ratio or None)
+    columns = {"verdict": 0, "topics": 0, "which": 3, "settings": 3, "how": 4, "change": 3}
+    kept = [name for name in columns if width >= NARROW or name not in ("settings", "change")]
+    for name in kept:
+        justify: JustifyMethod = "right" if name == "topics" else "left"
+        table.add_column(name, overflow="fold", justify=justify, ratio=columns[name] or None)
     for each in found:
-        table.add_row(
-            Text(each.verdict.upper(), STYLES[each.verdict]),  # type: ignore[index]
-            str(len(each.topics)),
-            answers.named(each.topics, 2),
-            each.settings,
-            each.cause,
-            each.change,
-        )
+        cells = {
+            "verdict": Text(each.verdict.upper(), STYLES[Verdict(each.verdict)]),
+            "topics": Text(str(len(each.topics))),
+            "which": Text(answers.named(each.topics, 2)),
+            "settings": Text(each.settings),
+            "how": Text(each.cause),
+            "change": Text(each.change),
+        }
+        table.add_row(*(cells[name] for name in kept))
     return table
 
 
