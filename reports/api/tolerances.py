@@ -133,7 +133,7 @@ def asked_about(
             raise InputError(f"model {each.model.name!r} has no {missing[0]}; use a modern model, or kafka.version=X.Y")
     for each in grouped(every):
         if "defects" not in given and "defects" in each.model.keys:
-            yield remedies.changed(each, {"defects": "fixed"})
+            yield replace(remedies.changed(each, {"defects": "fixed"}), release=each.release, notices=each.notices)
         yield each
 
 
@@ -271,8 +271,9 @@ def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.
             continue
         if other is None or describe.stops_earlier(other, table):
             continue
-        if describe.how_many_lost(other) < (best[0] if best else lost):
-            best = describe.how_many_lost(other), changes, other
+        left = describe.still_lost(table, other)
+        if left < (best[0] if best else lost):
+            best = left, changes, other
     return (best[1], best[2]) if best else None
 
 

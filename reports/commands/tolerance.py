@@ -34,6 +34,9 @@ def tolerance(
     producer_properties: options.KafkaFile = None,
     consumer_properties: options.KafkaFile = None,
     kafka_version: options.KafkaVersion = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
+    ] = None,
     also: Annotated[
         list[str] | None,
         typer.Option("--also", metavar="FAULT=LIMIT", help="allow another fault everywhere, such as kill=any (repeatable)"),
@@ -80,6 +83,7 @@ def tolerance(
         also=also,
         beside=[each.strip() for each in beside.split(",")] if beside else None,
         again=again,
+        topics=topic,
         files=files,
         **search,
     )

@@ -159,14 +159,30 @@ def fault_limits(configuration: Configuration) -> dict[str, Any]:
 
 def heading(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:
     """What a table is about, in a line."""
+    return f"{setting(configuration, release, subjects)}, {variant(configuration)}"
+
+
+def setting(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:
+    """Topics with the settings that matter most."""
     named = ", ".join(subjects) if subjects else "this configuration"
     parts = [f"RF {configuration['replication.factor']}"]
     parts += [f"min ISR {configuration['min.insync.replicas']}"] if "min.insync.replicas" in configuration else []
     parts += [f"acks={configuration['acks']}"]
     parts += ["unclean election"] if configuration.get("unclean.leader.election.enable") else []
     parts += ["ELR"] if configuration.get("eligible.leader.replicas") else []
+    outside = configuration.get("start.outside_isr", 0)
+    parts += [f"{many(outside, 'replica')} outside the ISR now"] if outside else []
     parts += [f"Kafka {release}"] if release else []
-    return f"{named}: {', '.join(parts)}, {variant(configuration)}"
+    return f"{named}: {', '.join(parts)}"
+
+
+def losses(found: Tolerance) -> str:
+    """The smallest spots at which a record can be lost, in a line."""
+    lost = [spot for spot in sorted(found.entries) if answer(found, spot)[0] in (LOST, UNDECIDED)]
+    least = [spot for spot in lost if not any(other.is_within(spot) for other in lost if other != spot)]
+    if not least:
+        return "no record is lost at any spot"
+    return "; ".join(f"{_at(spot)} {words(found, spot)}" for spot in least)
 
 
 def variant(configuration: Mapping[str, Any]) -> str:
@@ -210,11 +226,16 @@ def _at(spot: Spot) -> str:
 
 def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
     """What a change of settings makes of a table, in a line."""
-    before, now = how_many_lost(found), how_many_lost(after)
+    before, now = how_many_lost(found), still_lost(found, after)
     settings = " ".join(f"{key}={value}" for key, value in wanted.items())
     gained = [spot for spot in sorted(found.entries) if answer(found, spot)[0] == LOST and is_safe(after, spot)]
     safe = ", ".join(map(_at, gained))
     return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
+
+
+def still_lost(found: Tolerance, after: Tolerance) -> int:
+    """At how many spots of a table another one still loses a record, or decides nothing."""
+    return sum(not is_safe(after, spot) for spot in found.entries)
 
 
 def stops_earlier(one: Tolerance, other: Tolerance) -> bool:

@@ -18,12 +18,16 @@ from neverlost.specs.spot import AXES, Spot
 
 if TYPE_CHECKING:
     from neverlost.reports.output import Output
+    from neverlost.specs.configuration.choose import Chosen
     from neverlost.tolerances import Subject, ToleranceResult
 
 STYLES = ((describe.LOST, "bold red"), (describe.STOPS, "yellow"), (describe.UNDECIDED, "magenta"), (describe.OK, "green"))
 
 MOST_NAMED = 4
 """Topics named in a heading."""
+
+MOST_TABLES = 2
+"""Groups of topics for which whole tables are shown."""
 
 
 def spot_of(text: str | None) -> Spot | None:
@@ -40,7 +44,13 @@ def spot_of(text: str | None) -> Spot | None:
 
 
 def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
-    """A table for each configuration, the worst in red."""
+    """A table for each configuration, the worst in red; of many what each group of topics loses, and what helps."""
+    groups: dict[str, list[Subject]] = {}
+    for each in result.subjects:
+        groups.setdefault(named(each.chosen), []).append(each)
+    if len(groups) > MOST_TABLES:
+        _show_groups(out, list(groups.values()))
+        return
     before: Subject | None = None
     for each in result.subjects:
         designed, before = before, each
@@ -54,6 +64,21 @@ def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
         if spot is not None:
             _show_spot(out, each, spot)
         out.print()
+
+
+def _show_groups(out: Console, groups: list[list[Subject]]) -> None:
+    """The groups that lose most first: where, and the change that helps most."""
+    out.print(Text("[1,2]: a record can be lost while 1 broker at a time loses data and 2 others are out\n", "dim"))
+    for group in sorted(groups, key=lambda each: -max(describe.how_many_lost(one.table) for one in each)):
+        first = group[0].chosen
+        out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(first.subjects)), "bold"))
+        for each in group:
+            out.print(_coloured(f"  {describe.variant(each.chosen.configuration)}: {describe.losses(each.table)}"))
+        if group[0].advice is not None:
+            _show_advice(out, group[0])
+    for notice in dict.fromkeys(f"{one.kind}: {one.says}" for group in groups for one in group[0].chosen.notices):
+        out.print(Text(notice, "yellow"))
+    out.print(Text("--topic NAME shows the table of a topic.", "dim"))
 
 
 def _show_subject(out: Console, subject: Subject) -> None:
@@ -104,6 +129,11 @@ def _show_spot(out: Console, subject: Subject, spot: Spot) -> None:
         out.print(Text(f"{spot.losing},{spot.out} has no counterexample", "yellow"))
     else:
         show_timeline(out, timeline(*found))
+
+
+def named(chosen: Chosen) -> str:
+    """For whom a table speaks."""
+    return ", ".join(chosen.subjects)
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
