@@ -16,6 +16,7 @@ COMMANDS = (
     "check",
     "tolerance",
     "atlas",
+    "roll",
     "nines",
     "explore",
     "sweep",
