@@ -172,7 +172,7 @@ def neighbours(chosen: Chosen) -> list[remedies.Changes]:
 
 def is_designed(chosen: Chosen) -> bool:
     """Whether it is about Kafka without its known defects; a model that has none is."""
-    return chosen.configuration.get("defects", "fixed") == "fixed"
+    return bool(chosen.configuration.get("defects", "fixed") == "fixed")
 
 
 def racks_of(chosen: Chosen) -> tuple[int, ...]:

@@ -94,7 +94,7 @@ def roll(
                 lists = found.setdefault(broker, {"now": {}, "then": {}})
                 lists["now"].setdefault(now, []).append(partition)
                 lists["then"].setdefault(then, []).append(partition)
-    document = {"schema": "neverlost.roll/1", "version": neverlost.__version__, "brokers": _answers(found)}
+    document: dict[str, Any] = {"schema": "neverlost.roll/1", "version": neverlost.__version__, "brokers": _answers(found)}
     worst = [each["may_be_stopped"] for each in document["brokers"].values()]
     document["verdict"] = str(Verdict.HOLDS if all(worst) else Verdict.VIOLATED)
     return RollResult.of(document)
