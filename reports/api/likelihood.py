@@ -179,7 +179,7 @@ def racks_of(chosen: Chosen) -> tuple[int, ...]:
     """How many replicas each rack has; without racks, one for all: nothing says that they do not share a supply."""
     names: Iterable[str] = chosen.configuration["broker.rack"]
     listed = list(names)
-    return tuple(listed.count(each) for each in sorted(set(listed))) or (chosen.configuration["replication.factor"],)
+    return tuple(listed.count(each) for each in sorted(set(listed))) or (int(chosen.configuration["replication.factor"]),)
 
 
 __all__ = ["NinesResult", "nines"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import Described, Topic
 from neverlost.specs.kafka_files.known_keys import unknown_keys
 from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.kafka_files.topics_and_settings import Described, Topic
 from neverlost.specs.setting import Kind, Notice, Setting, Settings
 
 

@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import Described, Partition, Topic, ranges
 from neverlost.specs.kafka_files.sources import ELR, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
 from neverlost.specs.kafka_files.text import Path, quoted
+from neverlost.specs.kafka_files.topics_and_settings import Described, Partition, Topic, ranges
 from neverlost.specs.kafka_files.version_defaults import Version, canonical
 from neverlost.specs.setting import Kind, Notice, Origin, Place, Setting, Settings, of_kind
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from neverlost.specs.kafka_files.described import Document
 from neverlost.specs.kafka_files.text import lines_of
+from neverlost.specs.kafka_files.topics_and_settings import Document
 
 _NOISE = re.compile(
     r"\[|\$|>|#|OpenJDK|Java HotSpot|Picked up|SLF4J|log4j|(WARN|WARNING|Warning|INFO|DEBUG|Note)\b"

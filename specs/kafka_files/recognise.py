@@ -11,9 +11,9 @@ from types import ModuleType
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files import formats
-from neverlost.specs.kafka_files.described import Described, Document
 from neverlost.specs.kafka_files.documents import Node, looks_like_json, parse_json, parse_yaml
 from neverlost.specs.kafka_files.text import Path, lines_of, quoted, read_text, shown_name
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document
 
 _YAML_START = re.compile(r"""---\s*$|(- )?["']?[A-Za-z_][\w.\-]*["']?:(\s|$)""")
 _DESCRIBE = "give what kafka-topics.sh --bootstrap-server HOST:PORT --describe prints"

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.clients.producer import Producer, assumed_producer, consumer_notices, read_producer
 from neverlost.specs.kafka_files.clients.read import read_clients
-from neverlost.specs.kafka_files.described import Described
 from neverlost.specs.kafka_files.known_keys import known_to, unknown_keys
 from neverlost.specs.kafka_files.properties import read_properties
 from neverlost.specs.kafka_files.recognise import read_described
 from neverlost.specs.kafka_files.text import Path, require_one_standard_input, shown_name
+from neverlost.specs.kafka_files.topics_and_settings import Described
 from neverlost.specs.kafka_files.version_defaults import Version, canonical, defaults, parse_version, shown
 from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
 

@@ -18,9 +18,9 @@ from neverlost.specs.configuration.input import LARGEST_FILE
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.cluster import ClusterConfiguration, read_cluster
-from neverlost.specs.kafka_files.described import Described, ranges, split_configs
 from neverlost.specs.kafka_files.properties import parse_properties
 from neverlost.specs.kafka_files.recognise import described, readers
+from neverlost.specs.kafka_files.topics_and_settings import Described, ranges, split_configs
 from neverlost.specs.kafka_files.version_defaults import defaults, parse_version
 from neverlost.specs.setting import Kind, Origin, Setting, of_kind
 from tests.support.program import neverlost

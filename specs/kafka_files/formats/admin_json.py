@@ -9,9 +9,9 @@ topic list of the REST Proxy's API v3.
 from __future__ import annotations
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import Described, Document, Partition, Topic, broker_ids, whole_number
 from neverlost.specs.kafka_files.documents import Node
 from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document, Partition, Topic, broker_ids, whole_number
 from neverlost.specs.setting import Kind, Notice, Setting, Settings
 
 NAME = "topics as JSON (kcat -L -J, KafkaJS, AdminClient)"

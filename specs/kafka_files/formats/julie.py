@@ -8,8 +8,8 @@ Source: the topology descriptor of kafka-ops/julie.
 from __future__ import annotations
 
 from neverlost.specs.kafka_files.asked import asked_topic
-from neverlost.specs.kafka_files.described import Described, Document
 from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document
 from neverlost.specs.setting import Kind, Notice
 
 NAME = "a JulieOps topology"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import Described, Document, split_configs
 from neverlost.specs.kafka_files.printed import content
 from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document, split_configs
 from neverlost.specs.setting import Setting, Settings
 
 NAME = "kafka-configs.sh --describe"

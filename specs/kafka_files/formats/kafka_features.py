@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import Described, Document
 from neverlost.specs.kafka_files.printed import content
 from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document
 from neverlost.specs.setting import Setting
 
 NAME = "kafka-features.sh describe"

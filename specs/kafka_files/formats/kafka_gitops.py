@@ -6,8 +6,8 @@ Source: the desired state specification of devshawn/kafka-gitops.
 from __future__ import annotations
 
 from neverlost.specs.kafka_files.asked import asked_topic
-from neverlost.specs.kafka_files.described import Described, Document
 from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document
 
 NAME = "a kafka-gitops state"
 _KEYS = {"partitions", "replication", "configs"}

@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import (
+from neverlost.specs.kafka_files.printed import content
+from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.kafka_files.topics_and_settings import (
     Described,
     Document,
     Partition,
@@ -21,8 +23,6 @@ from neverlost.specs.kafka_files.described import (
     whole_number,
     with_ends,
 )
-from neverlost.specs.kafka_files.printed import content
-from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.setting import Setting
 
 NAME = "kafka-topics.sh --describe"

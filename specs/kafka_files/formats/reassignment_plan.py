@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import Described, Document, broker_ids, whole_number
 from neverlost.specs.kafka_files.documents import Node, parse_json
 from neverlost.specs.kafka_files.text import lines_of, quoted
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document, broker_ids, whole_number
 
 NAME = "a plan for kafka-reassign-partitions.sh"
 LINE = re.compile(r"(Current partition replica assignment|Proposed partition reassignment configuration)\s*$")

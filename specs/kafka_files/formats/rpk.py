@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import Described, Document, Partition, Topic, broker_ids, whole_number
 from neverlost.specs.kafka_files.documents import Node
 from neverlost.specs.kafka_files.printed import content
 from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document, Partition, Topic, broker_ids, whole_number
 from neverlost.specs.setting import Kind, Notice, Setting, Settings
 
 NAME = "rpk topic describe"

@@ -6,8 +6,8 @@ Source: `checker/kafka/cluster/look.py` writes it; the levels of `metadata.versi
 from __future__ import annotations
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.described import Described, Document, Partition, Topic, broker_ids, whole_number
 from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document, Partition, Topic, broker_ids, whole_number
 from neverlost.specs.setting import Kind, Notice, Setting
 
 NAME = "what --bootstrap-server saw"

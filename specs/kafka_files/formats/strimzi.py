@@ -6,8 +6,8 @@ Source: the custom resource definitions of strimzi-kafka-operator (`kafka.strimz
 from __future__ import annotations
 
 from neverlost.specs.kafka_files.asked import asked_topic, broker_settings
-from neverlost.specs.kafka_files.described import Described, Document
 from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document
 from neverlost.specs.setting import Kind, Notice
 
 NAME = "Strimzi's Kafka and KafkaTopic"

@@ -12,10 +12,10 @@ from typing import Any
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.asked import asked_topic
-from neverlost.specs.kafka_files.described import Described, Document
 from neverlost.specs.kafka_files.documents import Node
 from neverlost.specs.kafka_files.known_keys import DECISIVE
 from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.kafka_files.topics_and_settings import Described, Document
 from neverlost.specs.setting import Origin, Setting
 
 NAME = "Terraform's kafka_topic and confluent_kafka_topic"
