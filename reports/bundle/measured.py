@@ -41,12 +41,21 @@ def _overlaid(derived: Any, stated: Any, patterns: list[list[str]]) -> Any:
         return stated if is_measurement(stated) else derived
     if isinstance(derived, Mapping) and isinstance(stated, Mapping):
         optional = {head for head, *rest in patterns if rest == ["**"]} & stated.keys()
-        whole = {**derived, **{name: None for name in stated if name in optional and name not in derived}}
-        return {name: _overlaid(each, stated.get(name), _below(patterns, name)) for name, each in whole.items()}
+        names = _in_place(list(derived), list(stated), optional)
+        return {name: _overlaid(derived.get(name), stated.get(name), _below(patterns, name)) for name in names}
     if isinstance(derived, list) and isinstance(stated, list) and len(derived) == len(stated):
         pairs = enumerate(zip(derived, stated, strict=True))
         return [_overlaid(one, other, _below(patterns, str(number))) for number, (one, other) in pairs]
     return derived
+
+
+def _in_place(names: list[str], stated: list[str], optional: set[str]) -> list[str]:
+    """The names of a derived document with measured ones that it lacks, each behind the one that it is stated behind."""
+    for place, name in enumerate(stated):
+        if name in optional and name not in names:
+            before = stated[place - 1] if place else None
+            names.insert(names.index(before) + 1 if before in names else 0, name)
+    return names
 
 
 def _below(patterns: list[list[str]], name: str) -> list[list[str]]:

@@ -160,7 +160,11 @@ CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
         {"property strong-isr"},
     ),
     "the version that brought a mechanism": (
-        written(MECHANISMS, '"reassignment-completes-when-added",\n        (4, 3)', '"completes-when-added",\n        (4, 1)'),
+        written(
+            MECHANISMS,
+            '"reassignment-completes-when-added",\n        (4, 3)',
+            '"reassignment-completes-when-added",\n        (4, 1)',
+        ),
         {"model kraft", "model kraft-elr"},
         {"model kip-320"},
     ),

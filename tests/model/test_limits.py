@@ -38,7 +38,6 @@ def test_values() -> None:
         ({"data_loss": "any", "disk_loss": 1}, "faults.data_loss stands for faults.disk_loss too: give one of them"),
         ({"out": "any:1", "crash": 1}, "faults.crash stands for faults.out too: give one of them"),
         ({"leader_move": "any:1"}, "faults.leader_move=any:1: it impairs no broker, so use a number or any"),
-        ({"min_isr_change": "any"}, "faults.min_isr_change=any has no finite space in this model: give a number"),
         (
             {"data_loss": "any:1,1"},
             "faults.data_loss=any:1,1: only faults.out is limited by how many have lost data; use any:1",
