@@ -100,7 +100,7 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     Errors: `InputError` for the first difference, with its place and both values.
     """
     found = Verification()
-    result, open_places = stated.completed(files, own, seed, seconds or SECONDS)
+    result, open_places = stated.completed(files, own, seed, SECONDS if seconds is None else seconds)
     found.unchecked += open_places
     documents = {RESULT: _same(RESULT, files, measured.overlaid(RESULT, result, _parsed(RESULT, files)))}
     found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: every field is the same")
