@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -30,6 +30,15 @@ from tests.support.searches import kraft_matrix
 
 SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted(models())}
 SYSTEMS["three configurations"] = kraft_matrix
+
+
+LONG = ("kraft",)
+"""Models of which another one has every action: their rows are slow."""
+
+
+def named(names: Iterable[str]) -> list[Any]:
+    """Parameters for each name."""
+    return [pytest.param(each, marks=pytest.mark.slow if each in LONG else ()) for each in sorted(names)]
 
 
 def compiled(system: System, is_fast: bool) -> Machine:
@@ -67,7 +76,7 @@ def check(found: Machine, states: list[State]) -> None:
 
 
 @pytest.mark.parametrize("is_fast", [False, True], ids=["plain", "fast"])
-@pytest.mark.parametrize("name", sorted(SYSTEMS))
+@pytest.mark.parametrize("name", named(SYSTEMS))
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_machine_code_agrees_with_the_definition(name: str, is_fast: bool, data: st.DataObject) -> None:
@@ -149,13 +158,19 @@ KEPT = ["kraft-elr", "majority"]
 """Models of which no step was found that leaves its bounds, from any of the arbitrary states."""
 
 
+@pytest.mark.slow
 def test_bounds_are_left_from_arbitrary_states() -> None:
     assert [name for name in sorted(models()) if not leaves_its_bounds(name)] == KEPT
 
 
 @pytest.mark.parametrize(
     ("name", "mutant"),
-    [(name, each) for name in sorted(models()) for each in MUTANTS if each != "dropped bounds" or name not in KEPT],
+    [
+        pytest.param(name, each, marks=pytest.mark.slow if name in LONG else ())
+        for name in sorted(models())
+        for each in MUTANTS
+        if each != "dropped bounds" or name not in KEPT
+    ],
 )
 def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     where, change = MUTANTS[mutant]

@@ -57,6 +57,7 @@ def test_too_little_time_or_memory_is_inconclusive(method: str, limit: str, reas
     assert "inconclusive" in done.stdout and reason in done.stdout
 
 
+@pytest.mark.slow
 def test_a_millisecond_for_each_obligation_proves_no_less_than_it_says() -> None:
     """What Z3 does not answer in time is unknown, and one unknown makes the proof inconclusive."""
     found = prove(kip_320(3, 2, 3), STRONG, lemmas(), Effort(patience=0.001), look_up=False)

@@ -85,6 +85,7 @@ def test_without_a_needed_rule_a_counterexample_to_induction_leads_to_a_behaviou
     replayed(bound, found.violation.trace, properties()[COMMITTED])
 
 
+@pytest.mark.slow
 def test_a_rule_that_the_proof_leans_on_breaks_it() -> None:
     bound = system("kraft-elr", **ONE_STOP, off="unclean-shutdown-leaves-elr")
     found = proof(bound, COMMITTED, look_up=False, until_refuted=True)

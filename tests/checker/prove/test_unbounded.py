@@ -44,6 +44,7 @@ def test_strong_isr_is_proved_for_three_replicas_and_any_number_of_epochs_and_re
     assert unbounded(kip_320(3, 2, 1), lemmas()).verdict == Verdict.HOLDS
 
 
+@pytest.mark.slow
 def test_another_solver_confirms_the_proof_without_bounds(tmp_path: Path) -> None:
     found = proof_of_two()
     smtlib.write(tmp_path, found.texts, found.about)
