@@ -12,8 +12,6 @@ from typing import Any
 
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports.ci import formats
-from neverlost.reports.ci.formats import markdown
-from neverlost.reports.ci.judged import JudgedResult
 from neverlost.specs.errors import InputError
 
 
@@ -26,12 +24,16 @@ def known_formats() -> Mapping[str, Any]:
 
 def rendered(name: str, document: Mapping[str, Any], folder: str | None = None) -> str:
     """A result in the format of a name, such as `csv`; `folder` has its traces, if they were saved."""
+    from neverlost.reports.ci.judged import JudgedResult
+
     known = {each.__name__.rpartition(".")[2]: each for each in known_formats().values()}
     return str(known[name].render(JudgedResult(document, Path(folder or "."))))
 
 
 def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
     """A result in every format; `folder` has its traces."""
+    from neverlost.reports.ci.judged import JudgedResult
+
     judged = JudgedResult(document, folder)
     for name, each in known_formats().items():
         write_text(place / name, each.render(judged))
@@ -44,6 +46,9 @@ def announce(document: Mapping[str, Any]) -> None:
     """
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if target:
+        from neverlost.reports.ci.formats import markdown
+        from neverlost.reports.ci.judged import JudgedResult
+
         try:
             with open(target, "a", encoding="utf-8") as stream:
                 stream.write(markdown.render(JudgedResult(document, Path())))
