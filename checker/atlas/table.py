@@ -22,7 +22,6 @@ from neverlost.checker.outcome import Verdict
 from neverlost.model.catalogue import models
 
 FILE = "atlas.parquet"
-VERDICTS = tuple(Verdict)
 
 
 @dataclass(frozen=True, order=True)

@@ -61,11 +61,6 @@ class Tolerance:
         """Whether every verdict is known."""
         return all(each.verdict is not Verdict.INCONCLUSIVE for row in self.entries.values() for each in row)
 
-    @property
-    def is_searched(self) -> bool:
-        """Whether any verdict was searched for."""
-        return any(each.source == SEARCH for row in self.entries.values() for each in row)
-
 
 def tolerance(
     model: Model,

@@ -40,11 +40,10 @@ class Influence:
 
 @dataclass(frozen=True)
 class Bound:
-    """What is known of one configuration.  Units: probabilities in a year, years, parts of the time."""
+    """What is known of one configuration.  Units: a probability in a year, a part of the time."""
 
     subject: Subject
     loss: Range
-    mean_years: Range
     refused: Range
     exits: tuple[exact.Exit, ...]
     influences: tuple[Influence, ...]
@@ -68,12 +67,10 @@ def bound(subject: Subject, rates: Rates) -> Bound:
     region = subject.decided.region
     chains = {end: chain(subject.racks, _strikes(subject, rates, end), region) for end in ENDS}
     loss = {end: exact.probability(chains[end]) for end in ENDS}
-    years = {end: exact.mean_years(chains[end]) for end in ENDS}
     refused = {end: _refused(subject, rates, end) for end in ENDS}
     return Bound(
         subject,
         Range(loss["low"], loss["high"]),
-        Range(years["high"], years["low"]),
         Range(refused["low"], refused["high"]),
         tuple(exact.exits(chains["high"])),
         tuple(_influences(subject, rates)),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -177,9 +178,8 @@ def is_designed(chosen: Chosen) -> bool:
 
 def racks_of(chosen: Chosen) -> tuple[int, ...]:
     """How many replicas each rack has; without racks, one for all: nothing says that they do not share a supply."""
-    names: Iterable[str] = chosen.configuration["broker.rack"]
-    listed = list(names)
-    return tuple(listed.count(each) for each in sorted(set(listed))) or (int(chosen.configuration["replication.factor"]),)
+    many: Counter[str] = Counter(chosen.configuration["broker.rack"])
+    return tuple(many[each] for each in sorted(many)) or (int(chosen.configuration["replication.factor"]),)
 
 
 __all__ = ["NinesResult", "nines"]

@@ -149,7 +149,7 @@ def _change(found: Mapping[str, Any]) -> str:
     what = ", ".join(f"{key}={value}" for key, value in found["changes"].items())
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     if loss is None:
-        return f"With {what}: no bound; a record can be lost without any broker that is out or loses data."
+        return f"With {what}: no bound was found."
     return f"With {what}: at most {_between(loss, _probability)}; writes are refused {_between(refused, _time)} a year."
 
 
@@ -172,9 +172,9 @@ def _probability(value: float) -> str:
 
 
 def _nines(found: Mapping[str, float | None]) -> str:
-    low, high = (("no loss" if each is None else f"{each:.1f}") for each in (found["low"], found["high"]))
     if found["low"] is None:
         return "nothing that is in the rates leads to a loss"
+    low, high = ("no loss" if each is None else f"{each:.1f}" for each in (found["low"], found["high"]))
     return f"{low} nines" if low == high else f"{low} to {high} nines"
 
 

@@ -77,11 +77,6 @@ class Episode:
         """What it does to a replica."""
         return KINDS[self.name][1]
 
-    @property
-    def says(self) -> str:
-        """A sentence about it."""
-        return KINDS[self.name][2]
-
 
 @dataclass(frozen=True)
 class Rates:
@@ -89,7 +84,6 @@ class Rates:
 
     episodes: tuple[Episode, ...]
     detection: Range
-    origin: str
 
     def episode(self, name: str) -> Episode:
         """The episode of a name."""
@@ -132,7 +126,7 @@ def _rates(tables: Mapping[str, Mapping[str, Any]], where: str) -> Rates:
     copied = Range(size.low / speed.high / YEAR, size.high / speed.low / YEAR)
     found = tuple(_episode(name, tables[name], copied, where) for name in KINDS)
     seconds = _read(tables["detection"], "detection", "session", _TIMES, where)
-    return Rates(found, Range(seconds.low / YEAR, seconds.high / YEAR), where)
+    return Rates(found, Range(seconds.low / YEAR, seconds.high / YEAR))
 
 
 def _episode(name: str, table: Mapping[str, Any], copied: Range, where: str) -> Episode:

@@ -147,9 +147,8 @@ def test_regions_are_the_largest_that_hold_together() -> None:
     assert Region((2, 1)).limits(LOST)["faults.kill"] == AnyNumber(counts_as="data_loss")
 
 
-def test_a_region_of_the_model_is_counted_as_the_chain_counts(  # the two readings of one limit
-) -> None:
-    """Two replicas, one lost or out at a time: the model's question is the limit `any:1,0` with the kill in the same column."""
+def test_a_region_asks_the_model_about_every_fault_that_the_chain_has() -> None:
+    """Two replicas, one lost or out at a time: the limit `any:1,0`, with kills in the same column."""
     bound = system(
         "kraft",
         rf=2,
