@@ -10,12 +10,13 @@ from typing import Any
 from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
 from neverlost.model.limits import AnyNumber
 from neverlost.specs.configuration.choose import Chosen, choose
-from neverlost.specs.region import Region
-from neverlost.specs.spot import Spot, spots
+from neverlost.specs.region import kills_count_as, usual
+from neverlost.specs.spot import spots
 
 TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
 """What a tolerance table is about."""
 
+ACKED = TABLE[:1]
 RECOVERS = ("recovers-writable",)
 ANSWERED = (*TABLE, *RECOVERS)
 """Every property that the atlas answers for."""
@@ -33,7 +34,8 @@ BOTH = ("false", "true")
 class Chapter:
     """Settings that are decided in the same way: every combination of the values of some keys, in every version.
 
-    `most_impaired` leaves out spots of more brokers; `together` is how many questions share a search at most.
+    `defects` says whether Kafka is meant as shipped, as designed or both; `most_impaired` leaves out spots of more brokers;
+    `together` is how many questions share a search at most.
     """
 
     name: str
@@ -41,38 +43,42 @@ class Chapter:
     keys: Mapping[str, Sequence[str]]
     asked: Sequence[str] = TABLE
     outside: bool = False
+    defects: Sequence[str] = ("shipped", "fixed")
     more: Mapping[str, AnyNumber] = field(default_factory=dict)
     most_impaired: int = 9
     together: int = 12
 
     def questions(self) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
-        """Every setting with the fault limits of every spot; the newest versions first."""
-        for replicas, of_version in product(self.replicas, versions()):
+        """Every setting with each of its fault limits; the newest versions first."""
+        for replicas, of_version in product(self.replicas, versions(self.defects)):
             minimum = [str(each) for each in range(1, replicas + 1)]
             outside = [str(each) for each in range(1, replicas)] if self.outside else ["0"]
             axes = {"min.insync.replicas": minimum, "start.outside_isr": outside} | dict(self.keys)
             for values in product(*axes.values()):
                 chosen = _chosen(of_version | dict(zip(axes, values, strict=True)) | {"replication.factor": str(replicas)})
-                for spot in self.spots(replicas - int(chosen.configuration["start.outside_isr"])):
-                    yield chosen, dict(self.more) | spot.limits
+                for limits in self.limits(chosen):
+                    yield chosen, limits
 
-    def spots(self, replicas: int) -> list[Spot]:
-        """The spots of a table, without those that would impair too many brokers."""
-        return [each for each in spots(replicas) if each.losing + each.out <= self.most_impaired]
+    def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
+        """The fault limits of each spot of a table, without spots that would impair too many brokers."""
+        replicas = chosen.configuration["replication.factor"] - chosen.configuration["start.outside_isr"]
+        for spot in spots(replicas):
+            if spot.losing + spot.out <= self.most_impaired:
+                yield dict(self.more) | spot.limits
 
 
 def _chosen(given: Mapping[str, str]) -> Chosen:
     return choose({key: (value, "the atlas") for key, value in given.items()})
 
 
-def versions() -> list[dict[str, str]]:
-    """Each version that brought or ended a mechanism, newest first, as designed and as shipped, with and without ELR."""
+def versions(defects: Sequence[str]) -> list[dict[str, str]]:
+    """Each version that brought or ended a mechanism, newest first, as shipped and as designed, with and without ELR."""
     changes = {version for each in MECHANISMS for version in (each.since, each.until) if version is not None}
     found = []
     for version in sorted(changes | {ON_BY_DEFAULT}, reverse=True):
-        for defects in ("shipped", "fixed"):
+        for each in defects:
             for elr in reversed(BOTH) if version >= WITH_ELR else BOTH[:1]:
-                found.append({"kafka.version": version_text(version), "defects": defects, "eligible.leader.replicas": elr})
+                found.append({"kafka.version": version_text(version), "defects": each, "eligible.leader.replicas": elr})
     return found
 
 
@@ -90,24 +96,18 @@ EVERY: dict[str, tuple[str, ...]] = {
 }
 """Every value of these keys."""
 
+FLUSHED: dict[str, tuple[str, ...]] = {"flush.messages": ("1",)}
 ONE: dict[str, tuple[str, ...]] = {"bounds.records": ("1",)}
 TWO: dict[str, tuple[str, ...]] = {"bounds.records": ("2",)}
-
-REGIONS = {"false": ((3, 1, 0),) * 3, "true": ((3, 1, 0), (3, 2, 0), (3, 2, 1))}
-"""By whether there are eligible leader replicas, the region of each min.insync.replicas at three replicas."""
 
 
 @dataclass(frozen=True)
 class RegionChapter(Chapter):
-    """The regions that bounds of likelihood are about, of the newest version with and the newest without ELR, as designed."""
+    """The regions that bounds of likelihood are about."""
 
-    def questions(self) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
-        """Each setting with the fault limits of its region."""
-        for elr, version in (("true", versions()[0]["kafka.version"]), ("false", "3.9")):
-            for number, caps in enumerate(REGIONS[elr], 1):
-                given = {"kafka.version": version, "eligible.leader.replicas": elr, "defects": "fixed", "bounds.records": "1"}
-                chosen = _chosen(given | {"replication.factor": "3", "min.insync.replicas": str(number)})
-                yield chosen, Region(caps).limits("lost" if elr == "true" else "out")
+    def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
+        """The fault limits of its region, and of nothing else."""
+        yield usual(chosen.configuration).limits(kills_count_as(chosen.configuration))
 
 
 CHAPTERS = (
@@ -117,7 +117,9 @@ CHAPTERS = (
     Chapter("two replicas, one outside the ISR", (2,), EVERY | ONE, ANSWERED, outside=True, together=50),
     Chapter("three replicas, other settings", (3,), EVERY | ONE),
     Chapter("three replicas, some outside the ISR", (3,), USUAL | ONE, outside=True),
-    RegionChapter("regions of three replicas", (3,), {}, TABLE[:1], together=1),
+    RegionChapter("regions, as designed", (1, 2, 3), USUAL | ONE, ACKED, defects=("fixed",), together=1),
+    RegionChapter("regions, as shipped", (1, 2, 3), USUAL | ONE, ACKED, defects=("shipped",), together=1),
+    RegionChapter("regions, every record flushed", (1, 2, 3), USUAL | FLUSHED | ONE, ACKED, defects=("fixed",), together=1),
     Chapter("three replicas and kills", (3,), USUAL | ONE, more={"faults.kill": AnyNumber()}),
     Chapter("three replicas and leader moves", (3,), USUAL | ONE, more={"faults.leader_move": AnyNumber()}, together=6),
     Chapter("three replicas recover", (3,), USUAL | ONE, RECOVERS, together=1),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from neverlost.model.kraft.faults import DATA_LOSS, KILL, LEADER_MOVE, OUT
 from neverlost.model.limits import AnyNumber
@@ -29,3 +31,19 @@ class Region:
         kind, limit = (DATA_LOSS, data) if kills_count_as == "lost" else (OUT, out)
         kill = AnyNumber(counts_as=kind.name) if limit else 0
         return {DATA_LOSS.key: data, OUT.key: out, KILL.key: kill, LEADER_MOVE.key: AnyNumber()}
+
+
+def usual(configuration: Mapping[str, Any]) -> Region:
+    """The region that the atlas asks about with acks=all and without unclean election.
+
+    Any number may be out while none has lost data.  Beside those that have, one more is in sync; with eligible leader replicas
+    it may be out too, as long as fewer than min.insync.replicas have lost data.
+    """
+    replicas, elr = configuration["replication.factor"], configuration["eligible.leader.replicas"]
+    remembered = configuration["min.insync.replicas"] if elr else 0
+    return Region((replicas, *(replicas - lost - (lost >= remembered) for lost in range(1, replicas))))
+
+
+def kills_count_as(configuration: Mapping[str, Any]) -> str:
+    """What a killed broker counts as: one that lost data where an unclean shutdown leaves the eligible leader replicas."""
+    return "lost" if configuration["eligible.leader.replicas"] else "out"

@@ -14,7 +14,6 @@ from neverlost.checker.atlas import lookup
 from neverlost.checker.atlas.table import Atlas, shipped
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.nines import bounds, regions
-from neverlost.checker.nines.chain import LOST, OUT
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Reporter
@@ -29,6 +28,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files import remedies
 from neverlost.specs.property import properties
 from neverlost.specs.rates.rates import Rates, rates
+from neverlost.specs.region import kills_count_as
 from neverlost.tolerances import Tables, asked_about, named
 
 Path = str | PathLike[str]
@@ -110,8 +110,6 @@ class _Decider:
     def bound(self, chosen: Chosen) -> bounds.Bound:
         """The bound of one configuration.
 
-        A kill counts as a data loss where an unclean shutdown leaves the eligible leader replicas, else as being out.
-
         Errors: `InputError` where too little is decided.
         """
         found = self._tables.of(chosen, {})
@@ -120,8 +118,7 @@ class _Decider:
         if table.UNDECIDED in says.values():
             raise InputError(f"the table of {named(chosen)} is not decided, so nothing is bounded; give it more time")
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one in (table.OK, table.STOPS)]
-        kills = LOST if chosen.configuration["eligible.leader.replicas"] else OUT
-        decided = regions.largest(safe, kills, partial(self._verdict, chosen))
+        decided = regions.largest(safe, kills_count_as(chosen.configuration), partial(self._verdict, chosen))
         if decided is None:
             raise InputError(f"no region of {named(chosen)} holds together, so nothing is bounded; see neverlost tolerance")
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == table.OK)

@@ -22,11 +22,13 @@ from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.catalogue import models
+from neverlost.model.limits import AnyNumber
 from neverlost.model.system import bind
-from neverlost.specs.common_settings import CHAPTERS, ONE, USUAL, Chapter
+from neverlost.specs.common_settings import ACKED, CHAPTERS, ONE, USUAL, Chapter, RegionChapter
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.property import properties
+from neverlost.specs.region import usual
 from neverlost.specs.spot import Spot
 
 SMALL = Chapter("one replica", (1,), USUAL | ONE, together=24)
@@ -108,6 +110,29 @@ def test_a_sample_of_the_shipped_atlas() -> None:
 def test_a_larger_sample_of_the_shipped_atlas(seed: int) -> None:
     for row in shipped_rows(replicas=3, many=40, seed=seed):
         check_row(row)
+
+
+def test_each_setting_has_one_region() -> None:
+    """With eligible leader replicas others may be out while fewer than min.insync.replicas lost data."""
+    caps = {
+        (replicas, least, elr): usual(
+            {"replication.factor": replicas, "min.insync.replicas": least, "eligible.leader.replicas": elr}
+        ).out_beside
+        for replicas, least, elr in [
+            (1, 1, True),
+            (2, 1, True),
+            (2, 2, True),
+            (3, 1, True),
+            (3, 2, True),
+            (3, 3, True),
+            (3, 2, False),
+        ]
+    }
+    assert [*caps.values()] == [(1,), (2, 0), (2, 1), (3, 1, 0), (3, 2, 0), (3, 2, 1), (3, 1, 0)]
+    chapter = RegionChapter("two replicas", (2,), USUAL | ONE, ACKED, defects=("fixed",))
+    asked = [(chosen.configuration, limits) for chosen, limits in chapter.questions()]
+    assert all(each["defects"] == "fixed" and limits["faults.leader_move"] == AnyNumber() for each, limits in asked)
+    assert {limits["faults.out"] for _, limits in asked} == {AnyNumber(2, (2, 0)), AnyNumber(2, (2, 1))}
 
 
 BUILD = [sys.executable, "-m", "neverlost", "atlas", "build", "--chapter", "1", "--share", "7/10"]
