@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+
+from neverlost.keywords import Cluster
 
 ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help="configuration file", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]
@@ -19,12 +21,23 @@ JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help
 Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
 KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
 KafkaFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what describes the cluster (repeatable)")]
-Server = Annotated[
-    str | None, typer.Option("--bootstrap-server", metavar="HOST:PORT", help="look at a running cluster; changes nothing there")
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
 ]
 KafkaVersion = Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")]
 
-SEARCH: dict[str, tuple[Any, Any]] = {
+SHARED: dict[str, tuple[Any, Any]] = {
+    "bootstrap_server": (
+        Annotated[str | None, typer.Option(metavar="HOST:PORT", help="look at a running cluster; changes nothing there")],
+        None,
+    ),
+    "command_config": (KafkaFile, None),
+    "describe": (KafkaFiles, None),
+    "configs": (KafkaFiles, None),
+    "server_properties": (KafkaFile, None),
+    "controller_properties": (KafkaFile, None),
+    "producer_properties": (KafkaFile, None),
+    "consumer_properties": (KafkaFile, None),
     "engine": (
         Annotated[str, typer.Option("--engine", metavar="memory|columns|spark", help="where to search, and with what")],
         "memory",
@@ -66,15 +79,33 @@ SEARCH: dict[str, tuple[Any, Any]] = {
 """The type and the default of each keyword's option."""
 
 
+def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The files that describe a cluster, one that runs looked at and among them, and what else is given.
+
+    Errors: `InputError` for a cluster that cannot be looked at.
+    """
+    import neverlost
+    from neverlost.specs.errors import InputError
+
+    files = {name: value or None for name, value in given.items() if name in Cluster.__annotations__}
+    rest = {name: value for name, value in given.items() if name not in files}
+    server, how = files.pop("bootstrap_server", None), files.pop("command_config", None)
+    if server is not None:
+        files["describe"] = [*(files.get("describe") or ()), neverlost.running_cluster(server, how)]
+    elif how is not None:
+        raise InputError("--command-config goes with --bootstrap-server HOST:PORT")
+    return files, rest
+
+
 def spelled_out(command: Callable[..., int]) -> Callable[..., int]:
-    """A command with an option in the place of each keyword that its `**search` takes."""
+    """A command with an option in the place of each keyword that its `**given` takes."""
     parameters = dict(inspect.signature(command).parameters)
     hints = get_type_hints(command, include_extras=True)
     (keywords,) = get_args(hints.pop(parameters.popitem()[0]))
     hints.pop("return")
     own = [each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY) for name, each in parameters.items()]
     shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=SEARCH[name][0], default=SEARCH[name][1])
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1])
         for name in get_type_hints(keywords)
     ]
 

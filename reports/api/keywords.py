@@ -57,5 +57,26 @@ class Checking(Resumable, total=False):
     keep_going: bool
 
 
+class Cluster(TypedDict, total=False):
+    """What describes a cluster: Kafka's own files by what they are given for, or the address of one that runs."""
+
+    bootstrap_server: str | None
+    command_config: str | None
+    describe: list[str] | None
+    configs: list[str] | None
+    server_properties: str | None
+    controller_properties: str | None
+    producer_properties: str | None
+    consumer_properties: str | None
+
+
+class SearchingCluster(Cluster, Searching, total=False):
+    """A cluster, and how to search."""
+
+
+class CheckingCluster(Cluster, Checking, total=False):
+    """The same, for a search whose finished levels are kept."""
+
+
 Settings = dict[str, Any] | list[str] | tuple[str, ...] | None
 """Configuration keys with values, or texts `KEY=VALUE`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any, Unpack
 
 import neverlost
@@ -42,9 +41,9 @@ class RollResult(Answer):
 
 
 def roll(
-    describe_file: str | PathLike[str],
     settings: Settings = None,
     *,
+    files: Mapping[str, Any],
     kafka_version: str | None = None,
     progress: Reporter | None = None,
     **search: Unpack[Searching],
@@ -52,7 +51,8 @@ def roll(
     """Whether each broker of a described cluster may be stopped now, in a controlled way and alone.
 
     A stopped broker is outside the ISR of each of its partitions, beside those that are outside already and may stay there.
-    So the stop comes first, whatever it does, and what is asked is what holds from there.
+    So the stop comes first, whatever it does, and what is asked is what holds from there.  `files` are the Kafka files of
+    `check` by the names of its parameters.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
@@ -61,6 +61,8 @@ def roll(
     given = read_given(None, settings)
     if any(key.startswith("faults.") for key in given):
         raise InputError("roll asks about stops itself: leave limits of faults out")
+    if not files.get("describe"):
+        raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
     records = [] if "bounds.records" in given else ["bounds.records=1"]
     known: dict[tuple[int, int], tuple[str, str]] = {}
 
@@ -85,7 +87,7 @@ def roll(
         return known[key]
 
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
-    for chosen in configurations([*stated, *records], None, kafka_version, describe=describe_file):
+    for chosen in configurations([*stated, *records], None, kafka_version, **files):
         outside = chosen.configuration.get(OUTSIDE, 0)
         for partition, brokers in chosen.brokers.items():
             inside = brokers[: len(brokers) - outside]

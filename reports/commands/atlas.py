@@ -26,10 +26,10 @@ def atlas(
     share: Annotated[str, typer.Option("--share", metavar="K/N", help="only the K-th of every N units")] = "1/1",
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    workers: Annotated[int | None, options.SEARCH["workers"][0]] = None,
-    time_limit: Annotated[float | None, options.SEARCH["time_limit"][0]] = None,
-    master: Annotated[str | None, options.SEARCH["master"][0]] = None,
-    spark_conf: Annotated[list[str] | None, options.SEARCH["spark_conf"][0]] = None,
+    workers: Annotated[int | None, options.SHARED["workers"][0]] = None,
+    time_limit: Annotated[float | None, options.SHARED["time_limit"][0]] = None,
+    master: Annotated[str | None, options.SHARED["master"][0]] = None,
+    spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost import atlases

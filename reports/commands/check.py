@@ -6,12 +6,12 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 import neverlost
-from neverlost.keywords import Checking
+from neverlost.keywords import CheckingCluster
 from neverlost.reports import options
 
 if TYPE_CHECKING:
@@ -36,18 +36,8 @@ def check(
     format: Annotated[
         str, typer.Option("--format", metavar="text|json|csv|github|markdown|junit|sarif|shell", help="how to print the answer")
     ] = "text",
-    bootstrap_server: options.Server = None,
-    command_config: options.KafkaFile = None,
-    describe: options.KafkaFiles = None,
-    configs: options.KafkaFiles = None,
-    server_properties: options.KafkaFile = None,
-    controller_properties: options.KafkaFile = None,
-    producer_properties: options.KafkaFile = None,
-    consumer_properties: options.KafkaFile = None,
     kafka_version: options.KafkaVersion = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
-    ] = None,
+    topic: options.Topics = None,
     advise: Annotated[
         bool | None,
         typer.Option("--advise/--no-advise", help="look for the smallest change that helps (default: for described topics)"),
@@ -56,7 +46,7 @@ def check(
     certificate: Annotated[
         bool, typer.Option("--certificate", help="with --out: add the reachable states, for verify to walk through")
     ] = False,
-    **search: Unpack[Checking],
+    **given: Unpack[CheckingCluster],
 ) -> int:
     """Run the command; returns the exit status.  Without any limit of faults it answers what `tolerance` answers."""
     from neverlost.reports import exit_status
@@ -65,21 +55,9 @@ def check(
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal import tolerance as without_limits
     from neverlost.reports.terminal.progress import LiveProgress
-    from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet, format)
-    if bootstrap_server is not None:
-        describe = [*(describe or ()), neverlost.running_cluster(bootstrap_server, command_config)]
-    elif command_config is not None:
-        raise InputError("--command-config goes with --bootstrap-server HOST:PORT")
-    files: dict[str, Any] = {
-        "describe": describe or None,
-        "configs": configs or None,
-        "server_properties": server_properties,
-        "controller_properties": controller_properties,
-        "producer_properties": producer_properties,
-        "consumer_properties": consumer_properties,
-    }
+    files, search = options.files_of(given)
     if search.get("forecast"):
         from neverlost.checks import configurations
         from neverlost.reports.commands.forecasting import foretell

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Unpack
+from typing import Any, Unpack
 
 import typer
 
-from neverlost.keywords import Searching
+from neverlost.keywords import SearchingCluster
 from neverlost.reports import options
 
 
@@ -19,12 +19,11 @@ def register(app: typer.Typer) -> None:
 
 
 def roll(
-    describe: Annotated[str, typer.Option("--describe", metavar="FILE", help="what describes the cluster")],
     settings: options.Settings = None,
     kafka_version: options.KafkaVersion = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    **search: Unpack[Searching],
+    **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status: 12 where a stop alone can lose a record, 13 where one stops writes."""
     from neverlost import rolls
@@ -34,8 +33,9 @@ def roll(
     from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, None, quiet)
+    files, search = options.files_of(given)
     with LiveProgress() as progress:
-        found = rolls.roll(describe, settings, kafka_version=kafka_version, progress=progress, **search)
+        found = rolls.roll(settings, files=files, kafka_version=kafka_version, progress=progress, **search)
     output.deliver(found.document, lines=lines)
     if output.is_read:
         for line in lines(found.document):

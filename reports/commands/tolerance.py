@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.keywords import Searching
+from neverlost.keywords import SearchingCluster
 from neverlost.reports import options
 
 if TYPE_CHECKING:
@@ -27,16 +27,8 @@ def tolerance(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    describe: options.KafkaFiles = None,
-    configs: options.KafkaFiles = None,
-    server_properties: options.KafkaFile = None,
-    controller_properties: options.KafkaFile = None,
-    producer_properties: options.KafkaFile = None,
-    consumer_properties: options.KafkaFile = None,
     kafka_version: options.KafkaVersion = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
-    ] = None,
+    topic: options.Topics = None,
     also: Annotated[
         list[str] | None,
         typer.Option("--also", metavar="FAULT=LIMIT", help="allow another fault everywhere, such as kill=any (repeatable)"),
@@ -55,21 +47,14 @@ def tolerance(
     show: Annotated[
         str | None, typer.Option("--show", metavar="LOSE,OUT", help="the counterexample of a spot of the table, such as 1,2")
     ] = None,
-    **search: Unpack[Searching],
+    **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import tolerance as shown
 
     output = Output(json, out, quiet)
-    files = {
-        "describe": describe or None,
-        "configs": configs or None,
-        "server_properties": server_properties,
-        "controller_properties": controller_properties,
-        "producer_properties": producer_properties,
-        "consumer_properties": consumer_properties,
-    }
+    files, search = options.files_of(given)
     if at_least is not None:
         asked = {"config": config, "kafka_version": kafka_version, "properties": properties} | files
         return _gate(at_least, settings, output, **asked, **search)
