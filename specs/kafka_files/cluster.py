@@ -90,6 +90,8 @@ def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None
 
 def _racks(partition: Partition, described: Described) -> Setting | None:
     """One rack per replica, if every replica's broker is described with one."""
+    if not described.brokers:
+        return None
     brokers = [described.brokers.get(str(each), {}).get("broker.rack") for each in partition.settled]
     racks = [each for each in brokers if each and each.value not in ("", "null")]
     if len(racks) < len(brokers) or any("," in each.value for each in racks):

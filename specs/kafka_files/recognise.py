@@ -56,8 +56,9 @@ def described(text: str, name: str) -> Described:
     """
     if not text.strip():
         raise InputError(f"{name} is empty; {_DESCRIBE}")
+    lines = lines_of(text)
     for reader in readers().values():
-        if hasattr(reader, "LINE") and any(reader.LINE.match(line) for line in lines_of(text)):
+        if hasattr(reader, "LINE") and any(map(reader.LINE.match, lines)):
             return _checked(reader, Document(name, text))
     trees = _trees(text, name)
     found = Described()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.documents import Node
@@ -25,7 +26,7 @@ class Partition:
     where: str
     leader: int | None = None
 
-    @property
+    @cached_property
     def outside(self) -> int:
         """How many settled replicas are not in the ISR."""
         return len(set(self.settled) - set(self.isr))
@@ -35,10 +36,10 @@ class Partition:
         """Whether there is no leader, or none that would still be a replica."""
         return not self.has_leader or self.outside == len(self.settled)
 
-    @property
+    @cached_property
     def settled(self) -> tuple[int, ...]:
         """Replicas without those that a reassignment in progress is adding; `TopicCommand` counts these."""
-        return tuple(each for each in self.replicas if each not in self.adding)
+        return tuple(each for each in self.replicas if each not in self.adding) if self.adding else self.replicas
 
     @property
     def by_role(self) -> tuple[int, ...]:
@@ -145,11 +146,19 @@ def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int,
 
     Errors: `InputError` for what is no id, and for a broker that is named twice.
     """
-    if not all(0 < len(each) < 11 and each.isascii() and each.isdigit() for each in ids):
+    found = _numbers(tuple(ids))
+    if found is None:
         raise InputError(f"bad value {quoted(shown)} for {label} in {where}: use broker ids such as 1,2,3")
-    if len({int(each) for each in ids}) != len(ids):
+    if len(set(found)) != len(found):
         raise InputError(f"bad value {quoted(shown)} for {label} in {where}: a broker is named twice")
-    return tuple(map(int, ids))
+    return found
+
+
+@lru_cache(maxsize=10_000)
+def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
+    """Broker ids as numbers; a cluster has the same few lists of them again and again."""
+    is_number = all(0 < len(each) < 11 and each.isascii() and each.isdigit() for each in ids)
+    return tuple(map(int, ids)) if is_number else None
 
 
 def whole_number(text: str, label: str, where: str) -> int:
