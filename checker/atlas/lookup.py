@@ -4,24 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neverlost.checker.atlas.table import Atlas
+from neverlost.checker.atlas.index import Answer, Atlas, shipped
 from neverlost.checker.digest import question_id
-from neverlost.checker.outcome import Verdict
 from neverlost.model.kernel import Configuration, Model
+from neverlost.model.system import bind
 from neverlost.specs.common_settings import ANSWERED
-from neverlost.specs.configuration.canonical import canonical
+from neverlost.specs.configuration.canonical import canonical, fields_read
 from neverlost.specs.property import Property, properties
+
+_known: dict[tuple[str, tuple[object, ...]], Configuration] = {}
+"""Canonical forms that were asked for."""
 
 
 def question(model: Model, configuration: Configuration) -> Configuration:
     """The configuration that stands in the atlas for all that mean the same."""
-    return canonical(model, configuration, [properties()[name] for name in ANSWERED])
+    key = model.name, tuple(configuration.items())
+    if key not in _known:
+        _known[key] = canonical(model, configuration, read_by_questions(model, configuration))
+    return _known[key]
 
 
-def answers(
-    atlas: Atlas, model: Model, configuration: Configuration, asked: Sequence[Property]
-) -> list[tuple[Verdict, int | None]] | None:
-    """The verdict on each property with the steps of a shortest counterexample; None unless the atlas has them all."""
+def read_by_questions(model: Model, configuration: Configuration) -> frozenset[str]:
+    """The frozen fields on which a step, or a property of the atlas, depends in a configuration; the atlas knows the usual."""
+    atlas = shipped()
+    known = atlas.read_by(model, model.sizes(configuration)) if atlas is not None else None
+    return read_afresh(model, configuration) if known is None else known
+
+
+def read_afresh(model: Model, configuration: Configuration) -> frozenset[str]:
+    """The same, found by reading every step and property."""
+    noted = fields_read(bind(model, configuration), [properties()[name] for name in ANSWERED])
+    return noted & model.frozen.keys()
+
+
+def answers(atlas: Atlas, model: Model, configuration: Configuration, asked: Sequence[Property]) -> list[Answer] | None:
+    """The answer about each property; None unless the atlas has them all."""
     found = question(model, configuration)
     known = [atlas.find(question_id(model, found, [each.name])) for each in asked]
     return None if None in known else [each for each in known if each is not None]

@@ -1,4 +1,4 @@
-"""The atlas as a table: one row per decided question, as Parquet in the package.
+"""The atlas as a table: one row per decided question, as Parquet in the package, with the index by which it is looked up.
 
 Columns: `id` (the number after `nl-`), `model`, `question` (JSON: what departs from the model's defaults), `property`,
 `verdict`, `steps` (of the shortest counterexample).  The file's metadata has the digests of the models whose meaning it speaks
@@ -8,18 +8,18 @@ about; an identifier contains such a digest, so a row of another meaning is neve
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from neverlost.checker.atlas import index
+from neverlost.checker.atlas.lookup import read_afresh
 from neverlost.checker.digest import model_digest
-from neverlost.checker.outcome import Verdict
+from neverlost.checker.disk.levels import restored
 from neverlost.model.catalogue import models
+from neverlost.model.kernel import Configuration
+from neverlost.specs.configuration.keys import configuration
 
 FILE = "atlas.parquet"
 
@@ -35,67 +35,22 @@ class Row:
     verdict: str
     steps: int | None
 
-
-class Atlas:
-    """A table of answers, looked up by identifier."""
-
-    def __init__(self, table: Any, digests: Mapping[str, str]) -> None:
-        self._table, self.digests = table, digests
-
-    def __len__(self) -> int:
-        return int(self._table.num_rows)
-
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {number: place for place, number in enumerate(self._table.column("id").to_pylist())}
-
-    @cached_property
-    def _answers(self) -> tuple[list[str], list[int | None]]:
-        return self._table.column("verdict").to_pylist(), self._table.column("steps").to_pylist()
-
-    def find(self, question_id: str) -> tuple[Verdict, int | None] | None:
-        """The verdict and the steps of the shortest counterexample, if there is one; None for what is not in the table."""
-        place = self._places.get(number_of(question_id))
-        if place is None:
-            return None
-        verdicts, steps = self._answers
-        return Verdict(verdicts[place]), steps[place]
-
-    def rows(self) -> list[Row]:
-        """Every row."""
-        return [
-            Row(**{name: value for name, value in each.items() if name != "id"}, id=f"nl-{each['id']:016x}")
-            for each in self._table.to_pylist()
-        ]
-
     @property
-    def is_of_these_models(self) -> bool:
-        """Whether it speaks about the models as they are now."""
-        return all(name in models() and model_digest(models()[name]) == digest for name, digest in self.digests.items())
+    def asked(self) -> Configuration:
+        """The whole configuration that was asked about."""
+        return {**_defaults(self.model), **restored(json.loads(self.question))}
 
 
-def number_of(question_id: str) -> int:
-    """`nl-` and 16 hexadecimal digits as a number."""
-    return int(question_id.removeprefix("nl-"), 16)
+def read(path: Path) -> list[Row]:
+    """The rows of a table."""
+    from pyarrow.parquet import ParquetFile
 
-
-@cache
-def shipped() -> Atlas | None:
-    """The atlas in the package, if there is one."""
-    place = files(__package__) / FILE
-    return read(Path(str(place)), ["id", "verdict", "steps"]) if place.is_file() else None
-
-
-def read(path: Path, columns: list[str] | None = None) -> Atlas:
-    """An atlas from its file."""
-    import pyarrow.parquet as parquet
-
-    table = parquet.read_table(path, columns=columns)
-    return Atlas(table, json.loads((table.schema.metadata or {}).get(b"digests", b"{}")))
+    return [Row(**each | {"id": f"nl-{each['id']:016x}"}) for each in ParquetFile(path).read().to_pylist()]
 
 
 def write(rows: Iterable[Row], path: Path) -> None:
-    """Write a table; the same rows are the same bytes."""
+    """Write a table, and the index beside it; the same rows are the same bytes."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -103,7 +58,7 @@ def write(rows: Iterable[Row], path: Path) -> None:
     digests = {name: model_digest(models()[name]) for name in sorted({each.model for each in every})}
     table = pa.table(
         {
-            "id": pa.array(np.array([number_of(each.id) for each in every], np.uint64)),
+            "id": pa.array(np.array([index.number_of(each.id) for each in every], np.uint64)),
             **{name: pa.array([getattr(each, name) for each in every], pa.string()) for name in TEXTS},
             "steps": pa.array([each.steps for each in every], pa.uint8()),
         }
@@ -111,6 +66,25 @@ def write(rows: Iterable[Row], path: Path) -> None:
     temporary = path.with_name(f".{path.name}.new")
     parquet.write_table(table, temporary, compression="zstd", compression_level=19, use_dictionary=list(TEXTS))
     temporary.replace(path)
+    index.write(
+        [(each.id, each.verdict, each.steps) for each in every],
+        {"digests": digests, "reads": _reads(every)},
+        path.with_suffix(Path(index.FILE).suffix),
+    )
 
 
 TEXTS = ("model", "question", "property", "verdict")
+
+
+def _reads(rows: Iterable[Row]) -> dict[str, frozenset[str]]:
+    """The frozen fields that matter at each size that rows are about."""
+    asked = {(each.model, each.question): each for each in rows}.values()
+    sizes = {(each.model, models()[each.model].sizes(each.asked)): each for each in asked}
+    return {
+        index.size_key(models()[name], size): read_afresh(models()[name], each.asked) for (name, size), each in sizes.items()
+    }
+
+
+@cache
+def _defaults(name: str) -> Configuration:
+    return configuration(models()[name], {})

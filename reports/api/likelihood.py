@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.atlas import lookup
-from neverlost.checker.atlas.table import Atlas, shipped
+from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.nines import bounds, regions
 from neverlost.checker.outcome import Verdict

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.atlas import lookup
-from neverlost.checker.atlas.table import shipped
+from neverlost.checker.atlas.index import shipped
 from neverlost.checker.campaign import tolerance as campaign
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter

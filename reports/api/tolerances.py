@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.atlas import lookup
-from neverlost.checker.atlas.table import Atlas, shipped
+from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.campaign import tolerance as campaign
 from neverlost.checker.campaign.tolerance import Entry, Known, Tolerance
 from neverlost.checker.disk.levels import plain

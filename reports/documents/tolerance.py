@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neverlost.checker.atlas.lookup import read_by_questions
 from neverlost.checker.campaign.tolerance import ATLAS, Entry, Tolerance
 from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Verdict
@@ -12,7 +13,6 @@ from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.merged_rows import many
-from neverlost.specs.configuration.canonical import fields_read
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.property import AVAILABILITY, SAFETY
@@ -202,7 +202,8 @@ def known_defects(configuration: Mapping[str, Any]) -> list[str]:
 
 def defects_read(found: Tolerance) -> list[str]:
     """Those of them that can matter to a table: something in its states depends on the mechanism that mends each."""
-    read = fields_read(found.system(max(found.entries)), ()) | fields_read(found.system(min(found.entries)), ())
+    ends = min(found.entries), max(found.entries)
+    read = frozenset().union(*(read_by_questions(found.model, found.asked(each)) for each in ends))
     present = (each for each in DEFECTS if found.configuration.get(each.mechanism.key) is False)
     return _reported(each for each in present if each.mechanism.is_structural or each.mechanism.flag in read)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from neverlost.model.interpreters.ints import Ints, IntsView
 from neverlost.model.kernel import Configuration, Model, Sizes
-from neverlost.model.system import System, bind
+from neverlost.model.system import System
 from neverlost.specs.configuration.keys import KEYS, MECHANISM
 from neverlost.specs.property import Property
 
@@ -58,10 +58,17 @@ def frozen_values(model: Model, configuration: Configuration, read: frozenset[st
     return {name: value(configuration) for name, value in model.frozen.items() if name in read}
 
 
-def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:
-    """What else decides the reachable states: sizes, fields that change, beginnings."""
-    moving = [(each.name, each.low, each.high, each.axes) for each in model.fields(configuration) if not each.frozen]
-    return model.sizes(configuration), moving, list(model.initial(configuration))
+def is_laid_out_alike(model: Model, one: Configuration, other: Configuration) -> bool:
+    """Whether two configurations agree in what else decides the reachable states: sizes, fields that change, beginnings."""
+    return (
+        model.sizes(one) == model.sizes(other)
+        and _moving(model, one) == _moving(model, other)
+        and list(model.initial(one)) == list(model.initial(other))
+    )
+
+
+def _moving(model: Model, configuration: Configuration) -> list[Any]:
+    return [(each.name, each.low, each.high, each.axes) for each in model.fields(configuration) if not each.frozen]
 
 
 def default_of(model: Model, key: str) -> Any:
@@ -74,18 +81,18 @@ def departures(model: Model, configuration: Configuration) -> dict[str, Any]:
     return {key: value for key, value in configuration.items() if value != default_of(model, key)}
 
 
-def canonical(model: Model, configuration: Configuration, asked: Iterable[Property]) -> dict[str, Any]:
-    """The configuration with every key at its default that may be there without a difference."""
-    read = fields_read(bind(model, configuration), asked)
-    values, mine = frozen_values(model, configuration, read), layout(model, configuration)
+def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
+    """The configuration with every key at its default that may be there without a difference to what reads these fields."""
+    values, sizes = frozen_values(model, configuration, read), model.sizes(configuration)
     defaults = {key: default_of(model, key) for key in departures(model, configuration)}
 
     def is_free(key: str) -> bool:
-        return frozen_values(model, {**configuration, key: defaults[key]}, read) == values
+        other = {**configuration, key: defaults[key]}
+        return frozen_values(model, other, read) == values and model.sizes(other) == sizes
 
     def is_same(other: Configuration) -> bool:
-        same = frozen_values(model, other, read) == values and layout(model, other) == mine
-        return same and model.contradiction(other) is None
+        is_alike = frozen_values(model, other, read) == values and is_laid_out_alike(model, configuration, other)
+        return is_alike and model.contradiction(other) is None
 
     free = {key: value for key, value in defaults.items() if is_free(key)}
     if is_same({**configuration, **free}):

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.atlas import table
+from neverlost.checker.atlas import index, lookup, table
 from neverlost.checker.atlas.build import Build, build
 from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.unit import Unit, units
 from neverlost.checker.digest import question_id
-from neverlost.checker.disk.levels import restored
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
@@ -26,7 +25,6 @@ from neverlost.model.limits import AnyNumber
 from neverlost.model.system import bind
 from neverlost.specs.common_settings import ACKED, CHAPTERS, ONE, USUAL, Chapter, RegionChapter
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.property import properties
 from neverlost.specs.region import usual
 from neverlost.specs.spot import Spot
@@ -45,8 +43,9 @@ def whole(small: list[Unit], tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 
 def bytes_of(rows: Any, place: Path) -> bytes:
+    """The table and its index."""
     table.write(rows, place)
-    return place.read_bytes()
+    return place.read_bytes() + place.with_suffix(".index").read_bytes()
 
 
 def test_the_same_questions_give_the_same_bytes(small: list[Unit], whole: Build, tmp_path: Path) -> None:
@@ -59,7 +58,7 @@ def test_the_same_questions_give_the_same_bytes(small: list[Unit], whole: Build,
 
 def test_a_row_is_found_by_what_means_the_same_and_by_nothing_else(whole: Build, tmp_path: Path) -> None:
     bytes_of(whole.rows, tmp_path / "a")
-    atlas = table.read(tmp_path / "a")
+    atlas = index.read(tmp_path / "a.index")
     given = {"kafka.version": "3.8", "replication.factor": 1, "bounds.records": 1, "consumer.commit": "before-processing"}
 
     def found(**more: Any) -> tuple[Verdict, int | None] | None:
@@ -70,7 +69,7 @@ def test_a_row_is_found_by_what_means_the_same_and_by_nothing_else(whole: Build,
     answer = found()
     assert answer is not None and answer[0] is Verdict.VIOLATED and answer[1]
     assert found(acks="1") is None and found(**{"bounds.records": 3}) is None
-    assert atlas.is_of_these_models and not table.Atlas(None, {"kraft": "sha256:0"}).is_of_these_models
+    assert atlas.is_of_these_models and not index.Atlas({"digests": {"kraft": "sha256:0"}}, [], b"", b"").is_of_these_models
 
 
 def test_no_question_is_asked_twice() -> None:
@@ -81,9 +80,7 @@ def test_no_question_is_asked_twice() -> None:
 
 def check_row(row: table.Row) -> None:
     """What the row's question says is its identifier, and what a search finds is its answer."""
-    model = models()[row.model]
-    given = restored(json.loads(row.question))
-    asked = dict(configuration(model, {})) | given
+    model, asked = models()[row.model], row.asked
     assert question_id(model, asked, [row.property]) == row.id
     outcome = explore(bind(model, asked), [properties()[row.property]], Options(workers=1))
     (finding,) = outcome.findings
@@ -93,11 +90,20 @@ def check_row(row: table.Row) -> None:
 
 def shipped_rows(replicas: int, many: int, seed: int) -> list[table.Row]:
     """Rows of the shipped atlas, drawn at random from those of so many replicas at most."""
-    place = Path(table.__file__).with_name(table.FILE)
-    atlas = table.read(place)
-    assert atlas.is_of_these_models, f"{place.name} is of other models: build it again (neverlost atlas build), or delete it"
-    sizes = [each for each in atlas.rows() if json.loads(each.question).get("replication.factor", 3) <= replicas]
+    place, atlas = Path(table.__file__).with_name(table.FILE), index.shipped()
+    assert atlas is not None and atlas.is_of_these_models, f"{place} is of other models: neverlost atlas build makes it again"
+    sizes = [each for each in table.read(place) if json.loads(each.question).get("replication.factor", 3) <= replicas]
     return random.Random(seed).sample([each for each in sizes if each.verdict != "inconclusive"], many)
+
+
+def test_the_index_has_what_the_table_has() -> None:
+    """Every row is found with its answer, and what questions read is what a fresh reading finds."""
+    rows, atlas = table.read(Path(table.__file__).with_name(table.FILE)), index.shipped()
+    assert atlas is not None and len(atlas) == len(rows)
+    assert all(atlas.find(each.id) == (Verdict(each.verdict), each.steps) for each in rows)
+    for row in random.Random(1).sample([each for each in rows if each.asked["replication.factor"] < 3], 8):
+        model = models()[row.model]
+        assert atlas.read_by(model, model.sizes(row.asked)) == lookup.read_afresh(model, row.asked)
 
 
 def test_a_sample_of_the_shipped_atlas() -> None:
