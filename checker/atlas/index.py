@@ -3,7 +3,7 @@
 The first line is JSON: `digests` of the models whose meaning the answers speak about, `answers` (how many there are),
 `verdicts` (the names behind their numbers), and `reads`: which of the frozen `fields` matter to questions of some sizes, as
 bits.  Then come the identifiers (8 bytes each, the low one first), a byte for each verdict, and a byte for the steps of each
-shortest counterexample (0: there is none).  The table beside it has the questions themselves.
+shortest counterexample (255: there is none).  The table beside it has the questions themselves.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from neverlost.specs.property import properties
 
 FILE = "atlas.index"
 
+NONE = 255
+"""Stands for the steps of no counterexample."""
+
 Answer = tuple[Verdict, int | None]
 """A verdict and the steps of a shortest counterexample, if there is one."""
 
@@ -52,7 +55,8 @@ class Atlas:
         place = bisect_left(self.ids, number)
         if place == len(self.ids) or self.ids[place] != number:
             return None
-        return Verdict(self.header["verdicts"][self.verdicts[place]]), self.steps[place] or None
+        steps = self.steps[place]
+        return Verdict(self.header["verdicts"][self.verdicts[place]]), None if steps == NONE else steps
 
     def read_by(self, model: Model, sizes: Sizes) -> frozenset[str] | None:
         """The frozen fields on which a step or a property depends at some sizes; None where that is not noted."""
@@ -104,7 +108,9 @@ def _named(bits: int, names: Sequence[str]) -> Iterator[str]:
 def write(rows: Iterable[tuple[str, str, int | None]], header: Mapping[str, Any], path: Path) -> None:
     """Write answers, each an identifier, a verdict and steps, with `digests` and `reads` (the fields by `size_key`)."""
     verdicts, names = [str(each) for each in Verdict], sorted(set().union(*header["reads"].values()))
-    every = sorted((number_of(each), verdicts.index(verdict), steps or 0) for each, verdict, steps in rows)
+    every = sorted(
+        (number_of(each), verdicts.index(verdict), NONE if steps is None else steps) for each, verdict, steps in rows
+    )
     more = {
         "answers": len(every),
         "fields": names,

@@ -16,10 +16,10 @@ from pathlib import Path
 from neverlost.checker.atlas import index
 from neverlost.checker.atlas.lookup import read_afresh
 from neverlost.checker.digest import model_digest
-from neverlost.checker.disk.levels import restored
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration
 from neverlost.specs.configuration.keys import configuration
+from neverlost.specs.configuration.plain import restored
 
 FILE = "atlas.parquet"
 

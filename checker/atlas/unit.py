@@ -12,7 +12,6 @@ from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.table import Row
 from neverlost.checker.campaign.sweep import bounds_of, kind
 from neverlost.checker.digest import question_digest, question_id
-from neverlost.checker.disk.levels import plain, restored
 from neverlost.checker.outcome import EngineError, Finding
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
@@ -21,6 +20,7 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import bind
 from neverlost.specs.common_settings import Chapter
 from neverlost.specs.configuration.canonical import departures
+from neverlost.specs.configuration.plain import plain, restored
 from neverlost.specs.property import Property, properties
 
 Plain = Mapping[str, Any]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from neverlost.checker.campaign.sweep import Sweeper
 from neverlost.checker.outcome import Trace, Verdict
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
@@ -84,6 +83,8 @@ def tolerance(
             entries[spot] = tuple(Entry(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
     left = [spot for spot in every if spot not in entries]
     if left:
+        from neverlost.checker.campaign.sweep import Sweeper
+
         sweep = Sweeper([(model, empty.asked(spot)) for spot in left], properties, options, (), engine, reporter).run()
         for spot, decisions in zip(left, sweep.decisions, strict=True):
             entries[spot] = tuple(

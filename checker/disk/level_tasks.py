@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from neverlost.checker.digest import question_digest
-from neverlost.checker.disk.levels import KEYED, StateFile, Store, restored
+from neverlost.checker.disk.levels import KEYED, StateFile, Store
 from neverlost.checker.disk.sorted_states import Keyed, key_range, keyed, merged, sorted_distinct, unkeyed, within, without
 from neverlost.checker.disk.storage import Bytes
 from neverlost.checker.outcome import EngineError
@@ -32,6 +32,7 @@ from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System, Words, bind
+from neverlost.specs.configuration.plain import restored
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property, properties
 

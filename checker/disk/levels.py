@@ -30,9 +30,8 @@ from neverlost.checker.digest import model_digest, property_digest
 from neverlost.checker.disk.sorted_states import unkeyed
 from neverlost.checker.disk.storage import Bytes, Storage, storage
 from neverlost.checker.outcome import EngineError
-from neverlost.model.kernel import Configuration
-from neverlost.model.limits import AnyNumber, parsed
 from neverlost.model.system import System
+from neverlost.specs.configuration.plain import plain
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 
@@ -115,28 +114,6 @@ def meta_of(system: System, properties: Iterable[Property] = (), symmetry: bool 
         "words": system.words,
         "slots": [[each.name, each.low, each.high, each.word, each.shift, each.bits] for each in system.slots],
     }
-
-
-def plain(configuration: Configuration) -> dict[str, Any]:
-    """A configuration as JSON has it."""
-    return {name: _plain(value) for name, value in configuration.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, AnyNumber):
-        return {"limit": str(value)}
-    return list(value) if isinstance(value, tuple) else value
-
-
-def restored(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of which `plain` made this."""
-    return {name: _restored(value) for name, value in configuration.items()}
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, dict):
-        return parsed(value["limit"])
-    return tuple(value) if isinstance(value, list) else value
 
 
 class Store:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.digest import question_digest
 from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, LevelWorker, SearchDescription, Settled
-from neverlost.checker.disk.levels import KEYED, Level, StateFile, plain
+from neverlost.checker.disk.levels import KEYED, Level, StateFile
 from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
 from neverlost.checker.machine import scratch
@@ -32,6 +32,7 @@ from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.system import System, Words
+from neverlost.specs.configuration.plain import plain
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 from neverlost.specs.property import properties as known_properties

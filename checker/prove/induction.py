@@ -15,7 +15,6 @@ from typing import Any
 import z3
 
 from neverlost.checker.digest import lemma_digest
-from neverlost.checker.disk.levels import plain
 from neverlost.checker.machine.processes import INTERRUPTED, Send, run
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
 from neverlost.checker.prove import smtlib
@@ -26,6 +25,7 @@ from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.terms import solver_name
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import State, System
+from neverlost.specs.configuration.plain import plain
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 

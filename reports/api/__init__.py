@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from neverlost.bundles import Verification, verify
-    from neverlost.checks import KafkaFilesWarning, check, explore
+    from neverlost.checks import check, explore
     from neverlost.clusters import running_cluster
+    from neverlost.inputs import KafkaFilesWarning
     from neverlost.likelihood import NinesResult, nines
     from neverlost.proofs import ProofResult, prove
     from neverlost.results import Answer, PropertyVerdict, Result, States, Trace
@@ -52,7 +53,8 @@ __all__ = [
 
 HOMES = {
     "neverlost.bundles": ("Verification", "verify"),
-    "neverlost.checks": ("KafkaFilesWarning", "check", "explore"),
+    "neverlost.checks": ("check", "explore"),
+    "neverlost.inputs": ("KafkaFilesWarning",),
     "neverlost.observations": ("Observation", "observe"),
     "neverlost.likelihood": ("NinesResult", "nines"),
     "neverlost.clusters": ("running_cluster",),

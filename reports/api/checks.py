@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -14,6 +13,7 @@ from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.outcome import Outcome, Verdict, worst
 from neverlost.checker.search.explore import explore as explored
 from neverlost.checker.search.options import Reporter
+from neverlost.inputs import about_topics, configurations
 from neverlost.keywords import Checking, Resumable, Settings
 from neverlost.model.system import System
 from neverlost.reports.bundle import kept_levels, question, seal
@@ -24,17 +24,11 @@ from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.request import Request
 from neverlost.results import Result, States, verdicts
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
-from neverlost.specs.configuration.choose import Chosen, choose, read_given, read_settings
-from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.kafka_files.chosen import chosen_configurations
-from neverlost.specs.kafka_files.remedies import topic_of
+from neverlost.specs.configuration.choose import Chosen, choose, read_settings
+from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 
 Path = str | PathLike[str]
-
-
-class KafkaFilesWarning(UserWarning):
-    """Something in Kafka's files that a verdict may depend on."""
 
 
 def check(
@@ -128,19 +122,6 @@ def _topics(every: Sequence[Chosen]) -> set[str]:
     }
 
 
-def about_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
-    """The configurations of some of the described topics.
-
-    Errors: `InputError` for a topic that is not described.
-    """
-    known = {topic_of(subject) for each in every for subject in each.subjects}
-    for name in topics:
-        if name not in known:
-            raise unknown("topic", name, known, "--topic")
-    kept = [replace(each, subjects=tuple(one for one in each.subjects if topic_of(one) in topics)) for each in every]
-    return [each for each in kept if each.subjects]
-
-
 def _decided(
     every: Sequence[Chosen], properties: Iterable[str] | None, request: Request, progress: Reporter | None
 ) -> list[tuple[Outcome, dict[str, Any]]]:
@@ -198,22 +179,6 @@ def explore(
     if out is not None:
         seal.write_document(out, result.document)
     return result
-
-
-def configurations(
-    settings: Settings = None,
-    config: Path | None = None,
-    kafka_version: str | None = None,
-    **files: Path | Sequence[Path] | None,
-) -> list[Chosen]:
-    """What is asked about; what Kafka's files leave open becomes a warning.
-
-    Errors: `InputError` for unknown keys, bad values and malformed files.
-    """
-    found, open_questions = chosen_configurations(read_given(config, settings), files, kafka_version)
-    for each in open_questions:
-        warnings.warn(each, KafkaFilesWarning, stacklevel=5)
-    return found
 
 
 def searched(

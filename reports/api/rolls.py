@@ -12,7 +12,7 @@ from neverlost.checker.atlas.index import shipped
 from neverlost.checker.campaign import tolerance as campaign
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
-from neverlost.checks import configurations
+from neverlost.inputs import configurations
 from neverlost.keywords import Searching, Settings
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request

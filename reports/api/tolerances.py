@@ -13,11 +13,10 @@ from neverlost.checker.atlas import lookup
 from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.campaign import tolerance as campaign
 from neverlost.checker.campaign.tolerance import Entry, Known, Tolerance
-from neverlost.checker.disk.levels import plain
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.outcome import Trace, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.checks import about_topics, configurations
+from neverlost.inputs import about_topics, configurations
 from neverlost.keywords import Searching, Settings
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import AnyNumber
@@ -29,6 +28,7 @@ from neverlost.results import Answer
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
+from neverlost.specs.configuration.plain import plain
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files import remedies
 from neverlost.specs.property import SAFETY, Property

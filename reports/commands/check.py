@@ -59,7 +59,7 @@ def check(
     output = Output(json, out, quiet, format)
     files, search = options.files_of(given)
     if search.get("forecast"):
-        from neverlost.checks import configurations
+        from neverlost.inputs import configurations
         from neverlost.reports.commands.forecasting import foretell
 
         return foretell(configurations(settings, config, kafka_version, **files), output, **search)
