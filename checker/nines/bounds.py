@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from neverlost.checker.nines import exact
-from neverlost.checker.nines.chain import LOST, OUT, Strike, chain, counted
+from neverlost.checker.nines.chain import LOST, OUT, Chain, Strike, chain, counted, over
 from neverlost.checker.nines.regions import Decided
 from neverlost.specs.rates.rates import CONTROLLER, KILLED, UNFLUSHED, Range, Rates
 from neverlost.specs.rates.rates import OUT as ONLY_OUT
@@ -14,19 +14,17 @@ from neverlost.specs.region import Region
 ENDS = ("low", "high")
 """Every rate and duration at its better end, and every one at its worse end: the bound grows with each of them."""
 
-PLANNED = ("planned_restart", "slow_follower")
-"""Episodes that no detection has to notice before writes go on."""
-
 
 @dataclass(frozen=True)
 class Subject:
-    """What rates are applied to: a decided region, the region in which writes go on, how many replicas each rack has, and
-    whether every record is flushed before it is acknowledged."""
+    """What rates are applied to: a decided region, the region in which writes go on, how many replicas each rack has,
+    whether every record is flushed before it is acknowledged, and the known defects whose races count as a loss."""
 
     decided: Decided
     writable: Region | None
     racks: tuple[int, ...]
     is_flushed: bool = False
+    defects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,16 +54,23 @@ def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = Fals
     """
     counts = {KILLED: kills_count_as, ONLY_OUT: OUT, UNFLUSHED: kills_count_as if is_flushed else LOST}
     return [
-        Strike(each.name, each.strikes, counts.get(each.effect, LOST), each.rate.at(end), each.duration.at(end))
+        Strike(
+            each.name,
+            each.kind.strikes,
+            counts.get(each.kind.effect, LOST),
+            each.rate.at(end),
+            each.duration.at(end),
+            each.common.at(end),
+            each.waits,
+        )
         for each in rates.episodes
-        if each.strikes != CONTROLLER
+        if each.kind.strikes != CONTROLLER
     ]
 
 
 def bound(subject: Subject, rates: Rates) -> Bound:
     """What follows from a decided region."""
-    region = subject.decided.region
-    chains = {end: chain(subject.racks, _strikes(subject, rates, end), region) for end in ENDS}
+    chains = {end: _chain(subject, rates, end) for end in ENDS}
     loss = {end: exact.probability(chains[end]) for end in ENDS}
     refused = {end: _refused(subject, rates, end) for end in ENDS}
     return Bound(
@@ -73,8 +78,13 @@ def bound(subject: Subject, rates: Rates) -> Bound:
         Range(loss["low"], loss["high"]),
         Range(refused["low"], refused["high"]),
         tuple(exact.exits(chains["high"])),
-        tuple(_influences(subject, rates)),
+        tuple(_influences(chains["high"], rates)),
     )
+
+
+def _chain(subject: Subject, rates: Rates, end: str) -> Chain:
+    races = {name: rates.defects[name].at(end) for name in subject.defects}
+    return chain(subject.racks, _strikes(subject, rates, end), subject.decided.region, races)
 
 
 def _strikes(subject: Subject, rates: Rates, end: str) -> list[Strike]:
@@ -92,24 +102,26 @@ def _refused(subject: Subject, rates: Rates, end: str) -> float:
         if subject.writable is None or not subject.writable.contains(*counted(state))
     )
     noticed = sum(
-        each.rate.at(end) * (rates.detection.at(end) if each.strikes != CONTROLLER else each.duration.at(end))
+        each.rate.at(end) * (rates.detection.at(end) if each.kind.strikes != CONTROLLER else each.duration.at(end))
         for each in rates.episodes
-        if each.name not in PLANNED
+        if not each.kind.is_announced
     )
     return min(1.0, outside + noticed)
 
 
-def _influences(subject: Subject, rates: Rates) -> list[Influence]:
+def _influences(found: Chain, rates: Rates) -> list[Influence]:
     """What matters most, the largest first: each rate and each duration, one percent more."""
-    plain = _strikes(subject, rates, "high")
-
-    def years(changed: list[Strike]) -> float:
-        return exact.mean_years(chain(subject.racks, changed, subject.decided.region))
-
-    before, found = years(plain), []
-    for number, each in enumerate(plain):
-        more = {"rate": replace(each, rate=each.rate * 1.01), "duration": replace(each, duration=each.duration * 1.01)}
-        for what, changed in more.items() if each.rate and before < float("inf") else ():
-            after = years([*plain[:number], changed, *plain[number + 1 :]])
-            found.append(Influence(each.name, what, (before / after - 1) / 0.01))
-    return sorted(found, key=lambda each: -each.factor)
+    before = exact.mean_years(found)
+    if before == float("inf"):
+        return []
+    causes = {move.cause for moves in found.moves for move in moves}
+    more = [(each.name, "rate", each.name, 1.01) for each in rates.episodes]
+    more += [(each.name, "duration", over(each.name), 1 / 1.01) for each in rates.episodes]
+    return sorted(
+        (
+            Influence(name, what, (before / exact.mean_years(found, {cause: factor}) - 1) / 0.01)
+            for name, what, cause, factor in more
+            if cause in causes
+        ),
+        key=lambda each: -each.factor,
+    )

@@ -25,8 +25,11 @@ Mark = tuple[bool, float, str]
 State = tuple[tuple[Mark | None, ...], ...]
 """The replicas of each rack; None is a replica in sync."""
 
-REPAIRED = "in sync again"
-"""What ends a mark."""
+
+def over(name: str) -> str:
+    """The end of a mark of an episode, as the cause of a move."""
+    return f"{name} is over"
+
 
 EXIT = -1
 """The number of what is outside the region."""
@@ -34,13 +37,18 @@ EXIT = -1
 
 @dataclass(frozen=True)
 class Strike:
-    """An episode as the chain has it: `scope` is `broker`, `rack` or `site`; `rate` is a year's number for each of these."""
+    """An episode as the chain has it: `scope` is `broker`, `rack` or `site`; `rate` is a year's number for each of these.
+
+    With the probability `common` a strike on a rack is one on every rack; what `waits` strikes only while all are in sync.
+    """
 
     name: str
     scope: str
     counts_as: str
     rate: float
     duration: float
+    common: float = 0.0
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,12 @@ def counted(state: State) -> tuple[int, int]:
     return lost, len(marks) - lost
 
 
-def chain(racks: Sequence[int], strikes: Sequence[Strike], region: Region) -> Chain:
+def chain(
+    racks: Sequence[int], strikes: Sequence[Strike], region: Region, anywhere: Mapping[str, float] | None = None
+) -> Chain:
     """The chain of replicas in racks (how many in each) inside a region.
+
+    `anywhere` has what leaves the region from each state, by its cause: how often a year.
 
     Errors: `ValueError` where not even a cluster in sync is inside.
     """
@@ -92,7 +104,7 @@ def chain(racks: Sequence[int], strikes: Sequence[Strike], region: Region) -> Ch
     moves: list[tuple[Move, ...]] = []
     states = [first]
     for state in states:
-        found = []
+        found = [Move(EXIT, rate, cause, counted(state)) for cause, rate in (anywhere or {}).items() if rate]
         for after, rate, cause in _changes(state, strikes):
             to = counted(after)
             if region.contains(*to):
@@ -111,22 +123,26 @@ def _changes(state: State, strikes: Sequence[Strike]) -> Iterator[tuple[State, f
     for place, rack in enumerate(state):
         for replica, mark in enumerate(rack):
             if mark is not None:
-                yield _with(state, place, {replica: None}), 1 / mark[1], REPAIRED
+                yield _with(state, place, {replica: None}), 1 / mark[1], over(mark[2])
+    is_in_sync = not any(mark is not None for rack in state for mark in rack)
     for each in strikes:
-        if each.rate:
-            for struck in _struck(state, each.scope):
-                yield _canonical(_marked(state, struck, each)), each.rate, each.name
+        if each.rate and (is_in_sync or not each.waits):
+            for struck, share in _struck(state, each):
+                yield _canonical(_marked(state, struck, each)), each.rate * share, each.name
 
 
-def _struck(state: State, scope: str) -> Iterator[set[tuple[int, int]]]:
-    """The sets of replicas that one strike hits: each replica, each rack that has one, or all."""
+def _struck(state: State, strike: Strike) -> Iterator[tuple[set[tuple[int, int]], float]]:
+    """The sets of replicas that one strike hits, each with its part of the rate."""
     every = {(place, replica) for place, rack in enumerate(state) for replica in range(len(rack))}
-    if scope == "broker":
-        yield from ({each} for each in sorted(every))
-    elif scope == "rack":
-        yield from ({each for each in every if each[0] == place} for place in range(len(state)))
+    if strike.scope == "broker":
+        yield from (({each}, 1.0) for each in sorted(every))
+    elif strike.scope == "rack":
+        alone = 1.0 - strike.common
+        yield from (({each for each in every if each[0] == place}, alone) for place in range(len(state)) if alone)
+        if strike.common:
+            yield every, strike.common * len(state)
     else:
-        yield every
+        yield every, 1.0
 
 
 def _marked(state: State, struck: set[tuple[int, int]], strike: Strike) -> State:

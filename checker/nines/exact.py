@@ -7,6 +7,7 @@ it never subtracts, and the diagonal is the sum of what leaves a state, the exit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,34 +18,32 @@ from neverlost.checker.nines.chain import EXIT, Chain
 Floats = NDArray[np.float64]
 
 
-def mean_years(chain: Chain) -> float:
-    """How many years pass on average from the first state until the region is left; infinity where it never is."""
-    rates = [dict(row) for row in chain.rates]
-    into: list[dict[int, float]] = [{} for _ in rates]
-    for source, row in enumerate(rates):
-        for target, rate in row.items():
-            if target != EXIT:
-                into[target][source] = rate
-    # `spent`: time until the next state that is kept, in units of what leaves the state; 1 before anything is eliminated
-    spent = [1.0] * len(rates)
-    for number in range(len(rates) - 1, 0, -1):
-        leaving = rates[number]
-        total = sum(leaving.values())
-        for source, rate in into[number].items():
-            share = rate / total
-            spent[source] += share * spent[number]
-            row = rates[source]
-            del row[number]
-            for target, onward in leaving.items():
-                if target != source:
-                    row[target] = row.get(target, 0.0) + share * onward
-                    if target != EXIT:
-                        into[target][source] = row[target]
-        for target in leaving:
-            if target != EXIT:
-                into[target].pop(number, None)
-    out = rates[0].get(EXIT, 0.0)
-    return spent[0] / out if out else float("inf")
+def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float:
+    """How many years pass on average from the first state until the region is left; infinity where it never is.
+
+    `faster` has factors for the rates of moves, by their cause.
+    """
+    matrix = _rates(chain, faster)
+    size = len(matrix)
+    # time until the next state that is kept, in units of what leaves the state; 1 before anything is eliminated
+    spent = np.ones(size)
+    for number in range(size - 1, 0, -1):
+        share = matrix[:number, number] / (matrix[number, :number].sum() + matrix[number, size])
+        spent[:number] += share * spent[number]
+        matrix[:number] += np.outer(share, matrix[number])
+        np.fill_diagonal(matrix, 0.0)
+    return float(spent[0] / matrix[0, size]) if matrix[0, size] else float("inf")
+
+
+def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
+    """How fast each state is left for each other one; the last column is the exit."""
+    size = len(chain.states)
+    matrix = np.zeros((size, size + 1))
+    for source, moves in enumerate(chain.moves):
+        for each in moves:
+            matrix[source, size if each.target == EXIT else each.target] += each.rate * (faster or {}).get(each.cause, 1.0)
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
 
 
 def probability(chain: Chain, years: float = 1.0) -> float:
@@ -53,43 +52,39 @@ def probability(chain: Chain, years: float = 1.0) -> float:
     The matrix of a moment so short that at most one thing happens in it is squared until the years are over.  All entries are
     positive, so relative errors add: at most 1e-6 for what happens ten million times a year.
     """
-    size = len(chain.states)
-    fastest = max(sum(row.values()) for row in chain.rates)
-    if not any(EXIT in row for row in chain.rates):
+    matrix = _rates(chain)
+    if not matrix[:, -1].any():
         return 0.0
+    fastest = matrix.sum(axis=1).max()
     halvings = max(0, int(np.ceil(np.log2(fastest * years))) + 4)
-    moment = _moment(chain, size, fastest, years / 2.0**halvings)
+    moment = _moment(matrix / fastest, fastest * years / 2.0**halvings)
     for _ in range(halvings):
         moment = moment @ moment
-    return min(1.0, float(moment[0, size]))
+    return min(1.0, float(moment[0, -1]))
 
 
-def _moment(chain: Chain, size: int, fastest: float, years: float) -> Floats:
-    """What a short time leads to from each state, the exit last: a series of powers, each without a negative entry."""
-    step = np.zeros((size + 1, size + 1))
-    step[size, size] = 1.0
-    for source, row in enumerate(chain.rates):
-        for target, rate in row.items():
-            step[source, size if target == EXIT else target] = rate / fastest
-        step[source, source] = max(0.0, 1.0 - sum(row.values()) / fastest)
-    weight = float(np.exp(-fastest * years))
+def _moment(rates: Floats, time: float) -> Floats:
+    """What a short time leads to from each state, the exit last: a series of powers, each without a negative entry.
+
+    Units: the fastest state is left once in a time of 1.
+    """
+    size = len(rates)
+    step = np.vstack([rates, np.zeros(size + 1)])
+    np.fill_diagonal(step, np.maximum(0.0, 1.0 - step.sum(axis=1)))
+    weight = float(np.exp(-time))
     power, total = np.eye(size + 1), np.zeros_like(step)
     for number in range(1, 20):
         total += weight * power
         power = power @ step
-        weight *= fastest * years / number
+        weight *= time / number
     result: Floats = total / total.sum(axis=1, keepdims=True)
     return result
 
 
 def long_run(chain: Chain) -> Floats:
     """The part of the time that the chain spends in each state in the long run, exits left out."""
-    size = len(chain.states)
-    matrix = np.zeros((size, size))
-    for source, row in enumerate(chain.rates):
-        for target, rate in row.items():
-            if target != EXIT:
-                matrix[source, target] = rate
+    matrix = _rates(chain)[:, :-1]
+    size = len(matrix)
     totals = np.ones(size)
     for number in range(size - 1, 0, -1):
         totals[number] = matrix[number, :number].sum()

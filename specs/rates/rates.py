@@ -12,6 +12,7 @@ from os import PathLike
 from typing import Any
 
 from neverlost.specs.configuration.input import parsed_toml, read_text
+from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 
 YEAR = 365.25 * 24 * 3600
@@ -24,19 +25,33 @@ LOST, UNFLUSHED, KILLED, OUT = "lost", "unflushed", "killed", "out"
 """What it does to a replica: records are gone; what was not flushed is gone; its process died without notice; it is only out
 of sync."""
 
-KINDS: Mapping[str, tuple[str, str, str]] = {
-    "process_crash": (BROKER, KILLED, "the process of a broker dies"),
-    "power_loss": (BROKER, UNFLUSHED, "a broker loses power"),
-    "disk_failure": (BROKER, LOST, "a disk fails"),
-    "planned_restart": (BROKER, OUT, "a broker is restarted"),
-    "slow_follower": (BROKER, OUT, "a replica falls behind"),
-    "network_cut": (BROKER, OUT, "a broker is cut off"),
-    "rack_power": (RACK, UNFLUSHED, "a rack loses power"),
-    "rack_network": (RACK, OUT, "a rack is cut off"),
-    "site_power": (SITE, UNFLUSHED, "all racks lose power"),
-    "controller_outage": (CONTROLLER, OUT, "no controller is available"),
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of episode: what it strikes, what it does there, and a sentence.
+
+    `is_announced`: writes go on without waiting until a broker's silence is noticed.
+    """
+
+    strikes: str
+    effect: str
+    says: str
+    is_announced: bool = False
+
+
+KINDS: Mapping[str, Kind] = {
+    "process_crash": Kind(BROKER, KILLED, "the process of a broker dies"),
+    "power_loss": Kind(BROKER, UNFLUSHED, "a broker loses power"),
+    "disk_failure": Kind(BROKER, LOST, "a disk fails"),
+    "planned_restart": Kind(BROKER, OUT, "a broker is restarted", is_announced=True),
+    "slow_follower": Kind(BROKER, OUT, "a replica falls behind", is_announced=True),
+    "network_cut": Kind(BROKER, OUT, "a broker is cut off"),
+    "rack_power": Kind(RACK, UNFLUSHED, "a rack loses power"),
+    "rack_network": Kind(RACK, OUT, "a rack is cut off"),
+    "site_power": Kind(SITE, UNFLUSHED, "all racks lose power"),
+    "controller_outage": Kind(CONTROLLER, OUT, "no controller is available"),
 }
-"""Every kind of episode: what it strikes, what it does there, and a sentence."""
+"""Every kind of episode."""
 
 _NUMBER = r"(\d+(?:\.\d+)?(?:e-?\d{1,3})?)"
 _TIMES = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -44,6 +59,16 @@ _RATES = {"/h": YEAR / 3600, "/day": 365.25, "/week": 365.25 / 7, "/month": 12.0
 _SIZES = {"MB": 1e6, "GB": 1e9, "TB": 1e12}
 _SPEEDS = {"MB/s": 1e6, "GB/s": 1e9}
 _SHARES = {"%": 0.01}
+
+
+SHORTEST, LONGEST = 1 / YEAR, 100.0
+"""How long an episode lasts at least and at most, in years: what a chain's numbers are right for."""
+
+ALTERNATIVES = {"rate", "afr"}
+"""How often something happens: a rate, or the probability of at least once a year."""
+
+NAMES = tuple(each.name for each in DEFECTS)
+"""The known defects whose races may have a rate."""
 
 
 @dataclass(frozen=True)
@@ -58,32 +83,38 @@ class Range:
         return self.high if end == "high" else self.low
 
 
+CERTAINLY_NOT = Range(0.0, 0.0)
+
+
 @dataclass(frozen=True)
 class Episode:
-    """One kind of episode: how often a year it strikes each of what it strikes, and how many years its mark lasts."""
+    """One kind of episode: how often a year it strikes each of what it strikes, and how many years its mark lasts.
+
+    With a rack's, `common` is the probability that it strikes every other rack too; one that `waits` begins only while every
+    replica is in sync.
+    """
 
     name: str
     rate: Range
     duration: Range
     source: str
+    common: Range = CERTAINLY_NOT
+    waits: bool = False
 
     @property
-    def strikes(self) -> str:
-        """What it strikes."""
-        return KINDS[self.name][0]
-
-    @property
-    def effect(self) -> str:
-        """What it does to a replica."""
-        return KINDS[self.name][1]
+    def kind(self) -> Kind:
+        """What it strikes, and what it does there."""
+        return KINDS[self.name]
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Every kind of episode, and how long it takes (in years) until a leader that stopped without notice is replaced."""
+    """Every kind of episode, how long it takes (in years) until a leader that stopped without notice is replaced, and how often
+    a year the race of a known defect happens to a set of replicas, where that is known."""
 
     episodes: tuple[Episode, ...]
     detection: Range
+    defects: Mapping[str, Range]
 
     def episode(self, name: str) -> Episode:
         """The episode of a name."""
@@ -105,16 +136,23 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
         if not isinstance(values, dict):
             raise InputError(f"bad value {values!r} for {table} in {path}: write it as a table, [{table}]")
         for key in values:
-            if key not in (*shipped[table], "rate", "afr", "source"):
-                raise unknown("key", f"{table}.{key}", [f"{table}.{each}" for each in shipped[table]], str(path))
-        if {"rate", "afr"} <= set(values):
+            allowed = NAMES if table == "defects" else _keys(shipped[table])
+            if key not in allowed:
+                raise unknown("key", f"{table}.{key}", [f"{table}.{each}" for each in allowed], str(path))
+        if values.keys() >= ALTERNATIVES:
             raise InputError(f"{table} in {path} has a rate and an afr: give one of them")
-    return _rates({name: _over(shipped[name], given.get(name, {})) for name in shipped}, str(path))
+    defects = given.pop("defects", {})
+    return _rates({name: _over(shipped[name], given.get(name, {})) for name in shipped} | {"defects": defects}, str(path))
+
+
+def _keys(shipped: Mapping[str, Any]) -> list[str]:
+    """What a user's table may have."""
+    return sorted({*shipped, "source"} | (ALTERNATIVES if ALTERNATIVES & shipped.keys() else set()))
 
 
 def _over(shipped: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """A table with a user's values in place of the shipped ones; an `afr` gives way to a rate, and the other way round."""
-    kept = {key: value for key, value in shipped.items() if not (key in ("rate", "afr") and {"rate", "afr"} & set(given))}
+    kept = {key: value for key, value in shipped.items() if not (key in ALTERNATIVES and ALTERNATIVES & set(given))}
     return {**kept, **({"source": "your own"} if given else {}), **given}
 
 
@@ -126,7 +164,8 @@ def _rates(tables: Mapping[str, Mapping[str, Any]], where: str) -> Rates:
     copied = Range(size.low / speed.high / YEAR, size.high / speed.low / YEAR)
     found = tuple(_episode(name, tables[name], copied, where) for name in KINDS)
     seconds = _read(tables["detection"], "detection", "session", _TIMES, where)
-    return Rates(found, Range(seconds.low / YEAR, seconds.high / YEAR))
+    defects = {name: _read(tables["defects"], "defects", name, _RATES, where) for name in tables["defects"]}
+    return Rates(found, Range(seconds.low / YEAR, seconds.high / YEAR), defects)
 
 
 def _episode(name: str, table: Mapping[str, Any], copied: Range, where: str) -> Episode:
@@ -134,19 +173,34 @@ def _episode(name: str, table: Mapping[str, Any], copied: Range, where: str) -> 
     duration = Range(lasts.low / YEAR, lasts.high / YEAR)
     if name == "disk_failure":
         duration = Range(duration.low + copied.low, duration.high + copied.high)
-    if not duration.low:
-        raise InputError(f"bad value {table['duration']!r} for {name}.duration in {where}: nothing lasts no time")
-    return Episode(name, _rate(name, table, where), duration, str(table.get("source", "your own")))
+    if not SHORTEST <= duration.low <= duration.high <= LONGEST:
+        limits = f"at least 1 s and at most 100 years{', the copying included' if name == 'disk_failure' else ''}"
+        raise InputError(f"bad value {table['duration']!r} for {name}.duration in {where}: it lasts {limits}")
+    rate = _rate(name, table, where)
+    if rate.high > 1 / SHORTEST:
+        raise InputError(f"bad value {table['rate']!r} for {name}.rate in {where}: more than once a second")
+    waits = table.get("waits", False)
+    if not isinstance(waits, bool):
+        raise InputError(f"bad value {waits!r} for {name}.waits in {where}: write true or false")
+    common = _probability(table, name, "common", where) if "common" in table else CERTAINLY_NOT
+    return Episode(name, rate, duration, str(table.get("source", "your own")), common, waits)
 
 
 def _rate(name: str, table: Mapping[str, Any], where: str) -> Range:
     """How often a year; an annual failure rate is the probability of at least one."""
     if "afr" not in table:
         return _read(table, name, "rate", _RATES, where)
-    share = _read(table, name, "afr", _SHARES, where)
-    if share.high >= 1:
-        raise InputError(f"bad value {table['afr']!r} for {name}.afr in {where}: a probability is below 100 %")
+    share = _probability(table, name, "afr", where)
+    if share.high == 1:
+        raise InputError(f"bad value {table['afr']!r} for {name}.afr in {where}: what is certain has no rate")
     return Range(-math.log1p(-share.low), -math.log1p(-share.high))
+
+
+def _probability(table: Mapping[str, Any], name: str, key: str, where: str) -> Range:
+    found = _read(table, name, key, _SHARES, where)
+    if found.high > 1:
+        raise InputError(f"bad value {table[key]!r} for {name}.{key} in {where}: a probability is at most 100 %")
+    return found
 
 
 def _read(table: Mapping[str, Any], name: str, key: str, units: Mapping[str, float], where: str) -> Range:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from neverlost.checker.nines import exact, regions, simulation, storm
+from neverlost.checker.nines import bounds, exact, regions, simulation, storm
 from neverlost.checker.nines.chain import EXIT, LOST, OUT, Chain, Strike, chain, counted
 from neverlost.checker.outcome import Verdict
 from neverlost.model.limits import AnyNumber
 from neverlost.specs.property import properties
+from neverlost.specs.rates import rates
 from neverlost.specs.region import Region
 from tests.support.modern import system
 
@@ -129,6 +131,44 @@ def test_exits_are_all_ways_out() -> None:
         (("zone",), "disk"),
         (("zone",), "zone"),
     }
+
+
+def test_what_waits_strikes_only_while_all_are_in_sync() -> None:
+    strikes = [Strike("slow", "broker", OUT, 2.0, 0.01), Strike("restart", "broker", OUT, 3.0, 0.02, waits=True)]
+    found = chain((1, 1, 1), strikes, Region((3,)))
+    marks = [sorted(mark[2] for rack in state for mark in rack if mark) for state in found.states]
+    assert ["restart", "slow"] in marks and not any(each.count("restart") > 1 for each in marks)
+    begun = {move.rate for state, moves in zip(marks, found.moves, strict=True) for move in moves if move.cause == "restart"}
+    assert begun == {3.0} and exact.mean_years(chain((1, 1, 1), strikes, Region((2,)))) > exact.mean_years(
+        chain((1, 1, 1), [strikes[0], Strike("restart", "broker", OUT, 3.0, 0.02)], Region((2,)))
+    )
+
+
+def test_a_common_cause_strikes_every_rack() -> None:
+    """The mean time of what is left in one step is one over its rate: three racks, each the first with the same probability."""
+    strike = Strike("zone", "rack", LOST, 0.3, 0.01, common=0.25)
+    found = chain((1, 1, 1), [strike], Region((0, 0, 0)))
+    rates = {move.to: move.rate for move in found.moves[0]}
+    assert rates == {(1, 0): pytest.approx(0.3 * 0.75), (3, 0): pytest.approx(0.3 * 3 * 0.25)}
+    assert sum(move.rate for move in found.moves[0]) == pytest.approx(3 * 0.3 * 0.75 + 3 * 0.3 * 0.25)
+
+
+def test_a_race_counts_as_a_loss_in_every_state() -> None:
+    found = chain((1, 1), [Strike("slow", "broker", OUT, 2.0, 0.01)], Region((2,)), {"race": 0.125})
+    assert exact.mean_years(found) == pytest.approx(8) and exact.probability(found) == pytest.approx(-math.expm1(-0.125))
+    assert {each.cause for each in exact.exits(found)} == {"race"}
+
+
+def test_influences_are_those_of_a_chain_made_again() -> None:
+    """One percent more of each rate and each duration, against chains that are built with it."""
+    found = bounds.bound(bounds.Subject(regions.Decided(Region((2, 0)), "out", {}), Region((1,)), (1, 1)), rates.rates())
+    for each in found.influences:
+        strikes = bounds.strikes(rates.rates(), "high", "out")
+        more = [
+            replace(one, **{each.what: getattr(one, each.what) * 1.01}) if one.name == each.episode else one for one in strikes
+        ]
+        before, after = (exact.mean_years(chain((1, 1), one, Region((2, 0)))) for one in (strikes, more))
+        assert each.factor == pytest.approx((before / after - 1) / 0.01, rel=1e-2, abs=1e-4), each
 
 
 def test_regions_are_the_largest_that_hold_together() -> None:
