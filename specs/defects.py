@@ -71,6 +71,20 @@ DEFECTS = (
         "a fetch whose log diverges raises the high watermark past records that the follower is about to truncate",
     ),
     Defect(
+        "late-response-truncates-leader",
+        "KAFKA-13207",
+        "removed-partition-not-truncated",
+        (2, 7),
+        "a response that comes after the broker has left off following truncates its log, a leader's too",
+    ),
+    Defect(
+        "late-response-truncates-follower",
+        "KAFKA-18991",
+        "response-of-older-epoch-ignored",
+        (2, 7),
+        "a response to a fetch of an older leader epoch truncates what the broker has copied since",
+    ),
+    Defect(
         "answer-overtakes-configuration",
         NOT_REPORTED,
         "isr-answer-waits-for-config",

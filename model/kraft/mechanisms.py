@@ -66,6 +66,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         until=(2, 8),
     ),
     Mechanism(
+        "offline-log-not-recreated",
+        (0, 8),
+        "KAFKA-16234, Partition.createLogInAssignedDirectoryId; lacking in 3.7.0 only, and 3.7 stands for its newest patch",
+        "a broker whose log directory has failed does not create the replica anew, empty, in another directory",
+    ),
+    Mechanism(
         "epoch-truncation",
         (0, 11),
         "KIP-101, KAFKA-1211",
@@ -126,6 +132,19 @@ MECHANISMS: tuple[Mechanism, ...] = (
         is_structural=True,
     ),
     Mechanism(
+        "configuration-in-order",
+        (2, 8),
+        "KIP-500, BrokerMetadataPublisher.onMetadataUpdate; before, ZkConfigManager.ConfigChangedNotificationHandler",
+        "a broker learns a topic's configuration from the metadata log, after the partition changes that stand before it",
+    ),
+    Mechanism(
+        "removed-partition-not-truncated",
+        (2, 8),
+        "KAFKA-13207 (2.8.1), AbstractFetcherThread.truncateOnFetchResponse",
+        "a diverging response that comes when the broker no longer follows its sender truncates nothing",
+        is_structural=True,
+    ),
+    Mechanism(
         "diverging-fetch-ignored",
         (3, 0),
         "KAFKA-13141 (2.7.2, 2.8.1)",
@@ -136,6 +155,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (3, 3),
         "KIP-841, KAFKA-13916",
         "a fenced replica is not admitted to the ISR",
+    ),
+    Mechanism(
+        "failed-start-leaves-no-marker",
+        (3, 5),
+        "KAFKA-15375 (3.5.2), LogManager.shutdown",
+        "a start that fails does not mark a log directory that it has not recovered as cleanly shut down",
     ),
     Mechanism(
         "broker-epoch-in-isr",
@@ -181,6 +206,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "one that removes no more replicas than it adds completes with the added ones in the ISR, whichever others are out",
     ),
     Mechanism(
+        "response-of-older-epoch-ignored",
+        (3, 9),
+        "KAFKA-18991 (3.9.1, 4.0.1), AbstractFetcherThread.processFetchRequest",
+        "a diverging response to a fetch of an older leader epoch is ignored when the broker follows the same leader again",
+        is_structural=True,
+    ),
+    Mechanism(
         "last-known-leader-election",
         (4, 0),
         "KIP-966, PartitionChangeBuilder.canElectLastKnownLeader",
@@ -191,6 +223,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (4, 0),
         "KIP-966, ReplicationControlManager.handleUncleanBrokerShutdown",
         "a broker that registers after an unclean shutdown leaves the ELR (only with ELR)",
+    ),
+    Mechanism(
+        "min-isr-change-clears-elr",
+        (4, 0),
+        "KAFKA-16540 (PR 18148), ConfigurationControlManager.createClearElrRecordsAsNeeded",
+        "a change of min.insync.replicas clears the ELR, which was formed by another minimum (only with ELR)",
     ),
     Mechanism(
         "last-known-leader-when-leaderless",
@@ -214,7 +252,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "configuration-before-isr",
         None,
         "not in Kafka: BrokerMetadataPublisher applies topics before it runs the configuration publisher",
-        "a broker applies a topic's configuration before the partition changes that come with it",
+        "a broker applies a topic's configuration together with the partition changes of the same publication",
     ),
     Mechanism(
         "elr-within-replicas",

@@ -66,6 +66,8 @@ class KraftSizes(Sizes):
     epochs: bool
     limits: Limits
     stops_cleanly: bool
+    truncates_when_removed: bool
+    truncates_in_later_epoch: bool
     has_ranks: bool
 
     is_impaired = staticmethod(is_impaired)
@@ -126,6 +128,16 @@ class KraftSizes(Sizes):
         return self.replica if self.truncation == ON_FETCH else 0
 
     @property
+    def late_responses(self) -> bool:
+        """Whether a diverging response may truncate a log after its time."""
+        return self.truncates_when_removed or self.truncates_in_later_epoch
+
+    @property
+    def late_reader(self) -> int:
+        """Followers that a diverging response may reach late."""
+        return self.replica if self.late_responses else 0
+
+    @property
     def retried(self) -> int:
         """Records that may be sent again."""
         return self.record if self.has_retries else 0
@@ -183,6 +195,7 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
     """The sizes that a configuration needs: a part that cannot happen takes no room."""
     records, replicas = configuration["bounds.records"], configuration["replication.factor"]
     growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
+    on_fetch = truncation(configuration) == ON_FETCH
     has_epochs = truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log"
     return kind(
         replica=replicas + growing,
@@ -202,6 +215,8 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         effective_min_isr=is_on(configuration, "effective-min-isr"),
         limits=limits_of(configuration, FAULTS),
         stops_cleanly=can_happen(configuration, CLEAN_STOP) and payer(configuration, CLEAN_STOP) is not CRASH,
+        truncates_when_removed=on_fetch and not is_on(configuration, "removed-partition-not-truncated"),
+        truncates_in_later_epoch=on_fetch and not is_on(configuration, "response-of-older-epoch-ignored"),
         epochs=has_epochs,
         has_ranks=has_epochs and not all(is_counted(configuration, each) for each in FAULTS),
     )

@@ -182,6 +182,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         flag("request_outdated"),
         flag("record_to_come"),
         *_config_fields(size),
+        *_late_response_fields(size),
         *(_epoch_fields(highest_epoch(configuration)) if size.epochs else []),
         # clients and ghosts
         number("next_record", 0, records),
@@ -206,7 +207,15 @@ def _config_fields(size: KraftSizes) -> list[Field]:
     if not size.config_change:
         return []
     highest = size.first_replicas
-    return [number("min_isr_changed", UNCHANGED, highest), number("min_isr_known", UNCHANGED, highest, "replica")]
+    known = number("min_isr_known", UNCHANGED, highest, "replica")
+    return [number("min_isr_changed", UNCHANGED, highest), known, flag("configuration_to_come", "replica")]
+
+
+def _late_response_fields(size: KraftSizes) -> list[Field]:
+    """Who sent a follower the diverging response that is under way, and where it will have the log end."""
+    if not size.late_responses:
+        return []
+    return [replica_id("diverging_sender", size.replica, "replica"), number("diverging_end", 0, size.offset, "replica")]
 
 
 def _consumer_fields(size: KraftSizes) -> list[Field]:

@@ -20,6 +20,7 @@ MESSAGES: dict[str, tuple[str, str, str]] = {
     "leader_write": (RECORD, CLIENT, "replica"),
     "follower_fetch": (RECORD, "leader", "follower"),
     "follower_truncate": (RECORD, "leader", "follower"),
+    "follower_truncate_late": (RECORD, "leader", "follower"),
     "leader_append": (RECORD, CLIENT, "leader"),
     "leader_append_retry": (RECORD, CLIENT, "leader"),
     "leader_note_fetch": (FETCH, "follower", "leader"),

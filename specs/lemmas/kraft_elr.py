@@ -28,12 +28,20 @@ NOT_COVERED = ("fence", "out", "leader_move", "reassign", "rack_loss", "min_isr_
 """The faults that the argument does not cover."""
 
 
-NEEDED = ("equal-epoch-record-skipped", "directory-assignment-keeps-elr", "missing-directory-is-unclean")
+NEEDED = (
+    "equal-epoch-record-skipped",
+    "directory-assignment-keeps-elr",
+    "missing-directory-is-unclean",
+    "offline-log-not-recreated",
+    "failed-start-leaves-no-marker",
+    "removed-partition-not-truncated",
+    "response-of-older-epoch-ignored",
+)
 """The mechanisms without which the ISR and the ELR do not remember who has the committed records."""
 
 
 def covers(configuration: Configuration) -> bool:
-    """Fewer stops than min.insync.replicas, no fault that makes a living leader old, and none of three known defects."""
+    """Fewer stops than min.insync.replicas, no fault that makes a living leader old, and all the mechanisms needed."""
     if not all(is_on(configuration, each) for each in NEEDED) or not all(is_counted(configuration, each) for each in FAULTS):
         return False
     minimum = min(configuration["min.insync.replicas"], configuration["replication.factor"])

@@ -162,6 +162,7 @@ def test_every_action_fires() -> None:
         ),
         ("kraft-elr", {"rf": 2, "crash": 1}),
         ("4.1", {"rf": 2, "clean_stop": 1, "disk_loss": 1}),
+        ("4.1", {"rf": 2, "disk_loss": 1, "off": "offline-log-not-recreated,failed-start-leaves-no-marker"}),
         ("kraft", {"min_isr": 2, "isr_shrink": 1}),
         ("kraft", {"rf": 2, "min_isr": 1, "reassign": 2, "leader_move": 1}),
         ("kraft", {"rf": 2, "consumer_crash": 1, "producer_retry": 1, "commit": "before-processing", "idempotence": False}),

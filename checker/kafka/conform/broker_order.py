@@ -30,6 +30,7 @@ from neverlost.checker.kafka.conform.settings import Setting
 PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"
 EPOCH = 7
 TOPICS, CONFIGURATION = "the partitions of topics", "the configuration of topics"
+APART = "partitions and configuration each by a way of its own"
 
 
 def order_of_publication() -> tuple[str, ...]:
@@ -98,6 +99,8 @@ def compare(setting: Setting) -> Tally:
     configuration = setting.configuration
     comes_first = configuration["mechanism.configuration-before-isr"]
     expected = (CONFIGURATION, TOPICS) if comes_first else (TOPICS, CONFIGURATION)
+    if not configuration["mechanism.configuration-in-order"]:
+        expected = (APART,)
     method = "BrokerMetadataPublisher.onMetadataUpdate"
     _judge(tally, setting, method, "a publication with both", lambda: order_of_publication(), expected)
     for written, there in STOPS:

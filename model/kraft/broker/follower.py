@@ -9,10 +9,11 @@ Source: Partition.fetchRecords (the response is read before the follower's state
 
 from __future__ import annotations
 
-from neverlost.model.kernel import Clauses, Primitives, Value, action, different, implies, larger, smaller
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, implies, larger, smaller
 from neverlost.model.kraft.broker.high_watermark import is_waited_for
 from neverlost.model.kraft.broker.leader import is_answered, logs_agree
 from neverlost.model.kraft.broker.log import (
+    common_end,
     copy_next,
     end_for_last_epoch,
     has_beyond,
@@ -81,6 +82,60 @@ def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: 
     s.high_watermark[follower] = reached
 
 
+@action(
+    follower="late_reader",
+    leader="replica",
+    where=different,
+    says="a response of {leader}, that the logs diverge, is on its way to broker {follower}",
+)
+def leader_send_diverging_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """The follower may read it only after it has left off following, or taken it up again: a step where nothing checks that.
+
+    Until it is read the fetcher thread asks this leader for nothing else.
+    """
+    yield "in the leader's epoch", is_answered(k, s, follower, leader)
+    yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
+    yield "nothing is on its way", s.diverging_sender[follower] == NO_REPLICA
+    s.diverging_sender[follower] = leader
+    s.diverging_end[follower] = common_end(k, s, follower, leader)
+
+
+@action(
+    follower="late_reader",
+    leader="replica",
+    where=different,
+    says="broker {follower} truncates its log by a response that {leader} sent before",
+)
+def follower_truncate_late(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """By what the response says, under any leader: the log may have records by now that are committed.
+
+    A leader would truncate its own log (KAFKA-13207); one that follows the same leader again, in a later epoch, drops what it
+    has fetched since (KAFKA-18991).
+    """
+    yield "on its way", s.diverging_sender[follower] == leader
+    owns = s.follows[follower] == leader
+    yield "the fetcher owns the partition, or does not look", k.any_of(owns, s.sizes.truncates_when_removed)
+    truncate_to(k, s, follower, s.diverging_end[follower])
+    lower_high_watermark(k, s, follower)
+    forget_response(k, s, follower)
+
+
+@action(follower="late_reader", says="broker {follower} drops a response to a fetch of before")
+def follower_drop_late_response(k: Primitives, s: View, follower: int) -> Clauses:
+    """The fetcher no longer owns the partition, or the connection is gone."""
+    sender = s.diverging_sender[follower]
+    yield "on its way", sender != NO_REPLICA
+    yield "not following its sender", sender != s.follows[follower]
+    forget_response(k, s, follower)
+
+
+def forget_response(k: Primitives, s: View, broker: int, when: Value = True) -> None:
+    """Effect: no diverging response is on its way to a broker."""
+    if s.sizes.late_responses:
+        s.diverging_sender[broker] = k.ite(when, NO_REPLICA, s.diverging_sender[broker])
+        s.diverging_end[broker] = k.ite(when, 0, s.diverging_end[broker])
+
+
 def lower_high_watermark(k: Primitives, s: View, replica: int) -> None:
     """Effect: the high watermark does not exceed the log."""
     s.high_watermark[replica] = smaller(k, s.high_watermark[replica], log_end(k, s, replica))
@@ -109,4 +164,7 @@ FOLLOWER_ACTIONS = (
     follower_take_response,
     follower_truncate,
     follower_note_high_watermark,
+    leader_send_diverging_response,
+    follower_truncate_late,
+    follower_drop_late_response,
 )

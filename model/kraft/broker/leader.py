@@ -22,6 +22,8 @@ def leads(s: View, broker: int) -> Value:
 def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
     """Whether a leader would answer a follower's fetch: both in one epoch where fetches are fenced, else if it leads."""
     asks = s.follows[follower] == leader
+    if s.sizes.late_responses:
+        asks = k.all_of(asks, s.diverging_sender[follower] != leader)
     return asks if s.sizes.fenced_fetch else k.all_of(asks, leads(s, leader))
 
 

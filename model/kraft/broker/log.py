@@ -73,6 +73,17 @@ def truncate_to_common(k: Primitives, s: View, replica: int, other: int) -> None
         s.log_record[replica][offset] = k.ite(shared, here, EMPTY)
 
 
+def common_end(k: Primitives, s: View, replica: int, other: int) -> Value:
+    """One beyond the last entry that both logs share."""
+    shared: Value = True
+    found: list[Value] = []
+    for offset in offsets(s):
+        here = s.log_record[replica][offset]
+        shared = k.all_of(shared, here == s.log_record[other][offset], here != EMPTY)
+        found.append(shared)
+    return count(k, found)
+
+
 def truncate_to(k: Primitives, s: View, replica: int, end: Value) -> None:
     """Effect: drop the records at `end` and after."""
     for offset in offsets(s):

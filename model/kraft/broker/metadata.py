@@ -6,10 +6,10 @@ Source: BrokerMetadataPublisher, ReplicaManager.applyDelta, Partition.makeLeader
 from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
-from neverlost.model.kraft.broker.follower import truncate_before_fetching
+from neverlost.model.kraft.broker.follower import forget_response, truncate_before_fetching
 from neverlost.model.kraft.broker.leader import adopt_isr, drop_pending, forget_leadership, leads
 from neverlost.model.kraft.broker.log import log_end
-from neverlost.model.kraft.state import BEHIND, ELECTED, everyone
+from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
 from neverlost.model.system import View
 
 
@@ -25,6 +25,7 @@ def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
     yield "elected", s.leader == broker
     yield "leadership not applied yet", s.leader_knows == ELECTED
     yield "broker is running", s.is_running[broker]
+    yield from has_finished_publication(k, s, broker)
     again = k.all_of(leads(s, broker), k.not_(s.reelection_forgets_offsets))
     known = [k.ite(again, offset, 0) for offset in s.fetch_offset[broker]]
     forget_leadership(k, s, broker)
@@ -36,7 +37,7 @@ def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
         s.is_stale[broker] = False
     if s.sizes.epochs:
         s.led_epoch[broker] = s.leader_epoch
-    learn_config_first(k, s, broker)
+    begin_publication(k, s, broker)
     adopt_isr(k, s, broker)
 
 
@@ -48,7 +49,8 @@ def leader_learn_isr(k: Primitives, s: View, broker: int) -> Clauses:
     """
     yield "elected", s.leader == broker
     yield "leads with an old partition epoch", s.leader_knows == BEHIND
-    learn_config_first(k, s, broker)
+    yield from has_finished_publication(k, s, broker)
+    begin_publication(k, s, broker)
     s.record_to_come = False
     adopt_isr(k, s, broker)
 
@@ -97,22 +99,43 @@ def is_answer(k: Primitives, s: View, leader: int) -> Value:
     return k.all_of(s.pending[leader] != NO_REPLICA, *changed, *moved)
 
 
-def learn_config_first(k: Primitives, s: View, broker: int) -> None:
-    """Effect: where configuration comes first, the broker has applied the topic's before it changes the partition."""
+def has_finished_publication(k: Primitives, s: View, broker: int) -> Clauses:
+    """Guard of a step that applies the partitions of a publication: the one before is applied as a whole."""
     if s.sizes.config_change:
-        known = s.min_isr_known[broker]
-        s.min_isr_known[broker] = k.ite(s.configuration_before_isr, s.min_isr_changed, known)
+        yield "the publication before is applied", k.not_(s.configuration_to_come[broker])
+
+
+def begin_publication(k: Primitives, s: View, broker: int) -> None:
+    """Effect: the broker's partitions are as new as the metadata log; the topic's configuration comes with them or next."""
+    if s.sizes.config_change:
+        known = k.ite(s.configuration_before_isr, s.min_isr_changed, s.min_isr_known[broker])
+        s.min_isr_known[broker] = known
+        s.configuration_to_come[broker] = known != s.min_isr_changed
+
+
+def has_replayed_partitions(k: Primitives, s: View, broker: int) -> Value:
+    """Whether nothing that the broker must do for the partition, as leader or to stop being one, stands in the metadata log."""
+    is_elected = s.leader == broker
+    return k.ite(is_elected, s.leader_knows == UP_TO_DATE, k.not_(leads(s, broker)))
 
 
 @action(broker="configured", says="broker {broker} learns the new min.insync.replicas")
 def broker_learn_config(k: Primitives, s: View, broker: int) -> Clauses:
     """Until then a leader commits and acknowledges by the old minimum.
 
-    What was acknowledged by it need not be on the members of an ELR that the controller formed by the new one.
+    What was acknowledged by it need not be on the members of an ELR that the controller formed by the new one.  The metadata
+    log is read in order: a leader learns of a change of its partition no later than of a configuration that was written after
+    it, or one that was deposed could acknowledge by a minimum that was lowered since.  Before KRaft configuration came by
+    another way than leadership.
+
+    Source: BrokerMetadataPublisher.onMetadataUpdate; before 2.8 ZkConfigManager (DynamicConfigManager).
     """
     yield "broker is running", s.is_running[broker]
     yield "bound: something new", s.min_isr_known[broker] != s.min_isr_changed
+    in_order = k.any_of(s.configuration_to_come[broker], has_replayed_partitions(k, s, broker))
+    yield "what stands before it is replayed", k.any_of(k.not_(s.configuration_in_order), in_order)
     s.min_isr_known[broker] = s.min_isr_changed
+    s.configuration_to_come[broker] = False
 
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
@@ -131,9 +154,14 @@ def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
     else:
         yield "leader answers", leads(s, leader)
         yield "bound: not yet following", s.is_stale[broker]
+    yield from has_finished_publication(k, s, broker)
+    if not s.sizes.fenced_fetch:
         s.is_stale[broker] = False
+    begin_publication(k, s, broker)
     forget_leadership(k, s, broker, leads(s, broker))
     s.follows[broker] = leader
+    if s.sizes.late_responses:
+        forget_response(k, s, broker, k.all_of(not s.sizes.truncates_in_later_epoch, s.diverging_sender[broker] == leader))
     truncate_before_fetching(k, s, broker, leader)
 
 

@@ -6,6 +6,7 @@ Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.reg
 from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
+from neverlost.model.kraft.broker.follower import forget_response
 from neverlost.model.kraft.broker.leader import forget_leadership
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
 from neverlost.model.kraft.controller.fencing import fence, goes_on, register
@@ -20,8 +21,10 @@ def stop(k: Primitives, s: View, broker: int) -> None:
     s.is_running[broker] = False
     if s.sizes.config_change:
         s.min_isr_known[broker] = UNCHANGED
+        s.configuration_to_come[broker] = False
     forget_leadership(k, s, broker)
     s.follows[broker] = NO_REPLICA
+    forget_response(k, s, broker)
     s.high_watermark[broker] = 0
     led = s.leader == broker
     s.leader_knows = k.ite(led, ELECTED, s.leader_knows)
@@ -33,12 +36,22 @@ def stop(k: Primitives, s: View, broker: int) -> None:
 
 
 def start(k: Primitives, s: View, broker: int) -> None:
-    """Effect: the broker runs, knows nothing yet, and is a new incarnation to the leader that asked to admit the old one."""
-    s.is_running[broker] = True
-    if not s.sizes.fenced_fetch:
-        s.is_stale[broker] = True
+    """Effect: the broker runs, and is a new incarnation to the leader that asked to admit the old one."""
+    open_logs(s, broker)
     asked = [k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker) for each in everyone(s)]
     s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, *asked))
+
+
+def open_logs(s: View, broker: int) -> None:
+    """Effect: the broker runs, and knows nothing of the partition.
+
+    Its log is opened with the configuration that the topic has now: a broker is unfenced once it has replayed its registration.
+    """
+    s.is_running[broker] = True
+    if s.sizes.config_change:
+        s.min_isr_known[broker] = s.min_isr_changed
+    if not s.sizes.fenced_fetch:
+        s.is_stale[broker] = True
 
 
 def crash(k: Primitives, s: View, broker: int) -> Clauses:
@@ -197,6 +210,30 @@ def broker_lose_directory_cleanly(k: Primitives, s: View, broker: int, outcome: 
     truncate_to(k, s, broker, 0)
 
 
+@action(broker="replica", says="broker {broker} loses a log directory and creates its log anew, empty", fault="disk_loss")
+def broker_create_log_anew(k: Primitives, s: View, broker: int) -> Clauses:
+    """The process goes on in the same incarnation, so the controller takes its replica to be what it was (KAFKA-16234).
+
+    Elsewhere the replica is offline, and the controller takes it out of the ISR.
+    """
+    yield "an offline log is created anew", k.not_(s.offline_log_not_recreated)
+    yield from lose_disk(k, s, broker)
+    stop(k, s, broker)
+    open_logs(s, broker)
+
+
+@action(broker="clean_stop", says="broker {broker} fails to start and marks its log directories as cleanly shut down")
+def broker_fail_to_start(k: Primitives, s: View, broker: int) -> Clauses:
+    """The next start finds the clean-shutdown file, of logs that were never recovered (KAFKA-15375).
+
+    In the models what follows from it is that the broker counts as one that stopped cleanly.
+    """
+    yield "a start that fails marks directories", k.not_(s.failed_start_leaves_no_marker)
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "bound: unclean shutdown", k.not_(s.stopped_cleanly[broker])
+    s.stopped_cleanly[broker] = True
+
+
 STOP_ACTIONS = (
     broker_crash,
     broker_crash_lossy,
@@ -207,4 +244,6 @@ STOP_ACTIONS = (
     broker_restart,
     broker_restart_clean,
     broker_bounce,
+    broker_create_log_anew,
+    broker_fail_to_start,
 )

@@ -6,7 +6,7 @@ ConfigurationControlManager.java.
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.controller.partition_change import (
     Change,
     assignment_of,
@@ -65,6 +65,8 @@ def controller_elect_uncleanly(k: Primitives, s: View, elected: int) -> Clauses:
 def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
     """With ELR that also clears the ELR and the last known leader (ClearElrRecord), whatever the value, the same one too.
 
+    A broker that is amid a publication of the value before is taken to have finished it.
+
     The ELR's promise, that no record was committed without its members, is made with one minimum; the members would not
     have it with another.
 
@@ -72,20 +74,22 @@ def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
     """
     yield from may_strike(k, s, MIN_ISR_CHANGE)
     value = k.ite(s.min_isr == least, UNCHANGED, least)
-    cleared = [*s.elr, s.last_known_leader != NO_REPLICA] if s.sizes.elr else []
-    yield "bound: changes something", k.any_of(s.min_isr_changed != value, *cleared)
+    cleared = k.any_of(*s.elr, s.last_known_leader != NO_REPLICA) if s.sizes.elr else False
+    yield "bound: changes something", k.any_of(s.min_isr_changed != value, k.all_of(s.min_isr_change_clears_elr, cleared))
     strike(s, MIN_ISR_CHANGE)
     s.min_isr_changed = value
-    if s.sizes.elr:
-        s.last_known_leader = NO_REPLICA
-        clear_elr(k, s)
-
-
-def clear_elr(k: Primitives, s: View) -> None:
-    """Effect: the ELR is empty."""
-    outdate_leader(k, s, k.any_of(*s.elr))
     for each in everyone(s):
-        s.elr[each] = False
+        s.configuration_to_come[each] = False
+    if s.sizes.elr:
+        clear_elr(k, s, s.min_isr_change_clears_elr)
+
+
+def clear_elr(k: Primitives, s: View, when: Value) -> None:
+    """Effect: the ELR is empty, and no last known leader is remembered."""
+    s.last_known_leader = k.ite(when, NO_REPLICA, s.last_known_leader)
+    outdate_leader(k, s, k.all_of(when, k.any_of(*s.elr)))
+    for each in everyone(s):
+        s.elr[each] = k.all_of(k.not_(when), s.elr[each])
 
 
 @action(outcome="directory_outcome", says="controller assigns a replica to a log directory")

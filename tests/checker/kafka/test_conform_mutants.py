@@ -22,10 +22,11 @@ DIRECTORIES = f"{SMALL} faults.crash=1 faults.fence=1 eligible.leader.replicas=t
 PUT_BACK = (
     ("4.3", "equal-epoch-record-skipped=on", "leader", LEADER),
     ("4.3", "configuration-before-isr=on", "broker", ANY),
+    ("4.3", "configuration-in-order=off", "broker", ANY),
     ("4.3", "missing-directory-is-unclean=on", "broker", ANY),
     ("4.1", "directory-assignment-keeps-elr=on", "controller", DIRECTORIES),
 )
-"""What the model had before: findings A to D, one at a time."""
+"""What the model had before: findings A to D, and a configuration that comes by another way, one at a time."""
 
 OTHERS = (
     ("4.3", "maximal-isr=off", "leader", LEADER),
