@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from neverlost.checker.nines import exact
 from neverlost.checker.nines.chain import LOST, OUT, Chain, Strike, chain, counted, over
 from neverlost.checker.nines.regions import Decided
+from neverlost.checker.outcome import Verdict
 from neverlost.specs.rates.rates import CONTROLLER, KILLED, UNFLUSHED, Range, Rates
 from neverlost.specs.rates.rates import OUT as ONLY_OUT
 from neverlost.specs.region import Region
@@ -25,6 +26,13 @@ class Subject:
     racks: tuple[int, ...]
     is_flushed: bool = False
     defects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """A configuration of which no region is known to hold: a loss without any fault (`violated`), or too little is decided."""
+
+    verdict: Verdict
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,15 @@ MOST_QUESTIONS = 6
 
 @dataclass(frozen=True)
 class Decided:
-    """A region in which nothing is lost, what a kill counts as in it, and the question that a search answered."""
+    """A region in which nothing is lost, what a kill counts as in it, and the question that a search answered.
+
+    `is_largest`: of every larger one inside what holds spot by spot it is known that a record can be lost in it.
+    """
 
     region: Region
     kills_count_as: str
     question: dict[str, Any]
+    is_largest: bool = True
 
 
 def region_of(corners: Iterable[Corner]) -> Region | None:
@@ -66,15 +70,17 @@ def _without(region: Region, corner: Corner) -> list[Corner]:
 
 def largest(
     safe: Iterable[Corner], kills_count_as: str, decide: Callable[[dict[str, Any]], Verdict], most: int = MOST_QUESTIONS
-) -> Decided | None:
-    """The first region that holds, of the largest ones; None where none was found in so many questions.
+) -> Decided | Verdict:
+    """The first region that holds, of the largest ones; without one, `violated` if every one is, else `inconclusive`.
 
     `decide` answers what a search says under these fault limits; what it leaves undecided is not in a region.
     """
+    found = []
     for number, region in enumerate(candidates(safe)):
         if number == most:
-            return None
+            return Verdict.INCONCLUSIVE
         asked = region.limits(kills_count_as)
-        if decide(asked) is Verdict.HOLDS:
-            return Decided(region, kills_count_as, asked)
-    return None
+        found.append(decide(asked))
+        if found[-1] is Verdict.HOLDS:
+            return Decided(region, kills_count_as, asked, Verdict.INCONCLUSIVE not in found)
+    return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in found else Verdict.VIOLATED

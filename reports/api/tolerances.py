@@ -277,9 +277,8 @@ def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.
     return (best[1], best[2]) if best else None
 
 
-def counterexample(subject: Subject, spot: Spot) -> tuple[System, Property, Trace] | None:
+def counterexample(table: Tolerance, spot: Spot) -> tuple[System, Property, Trace] | None:
     """The shortest counterexample at a spot, a lost record first; searched for where the verdict was looked up."""
-    table = subject.table
     violated = [each for each in table.entries.get(spot, ()) if each.verdict is Verdict.VIOLATED]
     if not violated:
         return None

@@ -6,7 +6,7 @@ from typing import Annotated, Unpack
 
 import typer
 
-from neverlost.keywords import Searching
+from neverlost.keywords import SearchingCluster
 from neverlost.reports import options
 
 
@@ -23,14 +23,19 @@ def nines(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    describe: options.KafkaFiles = None,
     kafka_version: options.KafkaVersion = None,
+    topic: options.Topics = None,
+    matrix: Annotated[
+        str | None, typer.Option("--matrix", metavar="MATRIX.toml", help="every cell of a matrix, or the name of a shipped one")
+    ] = None,
     rates: Annotated[
-        str | None, typer.Option("--rates", metavar="FILE", help="rates and durations in TOML, in place of the shipped ones")
+        list[str] | None,
+        typer.Option("--rates", metavar="FILE", help="rates and durations in TOML, in place of the shipped ones (repeatable)"),
     ] = None,
     improve: Annotated[bool, typer.Option("--improve", help="also change each setting by one")] = False,
+    show: Annotated[bool, typer.Option("--show", help="the counterexample behind the most frequent way to a loss")] = False,
     again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,
-    **search: Unpack[Searching],
+    **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost import likelihood
@@ -41,20 +46,23 @@ def nines(
     from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, out, quiet)
+    files, search = options.files_of(given)
     with LiveProgress() as progress:
         result = likelihood.nines(
             settings,
             config=config,
-            files={"describe": describe or None},
+            files=files,
+            topics=topic,
+            matrix=matrix,
             improve=improve,
             again=again,
             kafka_version=kafka_version,
-            rates_file=rates,
+            rates_files=rates,
             out=out,
             progress=progress,
             **search,
         )
     output.deliver(result.document, is_saved=True, lines=shown.lines)
     if output.is_read:
-        shown.show(terminal.console(), result.document)
-    return exit_status.HOLDS
+        shown.show(terminal.console(), result, with_loss=show)
+    return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS

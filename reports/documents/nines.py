@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neverlost.checker.digest import question_id
-from neverlost.checker.nines.bounds import Bound
+from neverlost.checker.nines.bounds import Bound, Unbounded
 from neverlost.checker.nines.chain import LOST
+from neverlost.checker.outcome import Verdict
 from neverlost.reports.documents import tolerance as table
 from neverlost.reports.documents.merged_rows import many
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
+from neverlost.specs.defects import DEFECTS
 from neverlost.specs.rates.rates import KINDS, YEAR, Range, Rates
+
+if TYPE_CHECKING:
+    from neverlost.bounded import Judged, Shipped
 
 SCHEMA = "neverlost.nines/1"
 
@@ -24,53 +29,125 @@ ASSUMPTIONS = (
     "The time without writes is an estimate: it counts every state in which the table says that writes stop, and assumes that"
     " they go on when that state is over.",
     "Episodes come and end independently of each other, at rates that do not change (exponential times); what strikes several"
-    " replicas at once is in the rates of racks and of the site.",
-    "An impaired replica counts until it is in sync again; that time has to be part of each duration.",
+    " replicas at once is in the rates of racks and of the site, and in the probability of a common cause.",
+    "An impaired replica counts until it is in sync again; that time has to be part of each duration. Every replica is in sync"
+    " when the year begins.",
+    "Both ends of a range have every rate and duration at that end; where planned restarts wait for the others, a value between"
+    " may do slightly worse, because they wait less.",
     "One partition. Partitions on the same replicas share their episodes: the bound of a topic is that of each of its sets of"
     " replicas, added up, and not that of each partition.",
-    "Kafka as designed: known defects are named and not priced, because it is not known how often their races happen.",
+    "Kafka as designed; what known defects add is said, and priced where each has a rate: how often their races happen is not"
+    " known.",
+    "Decided for the records that the question names, and any number of faults; a controller quorum keeps its metadata.",
     "Not in it: defects outside the model, operators' mistakes, deletion, loss of the controllers' own metadata.",
 )
 """What a reviewer has to know about the numbers, in the output's own words."""
 
+LATENCY = {
+    "0": "the producer waits for nothing",
+    "1": "the producer waits for the leader",
+    "all": "the producer waits for the ISR",
+}
+"""What an acknowledgement waits for, by `acks`."""
 
-def answer(chosen: Chosen, found: Bound) -> dict[str, Any]:
-    """A bound as JSON.  Units: probabilities in a year, seconds a year, parts."""
-    configuration = {**chosen.configuration, **found.subject.decided.question}
+FLUSHED = "and for the disk"
+
+
+def document(answers: Mapping[str, Any], given: Mapping[str, Rates], version: str) -> dict[str, Any]:
+    """Everything that was asked for; inconclusive where too little is decided of a configuration."""
+    undecided = any(each["verdict"] == str(Verdict.INCONCLUSIVE) for each in answers.values())
     return {
+        "schema": SCHEMA,
+        "version": version,
+        "verdict": str(Verdict.INCONCLUSIVE if undecided else Verdict.HOLDS),
+        "nines": answers,
+        "rates": {name: rates(each) for name, each in given.items()},
+        "assumptions": list(ASSUMPTIONS),
+    }
+
+
+def answer(judged: Judged) -> dict[str, Any]:
+    """A bound as JSON.  Units: probabilities in a year, seconds a year, parts."""
+    chosen, found = judged.chosen, judged.first
+    about = {
         "heading": table.heading(chosen.configuration, chosen.release, chosen.subjects),
-        "loss_in_a_year": _range(found.loss),
-        "nines": {"low": nines(found.loss.high), "high": nines(found.loss.low)},
-        "writes_refused_seconds_a_year": _refused(found),
-        "region": {
-            "out_beside": list(found.subject.decided.region.out_beside),
-            "kills_count_as": found.subject.decided.kills_count_as,
-            "faults": {key: shown(value) for key, value in found.subject.decided.question.items() if value},
-            "property": ACKED,
-            "verdict": "holds",
-            "records": configuration["bounds.records"],
-            "id": question_id(chosen.model, configuration, [ACKED]),
-        },
+        "copies": chosen.configuration["replication.factor"],
+        "latency": latency(chosen),
+        "notices": [notice.document() for notice in chosen.notices],
+    }
+    if isinstance(found, Unbounded):
+        return about | {"verdict": str(found.verdict), "region": None, "loss_in_a_year": None, "nines": None}
+    by_rates = {name: _numbers(each) for name, each in judged.found.items() if isinstance(each, Bound)}
+    return about | {
+        "verdict": str(Verdict.HOLDS),
+        **_numbers(found),
+        "by_rates": by_rates,
+        "region": _region_document(chosen, found),
         "racks": list(found.subject.racks),
         "exits": [
             {"during": list(each.during), "then": each.cause, "to": list(each.to), "share": each.share} for each in found.exits
         ],
         "influences": [{"episode": each.episode, "what": each.what, "factor": each.factor} for each in found.influences],
-        "known_defects": list(table.known_defects({**chosen.configuration, "defects": "shipped"})),
+        "as_shipped": _shipped_document(judged.shipped),
     }
 
 
-def change(changes: Mapping[str, str], found: Bound | None) -> dict[str, Any]:
-    """A change of settings and the bound after it; None where nothing is bounded."""
+def _region_document(chosen: Chosen, found: Bound) -> dict[str, Any]:
+    decided = found.subject.decided
+    configuration = {**chosen.configuration, **decided.question}
     return {
-        "changes": dict(changes),
-        "loss_in_a_year": None if found is None else _range(found.loss),
-        "writes_refused_seconds_a_year": None if found is None else _refused(found),
+        "out_beside": list(decided.region.out_beside),
+        "kills_count_as": decided.kills_count_as,
+        "is_largest": decided.is_largest,
+        "faults": {key: shown(value) for key, value in decided.question.items() if value},
+        "property": ACKED,
+        "verdict": "holds",
+        "records": configuration["bounds.records"],
+        "id": question_id(chosen.model, configuration, [ACKED]),
     }
 
 
-def _refused(found: Bound) -> dict[str, float]:
-    return _range(Range(found.refused.low * YEAR, found.refused.high * YEAR))
+def _shipped_document(shipped: Shipped) -> dict[str, Any]:
+    return {
+        "defects": list(shipped.defects),
+        "verdict": str(shipped.verdict),
+        "steps": shipped.steps,
+        "by_rates": {name: _numbers(each) for name, each in shipped.bounds.items()},
+    }
+
+
+def _numbers(found: Bound) -> dict[str, Any]:
+    return {
+        "loss_in_a_year": _range(found.loss),
+        "nines": {"low": nines(found.loss.high), "high": nines(found.loss.low)},
+        "writes_refused_seconds_a_year": _range(Range(found.refused.low * YEAR, found.refused.high * YEAR)),
+    }
+
+
+NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year": None}
+"""The numbers of what is not bounded."""
+
+
+def change(
+    changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | Unbounded, found: Bound | Unbounded
+) -> dict[str, Any]:
+    """A change of settings, or of what is done about rates, with the bound after it and what it costs."""
+    says = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
+    is_bounded = isinstance(was, Bound) and isinstance(found, Bound) and was.loss.high and found.loss.high
+    return {
+        "changes": says,
+        "verdict": str(found.verdict) if isinstance(found, Unbounded) else str(Verdict.HOLDS),
+        **(NOTHING if isinstance(found, Unbounded) else _numbers(found)),
+        "gained": math.log10(was.loss.high / found.loss.high) if is_bounded else None,
+        "copies": after.configuration["replication.factor"] - before.configuration["replication.factor"],
+        "latency": latency(after) if latency(after) != latency(before) else None,
+    }
+
+
+def latency(chosen: Chosen) -> str:
+    """What an acknowledgement waits for."""
+    acks = LATENCY.get(str(chosen.configuration["acks"]), LATENCY["all"])
+    return f"{acks} {FLUSHED}" if chosen.configuration["flush.messages"] == "1" else acks
 
 
 def _range(found: Range) -> dict[str, float]:
@@ -83,48 +160,75 @@ def nines(probability: float) -> float | None:
 
 
 def rates(given: Rates) -> dict[str, Any]:
-    """The rates that were used.  Units: a year's number, seconds."""
-    return {
+    """The rates that were used.  Units: a year's number, seconds, parts."""
+    episodes = {
         each.name: {
             "rate": _range(each.rate),
             "seconds": _range(Range(each.duration.low * YEAR, each.duration.high * YEAR)),
+            "common": _range(each.common),
+            "waits": each.waits,
             "source": each.source,
         }
         for each in given.episodes
-    } | {"detection": {"seconds": _range(Range(given.detection.low * YEAR, given.detection.high * YEAR))}}
-
-
-def row(subject: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """A bound as a row of a table."""
-    return {
-        "subject": subject,
-        "loss_low": found["loss_in_a_year"]["low"],
-        "loss_high": found["loss_in_a_year"]["high"],
-        "nines_low": found["nines"]["low"],
-        "nines_high": found["nines"]["high"],
-        "refused_seconds_low": found["writes_refused_seconds_a_year"]["low"],
-        "refused_seconds_high": found["writes_refused_seconds_a_year"]["high"],
-        "id": found["region"]["id"],
     }
+    seconds = Range(given.detection.low * YEAR, given.detection.high * YEAR)
+    return episodes | {
+        "detection": {"seconds": _range(seconds)},
+        "defects": {name: _range(each) for name, each in given.defects.items()},
+    }
+
+
+def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A bound as rows of a table, one for each set of rates."""
+    return [
+        {
+            "subject": subject,
+            "rates": name,
+            "loss_low": each["loss_in_a_year"]["low"],
+            "loss_high": each["loss_in_a_year"]["high"],
+            "nines_low": each["nines"]["low"],
+            "nines_high": each["nines"]["high"],
+            "refused_seconds_low": each["writes_refused_seconds_a_year"]["low"],
+            "refused_seconds_high": each["writes_refused_seconds_a_year"]["high"],
+            "id": found["region"]["id"],
+        }
+        for name, each in found.get("by_rates", {}).items()
+    ]
 
 
 def sentences(found: Mapping[str, Any]) -> list[str]:
     """A bound as a design review can cite it, line by line."""
+    if found["region"] is None:
+        return [_unbounded(found), *changes(found)]
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     lines = [
         f"An acknowledged record is lost in a year with a probability of at most {_between(loss, _probability)} "
-        f"({_nines(found['nines'])}).",
+        f"({words(found['nines'])}).",
         f"Writes are refused {_between(refused, _time)} a year.",
-        _region(found["region"]),
     ]
+    if len(found["by_rates"]) > 1:
+        lines += [f"With {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
+    lines.append(_region(found["region"]))
     if found["exits"]:
         lines.append(_exit(found["exits"][0]))
     if found["influences"]:
         lines.append("What matters most: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
-    lines += [_change(each) for each in found.get("changes", ())]
-    if found["known_defects"]:
-        lines.append(f"Not priced: {many(len(found['known_defects']), 'known defect')}, {', '.join(found['known_defects'])}.")
-    return lines
+    return [*lines, *changes(found), *_as_shipped(found["as_shipped"])]
+
+
+def _unbounded(found: Mapping[str, Any]) -> str:
+    if found["verdict"] == str(Verdict.INCONCLUSIVE):
+        return "Not decided, so nothing is bounded: too little is known of what this configuration survives; give it more time."
+    return (
+        "No bound: a record can be lost while no broker is impaired, so it does not depend on how often they are. See neverlost"
+        " tolerance."
+    )
+
+
+def _bound(found: Mapping[str, Any]) -> str:
+    loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
+    writes = f"writes are refused {_between(refused, _time)} a year"
+    return f"at most {_between(loss, _probability)} ({words(found['nines'])}); {writes}"
 
 
 def _region(region: Mapping[str, Any]) -> str:
@@ -133,6 +237,7 @@ def _region(region: Mapping[str, Any]) -> str:
     return (
         f"Decided: nothing is lost with at most {', or '.join(parts)}, a killed broker counted {kills}, "
         f"any number of times ({region['id']})."
+        + ("" if region["is_largest"] else " More may hold: larger regions are not decided, so the bound may be far too high.")
     )
 
 
@@ -141,20 +246,48 @@ def _exit(found: Mapping[str, Any]) -> str:
     lost, out = found["to"]
     return (
         f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{_says(found['then'])} "
-        f"({found['share']:.0%} of all ways; then {lost} lost data and {many(out, 'other')} out: --show {lost},{out})."
+        f"({found['share']:.0%} of all ways; then {lost} lost data and {many(out, 'other')} out: --show)."
     )
 
 
-def _change(found: Mapping[str, Any]) -> str:
-    what = ", ".join(f"{key}={value}" for key, value in found["changes"].items())
-    loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
-    if loss is None:
-        return f"With {what}: no bound was found."
-    return f"With {what}: at most {_between(loss, _probability)}; writes are refused {_between(refused, _time)} a year."
+def changes(found: Mapping[str, Any]) -> list[str]:
+    """What each change does, the best first, and the cheapest that buys a nine."""
+    every = found.get("changes", ())
+    bought = [each for each in every if (each["gained"] or 0.0) >= 1.0]
+    if not every:
+        return []
+    cheapest = min(bought, key=lambda each: (each["copies"], each["latency"] is not None), default=None)
+    first = f"Buys a nine at the least cost: {cheapest['changes']}." if cheapest else "No single change buys a nine."
+    return [first, *(_changed(each) for each in every)]
+
+
+def _changed(found: Mapping[str, Any]) -> str:
+    if found["loss_in_a_year"] is None:
+        why = "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound: lost while no broker is impaired"
+        return f"With {found['changes']}: {why}."
+    copies = found["copies"]
+    costs = (
+        [f"{many(abs(copies), 'copy' if abs(copies) == 1 else 'copie')} {'more' if copies > 0 else 'less'}"] if copies else []
+    )
+    costs += [found["latency"]] if found["latency"] else []
+    return f"With {found['changes']}: {_bound(found)}{'; ' + ', '.join(costs) if costs else ''}."
+
+
+def _as_shipped(found: Mapping[str, Any]) -> list[str]:
+    defects = ", ".join(found["defects"])
+    if not found["defects"]:
+        return ["As shipped: the same; no known defect makes a difference."]
+    if found["verdict"] == str(Verdict.HOLDS):
+        return [f"As shipped: the same, decided with its known defects ({defects})."]
+    steps = f" in {many(found['steps'], 'step')}" if found["steps"] else ""
+    lines = [f"As shipped known defects can lose a record without leaving the region{steps}: {defects}."]
+    lines += [f"With their races at the rates of {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
+    return lines if found["by_rates"] else [*lines, "Not priced: give a rate for each of them in [defects]."]
 
 
 def _says(episode: str) -> str:
-    return KINDS[episode][2]
+    defect = next((each for each in DEFECTS if each.name == episode), None)
+    return f"the race of {defect.name}" if defect is not None else KINDS[episode].says
 
 
 def _influence(found: Mapping[str, Any]) -> str:
@@ -171,7 +304,8 @@ def _probability(value: float) -> str:
     return f"{value:.1g}" if value < 0.01 else f"{value:.0%}"
 
 
-def _nines(found: Mapping[str, float | None]) -> str:
+def words(found: Mapping[str, float | None]) -> str:
+    """Nines as text."""
     if found["low"] is None:
         return "nothing that is in the rates leads to a loss"
     low, high = ("no loss" if each is None else f"{each:.1f}" for each in (found["low"], found["high"]))
@@ -183,3 +317,30 @@ def _time(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} seconds"
+
+
+def order(found: Mapping[str, Any]) -> tuple[float, float]:
+    """The worst first: no bound, then the fewest nines at worst, then at best."""
+    if found["nines"] is None:
+        return -1.0, -1.0
+    low, high = (math.inf if each is None else each for each in (found["nines"]["low"], found["nines"]["high"]))
+    return low, high
+
+
+def cell(found: Mapping[str, Any], rates_name: str) -> str:
+    """A configuration's nines at some rates, in a few words."""
+    if found["nines"] is None:
+        return "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound"
+    return words(found["by_rates"][rates_name]["nines"])
+
+
+def shipped_words(found: Mapping[str, Any]) -> str:
+    """What known defects make of it, in a few words."""
+    shipped = found.get("as_shipped")
+    if shipped is None:
+        return ""
+    if shipped["verdict"] == str(Verdict.HOLDS):
+        return "the same"
+    if shipped["by_rates"]:
+        return words(next(iter(shipped["by_rates"].values()))["nines"])
+    return f"no bound: {many(len(shipped['defects']), 'known defect')}"

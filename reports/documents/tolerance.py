@@ -201,11 +201,16 @@ def known_defects(configuration: Mapping[str, Any]) -> list[str]:
 
 
 def defects_read(found: Tolerance) -> list[str]:
-    """Those of them that can matter to a table: something in its states depends on the mechanism that mends each."""
+    """Those of them that can matter to a table, with where they are reported."""
+    return _reported(defects_that_matter(found))
+
+
+def defects_that_matter(found: Tolerance) -> list[Defect]:
+    """The defects of a table's configuration on whose mending mechanism something in its states depends."""
     ends = min(found.entries), max(found.entries)
     read = frozenset().union(*(read_by_questions(found.model, found.asked(each)) for each in ends))
     present = (each for each in DEFECTS if found.configuration.get(each.mechanism.key) is False)
-    return _reported(each for each in present if each.mechanism.is_structural or each.mechanism.flag in read)
+    return [each for each in present if each.mechanism.is_structural or each.mechanism.flag in read]
 
 
 def _reported(defects: Iterable[Defect]) -> list[str]:

@@ -3,25 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from neverlost.reports.documents import nines as describe
 
+if TYPE_CHECKING:
+    from neverlost.bounded import Judged
+    from neverlost.likelihood import NinesResult
 
-def show(out: Console, document: Mapping[str, Any]) -> None:
-    """Each configuration with its sentences, the assumptions once."""
-    for found in document["nines"].values():
-        out.print(Text(found["heading"], "bold"))
-        first, *others = describe.sentences(found)
-        out.print(Text(first, "bold"))
-        for each in others:
-            out.print(Text(each))
-        out.print()
-    for each in document["assumptions"]:
+MOST_IN_FULL = 2
+"""Configurations that are shown in full; of more there is a table."""
+
+
+def show(out: Console, result: NinesResult, with_loss: bool = False) -> None:
+    """Each configuration with its sentences, or a table of many; the assumptions once."""
+    if len(result.nines) > MOST_IN_FULL:
+        _show_table(out, result.document)
+    for found, judged in zip(result.nines.values(), result.judged, strict=True):
+        if len(result.nines) <= MOST_IN_FULL:
+            _show_one(out, found)
+        if with_loss:
+            _show_loss(out, judged)
+    for each in result.document["assumptions"]:
         out.print(Text(each, "dim"))
+
+
+def _show_one(out: Console, found: Mapping[str, Any]) -> None:
+    out.print(Text(found["heading"], "bold"))
+    first, *others = describe.sentences(found)
+    out.print(Text(first, "bold"))
+    for each in others:
+        out.print(Text(each))
+    for each in found["notices"]:
+        out.print(Text(f"{each['kind']}: {each['says']}", "yellow"))
+    out.print()
+
+
+def _show_table(out: Console, document: Mapping[str, Any]) -> None:
+    """The settings down, the rates across, the fewest nines first."""
+    names = list(document["rates"])
+    table = Table("settings", *names, "as shipped", box=None, pad_edge=False)
+    for found in sorted(document["nines"].values(), key=describe.order):
+        table.add_row(
+            Text(found["heading"]), *(Text(describe.cell(found, name)) for name in names), describe.shipped_words(found)
+        )
+    out.print(table)
+    out.print()
+
+
+def _show_loss(out: Console, judged: Judged) -> None:
+    from neverlost.bounded import dominant_loss
+    from neverlost.reports.counterexample.timeline import timeline
+    from neverlost.reports.terminal.counterexample import show_timeline
+
+    found = dominant_loss(judged)
+    if found is None:
+        out.print(Text("No way out of the region leads to a loss that is decided.", "yellow"))
+    else:
+        show_timeline(out, timeline(*found))
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:

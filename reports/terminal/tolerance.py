@@ -124,7 +124,7 @@ def _coloured(line: str) -> Text:
 def _show_spot(out: Console, subject: Subject, spot: Spot) -> None:
     from neverlost.tolerances import counterexample
 
-    found = counterexample(subject, spot)
+    found = counterexample(subject.table, spot)
     if found is None:
         out.print(Text(f"{spot.losing},{spot.out} has no counterexample", "yellow"))
     else:

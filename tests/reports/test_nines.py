@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from pathlib import Path
 
 import pytest
 
 import neverlost
+from neverlost.bounded import dominant_loss
 from neverlost.checker.nines import exact
 from neverlost.checker.nines.bounds import strikes
 from neverlost.checker.nines.chain import chain
 from neverlost.specs.errors import InputError
-from neverlost.specs.rates.rates import rates
-from neverlost.specs.region import Region
+from neverlost.specs.rates.rates import KINDS, YEAR, rates
+from neverlost.specs.region import Region, usual
 from tests.support.program import neverlost as run
 
 TWO = ["kafka.version=3.9", "replication.factor=2", "bounds.records=1", "broker.rack=a,b"]
+
+DISKS = '[disk_failure]\nrate = "0.02 /year"\nduration = "12 h"\n[copying]\nbroker = "0 MB"\n' + "".join(
+    f'[{name}]\nrate = "0 /year"\n' for name in KINDS if name not in ("disk_failure", "slow_follower")
+)
+"""Rates of a textbook: disks fail and are replaced, and nothing else happens but what follows."""
+
+A_NUMBER = re.compile(r"nines\b|\d%|\de-\d|0\.\d")
+"""What could be read as an answer."""
 
 
 def test_two_replicas() -> None:
@@ -32,18 +44,108 @@ def test_two_replicas() -> None:
     )
     assert (decided.verdict, decided.id) == ("holds", found["region"]["id"])
     assert sum(each["share"] for each in found["exits"]) == pytest.approx(1)
+    loss = dominant_loss(result.judged[0])
+    assert loss is not None and loss[1].name == "acked-never-lost" and len(loss[2].steps) == 7
 
 
-def test_each_setting_changed_by_one_has_a_bound() -> None:
+def textbook(failures: float, repairs: float, copies: int) -> float:
+    """Mean time until all copies are lost at once; each is repaired on its own.
+
+    Two copies: Patterson, Gibson and Katz, SIGMOD 1988, for mirrored disks; more: Angus, IEEE Transactions on Reliability
+    37(3), 1988, the first passage of a birth and death process.
+    """
+    if copies == 2:
+        return (3 * failures + repairs) / (2 * failures**2)
+    worse = [(copies - lost) * failures for lost in range(copies)]
+    better = [lost * repairs for lost in range(copies)]
+    return sum(
+        math.prod(better[each] for each in range(first + 1, last + 1)) / math.prod(worse[first : last + 1])
+        for last in range(copies)
+        for first in range(last + 1)
+    )
+
+
+@pytest.mark.parametrize(("replicas", "elr"), [(2, False), (3, False), (3, True)])
+def test_where_only_disks_fail_the_bound_is_that_of_independent_copies(tmp_path: Path, replicas: int, elr: bool) -> None:
+    """Nothing that the protocol adds can be seen: every replica is in sync or empty."""
+    file = tmp_path / "disks.toml"
+    file.write_text(DISKS + '[slow_follower]\nrate = "0 /year"\n')
+    region = usual({"replication.factor": replicas, "min.insync.replicas": 2, "eligible.leader.replicas": elr})
+    found = exact.mean_years(chain((1,) * replicas, strikes(rates(file), "high", "out"), region))
+    assert found == pytest.approx(textbook(0.02, YEAR / 43_200, replicas), rel=1e-12)
+
+
+def test_what_the_protocol_adds_are_the_ways_in_which_a_replica_was_not_in_sync(tmp_path: Path) -> None:
+    """Followers that are slow twice a year for an hour: the textbook's loss is one way among many, and as frequent as there."""
+    file = tmp_path / "slow.toml"
+    file.write_text(DISKS + '[slow_follower]\nrate = "2 /year"\nduration = "1 h"\n')
+    (found,) = neverlost.nines(TWO, rates_files=file).nines.values()
+    of_disks = sum(each["share"] for each in found["exits"] if {*each["during"], each["then"]} == {"disk_failure"})
+    rate = -math.log1p(-found["loss_in_a_year"]["high"])
+    assert of_disks < 0.02 and rate * of_disks == pytest.approx(1 / textbook(0.02, YEAR / 43_200, 2), rel=0.01)
+    assert found["as_shipped"]["verdict"] == "violated"
+
+
+def test_a_defect_is_priced_where_every_race_has_a_rate(tmp_path: Path) -> None:
+    file = tmp_path / "races.toml"
+    file.write_text('[defects]\nreturning-leader = "0 .. 0.5 /year"\n')
+    (found,) = neverlost.nines(TWO, rates_files=file).nines.values()
+    defects = found["as_shipped"]["defects"]
+    assert "returning-leader" in defects and len(defects) > 1 and not found["as_shipped"]["by_rates"]
+    file.write_text("[defects]\n" + "".join(f'{name} = "0 .. 0.5 /year"\n' for name in defects))
+    done = run("nines", *(f"--set={each}" for each in TWO), "--rates", str(file), "--json", "-")
+    (found,) = json.loads(done.stdout)["nines"].values()
+    with_races = found["as_shipped"]["by_rates"]["races"]["loss_in_a_year"]
+    assert with_races["low"] == pytest.approx(found["loss_in_a_year"]["low"])
+    assert with_races["high"] == pytest.approx(
+        1 - (1 - found["loss_in_a_year"]["high"]) * math.exp(-0.5 * len(defects)), rel=0.01
+    )
+
+
+def test_each_setting_changed_by_one_has_a_bound_and_a_cost() -> None:
     """One copy: flushing each record or a second copy help; with acks=1 and one copy nothing changes."""
     one = ["kafka.version=3.9", "replication.factor=1", "bounds.records=1"]
     (found,) = neverlost.nines(one, improve=True).nines.values()
-    after = {
-        ", ".join(f"{key}={value}" for key, value in each["changes"].items()): each["loss_in_a_year"]
-        for each in found["changes"]
-    }
-    assert set(after) == {"replication.factor=2", "unclean.leader.election.enable=true", "acks=1", "flush.messages=1"}
-    assert after["flush.messages=1"]["high"] < found["loss_in_a_year"]["high"] == after["acks=1"]["high"]
+    after = {each["changes"]: each for each in found["changes"]}
+    settings = {"replication.factor=2", "unclean.leader.election.enable=true", "acks=1", "flush.messages=1"}
+    assert {each for each in after if "=" in each} == settings and len(after) == len(settings) + 3
+    flushed, now = after["flush.messages=1"], found["loss_in_a_year"]["high"]
+    assert flushed["loss_in_a_year"]["high"] < now == after["acks=1"]["loss_in_a_year"]["high"]
+    assert flushed["latency"] == "the producer waits for the ISR and for the disk" and flushed["gained"] > 0
+    assert after["replication.factor=2"]["copies"] == 1
+    waiting = after["planned restarts that wait until every replica is in sync"]
+    assert waiting["loss_in_a_year"]["high"] <= now * (1 + 1e-9)
+
+
+def test_a_described_cluster_has_a_bound_for_each_group_of_topics(tmp_path: Path) -> None:
+    """Two topics of one setting, one of them with a replica outside the ISR now, and one of another; racks are as described."""
+    lines = []
+    for name, replicas, isr in (("orders", "1,2", "1,2"), ("bills", "2,1", "2"), ("logs", "1", "1")):
+        factor = len(replicas.split(","))
+        lines.append(f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: {factor}\tConfigs: min.insync.replicas=1")
+        lines.append(f"\tTopic: {name}\tPartition: 0\tLeader: {isr[0]}\tReplicas: {replicas}\tIsr: {isr}")
+    described = tmp_path / "topics.txt"
+    described.write_text("\n".join(lines) + "\n")
+    found = neverlost.nines(kafka_version="3.9", files={"describe": described}).nines
+    assert [sorted(each.split(", ")) for each in found] == [["bills", "orders"], ["logs"]]
+    one = neverlost.nines(kafka_version="3.9", files={"describe": described}, topics=["logs"])
+    assert [*one.nines] == ["logs"] and one.rows()[0]["loss_high"] == found["logs"]["loss_in_a_year"]["high"]
+
+
+def test_settings_times_rates(tmp_path: Path) -> None:
+    matrix, calm, rough = (tmp_path / name for name in ("pairs.toml", "calm.toml", "rough.toml"))
+    matrix.write_text('[topic]\nreplication.factor = [1, 2]\n[producer]\nacks = ["0", "all"]\n[cluster]\nbroker.rack = ""\n')
+    matrix.write_text('kafka.version = "3.9"\n' + matrix.read_text().replace('[cluster]\nbroker.rack = ""\n', ""))
+    calm.write_text('[power_loss]\nrate = "0.01 /year"\n')
+    rough.write_text('[power_loss]\nrate = "4 /year"\n')
+    done = run("nines", "--matrix", str(matrix), "--rates", str(calm), "--rates", str(rough))
+    assert done.returncode == 0, done.stderr
+    head, *cells = done.stdout.splitlines()[:5]
+    assert head.split() == ["settings", "calm", "rough", "as", "shipped"]
+    assert [each.count("no bound") for each in cells] == [2, 2, 0, 1], done.stdout
+    result = neverlost.nines(matrix=matrix, rates_files=[calm, rough])
+    assert {row["rates"] for row in result.rows()} == {"calm", "rough"} and len(result.rows()) == 4
+    assert all(low["loss_high"] < high["loss_high"] for low, high in zip(result.rows()[::2], result.rows()[1::2], strict=True))
 
 
 def test_a_better_rate_is_a_better_bound_and_the_output_says_what_is_assumed(tmp_path: Path) -> None:
@@ -58,7 +160,7 @@ def test_a_better_rate_is_a_better_bound_and_the_output_says_what_is_assumed(tmp
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["kafka.version=3.9", "defects=shipped"], "how often a defect's race happens is not known"),
+        (["kafka.version=3.9", "defects=shipped"], "nines is about Kafka as designed"),
         (["kafka.version=3.9", "faults.kill=1"], "faults.kill is set"),
         (["model=kip-320"], "model 'kip-320' has no faults.data_loss"),
     ],
@@ -67,3 +169,25 @@ def test_bad_input(settings: list[str], message: str) -> None:
     with pytest.raises(InputError) as problem:
         neverlost.nines(settings)
     assert message in str(problem.value)
+
+
+def test_bad_rates_are_one_line_and_no_number(tmp_path: Path) -> None:
+    """What else is refused of a file of rates: `tests/specs/test_rates.py`."""
+    file = tmp_path / "rates.toml"
+    file.write_text('[power_loss]\nrate = "-1 /year"\n')
+    done = run("nines", *(f"--set={each}" for each in TWO), "--rates", str(file))
+    assert (done.returncode, done.stdout) == (64, "") and len(done.stderr.splitlines()) == 1
+    assert "bad value '-1 /year' for power_loss.rate" in done.stderr and not A_NUMBER.search(done.stderr)
+    with pytest.raises(InputError, match="two files of rates have one name"):
+        neverlost.nines(TWO, rates_files=[file.with_name("a.toml"), file.with_name("a.toml")])
+
+
+def test_what_is_not_decided_has_no_number() -> None:
+    done = run("nines", *(f"--set={each}" for each in TWO), "--again", "--time-limit", "0.001", "--no-forecast")
+    answer = done.stdout.partition("\nThe probability of loss is a bound")[0]
+    assert done.returncode == 20 and "Not decided, so nothing is bounded" in answer and not A_NUMBER.search(answer), answer
+
+
+def test_what_no_fault_is_needed_for_has_no_bound() -> None:
+    (found,) = neverlost.nines([*TWO, "acks=0"]).nines.values()
+    assert (found["verdict"], found["nines"], found["region"]) == ("violated", None, None)

@@ -181,8 +181,10 @@ def test_regions_are_the_largest_that_hold_together() -> None:
 
     found = regions.largest(spots, OUT, decide)
     assert asked == ["any:3,1,0", "any:2,1,0", "any:3,0,0"]
-    assert found is not None and found.region == Region((3, 0, 0))
-    assert regions.largest(spots, OUT, lambda _: Verdict.INCONCLUSIVE) is None
+    assert isinstance(found, regions.Decided) and found.region == Region((3, 0, 0))
+    assert regions.largest(spots, OUT, lambda _: Verdict.INCONCLUSIVE) is Verdict.INCONCLUSIVE
+    assert regions.largest([(0, 0)], OUT, lambda _: Verdict.VIOLATED) is Verdict.VIOLATED
+    assert regions.largest([], OUT, lambda _: Verdict.HOLDS) is Verdict.VIOLATED
     assert Region((0,)).limits(LOST)["faults.kill"] == 0
     assert Region((2, 1)).limits(LOST)["faults.kill"] == AnyNumber(counts_as="data_loss")
 

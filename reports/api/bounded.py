@@ -1,0 +1,139 @@
+"""What is known of a configuration's likelihood of loss: its region, from the atlas or a search, and the bounds that follow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from neverlost.checker.atlas import lookup
+from neverlost.checker.atlas.index import Atlas
+from neverlost.checker.campaign.tolerance import Tolerance
+from neverlost.checker.nines import bounds, regions
+from neverlost.checker.nines.bounds import Bound, Subject, Unbounded
+from neverlost.checker.outcome import Trace, Verdict
+from neverlost.checker.search.options import Reporter
+from neverlost.model.system import System, bind
+from neverlost.reports.documents import tolerance as table
+from neverlost.reports.request import Request
+from neverlost.specs.configuration.choose import Chosen
+from neverlost.specs.kafka_files.remedies import changed
+from neverlost.specs.property import Property, properties
+from neverlost.specs.rates.rates import Rates
+from neverlost.specs.region import kills_count_as
+from neverlost.specs.spot import Spot
+from neverlost.tolerances import Tables, counterexample
+
+ACKED = "acked-never-lost"
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """What the known defects of a version do inside a region: a verdict, and the steps of the shortest loss.
+
+    `defects` are those that can matter; `bounds`, by the name of the rates, are there where each of them has a rate.
+    """
+
+    defects: tuple[str, ...] = ()
+    verdict: Verdict = Verdict.HOLDS
+    steps: int | None = None
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A configuration as designed with its table, and a bound for each set of rates, by its name."""
+
+    chosen: Chosen
+    survived: Tolerance
+    found: Mapping[str, Bound | Unbounded]
+    shipped: Shipped = Shipped()
+
+    @property
+    def first(self) -> Bound | Unbounded:
+        """The bound at the first rates."""
+        return next(iter(self.found.values()))
+
+
+@dataclass
+class Bounded:
+    """Decides regions and says what follows from them; what the atlas knows is looked up."""
+
+    rates: Mapping[str, Rates]
+    request: Request
+    progress: Reporter | None
+    atlas: Atlas | None
+
+    def __post_init__(self) -> None:
+        self._tables = Tables(None, self.request, self.progress, self.atlas)
+
+    def of(self, chosen: Chosen) -> Judged:
+        """A configuration as designed, and what its version as shipped adds."""
+        ideal = designed(chosen)
+        survived = self._tables.of(ideal, {})
+        assert survived is not None
+        subject = self._subject(ideal, survived)
+        if isinstance(subject, Unbounded):
+            return Judged(ideal, survived, dict.fromkeys(self.rates, subject))
+        found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}
+        return Judged(ideal, survived, found, self._shipped(chosen, survived, subject))
+
+    def _subject(self, chosen: Chosen, survived: Tolerance) -> Subject | Unbounded:
+        """What rates are applied to: the largest region in which nothing is lost."""
+        says = {spot: table.answer(survived, spot)[0] for spot in survived.entries}
+        if table.UNDECIDED in says.values():
+            return Unbounded(Verdict.INCONCLUSIVE)
+        safe = [(spot.losing, spot.out) for spot, one in says.items() if one in (table.OK, table.STOPS)]
+        kills = kills_count_as(chosen.configuration)
+        decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
+        if isinstance(decided, Verdict):
+            return Unbounded(decided)
+        writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == table.OK)
+        return Subject(decided, writable, racks_of(chosen), chosen.configuration["flush.messages"] == "1")
+
+    def _shipped(self, chosen: Chosen, survived: Tolerance, subject: Subject) -> Shipped:
+        defects = table.defects_that_matter(replace(survived, configuration=chosen.configuration))
+        names = tuple(each.name for each in defects)
+        if not names:
+            return Shipped()
+        verdict, steps = self._verdict(chosen, subject.decided.question)
+        with_races = replace(subject, defects=names)
+        priced = {name: each for name, each in self.rates.items() if each.defects.keys() >= set(names)}
+        found = {} if verdict is Verdict.HOLDS else {name: bounds.bound(with_races, each) for name, each in priced.items()}
+        return Shipped(names, verdict, steps, found)
+
+    def _verdict(self, chosen: Chosen, limits: Mapping[str, Any]) -> tuple[Verdict, int | None]:
+        """What is known about acknowledged records under these fault limits, and the steps of the shortest loss."""
+        configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
+        known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, configuration, asked)
+        if known is not None:
+            return known[0]
+        from neverlost.checker.search.explore import explore
+
+        (found,) = explore(
+            bind(chosen.model, configuration), asked, self.request.options(), self.progress, self.request.engine
+        ).findings
+        return found.verdict, len(found.trace.steps) if found.trace is not None else None
+
+
+def designed(chosen: Chosen) -> Chosen:
+    """The configuration without the known defects of its version."""
+    if chosen.configuration["defects"] == "fixed":
+        return chosen
+    return replace(changed(chosen, {"defects": "fixed"}), release=chosen.release, notices=chosen.notices)
+
+
+def racks_of(chosen: Chosen) -> tuple[int, ...]:
+    """How many replicas each rack has; without racks, one for all: nothing says that they do not share a supply."""
+    many: Counter[str] = Counter(chosen.configuration["broker.rack"])
+    return tuple(many[each] for each in sorted(many)) or (int(chosen.configuration["replication.factor"]),)
+
+
+def dominant_loss(judged: Judged) -> tuple[System, Property, Trace] | None:
+    """The shortest counterexample of the most frequent way out of the region after which a record can be lost."""
+    for each in judged.first.exits if isinstance(judged.first, Bound) else ():
+        spot = Spot(*each.to)
+        if table.answer(judged.survived, spot)[0] == table.LOST:
+            return counterexample(judged.survived, spot)
+    return None
