@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neverlost.reports.documents.answers import brief
+from neverlost.reports.documents.answers import brief, cause
 from neverlost.reports.documents.sweep import cell_name
 from neverlost.reports.page.render import sentence
 
@@ -47,6 +47,17 @@ class Judged:
     def verdict(self) -> str:
         """What was found."""
         return str(self.entry["verdict"])
+
+    @property
+    def brief(self) -> str:
+        """The verdict in few words: how it is broken, or why nothing is known."""
+        return cause({**self.cell, "verdict": self.verdict, "properties": [self.entry]}) or self.verdict
+
+    @property
+    def advice(self) -> str:
+        """What to change, as a sentence to append."""
+        remedy = self.cell.get("remedy") or {}
+        return f" Change {remedy['says']}: decided, then it holds." if remedy.get("changes") else ""
 
     @property
     def subjects(self) -> list[str]:

@@ -57,7 +57,7 @@ def test_the_action_fails_the_job_and_points_at_the_user_s_own_lines(
     (annotation,) = [line for line in done.stdout.splitlines() if line.startswith("::error")]
     number = int(annotation.partition("line=")[2].partition(",")[0])
     assert annotation.startswith("::error file=topics.yaml,") and "for clicks::" in annotation
-    assert 11 <= number <= len(lines) and "min.insync.replicas=2: then it holds" in annotation
+    assert 11 <= number <= len(lines) and "min.insync.replicas=2: decided, then it holds" in annotation
     assert (place.parent / "output").read_text() == "sarif=neverlost-evidence/results.sarif\nstatus=12\n"
     assert "| violated | 1 | clicks |" in (place.parent / "summary.md").read_text()
     found = json.loads((place / "neverlost-evidence" / "results.sarif").read_text())
@@ -110,6 +110,22 @@ def test_what_a_topic_is_called_cannot_leave_its_place() -> None:
     )
     first = sarif.log(found)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert (first["artifactLocation"]["uri"], first["region"]["startLine"]) == ("a%2Cb%3Ac.txt", 7)
+
+
+def test_many_topics_with_the_same_answer_are_not_many_texts() -> None:
+    """GitHub shows ten errors of a step and a hundred places of a result; a case of JUnit is short."""
+    many = [f"topic-{number}" for number in range(3000)]
+    cell = _cell("x", topics=many, places={name: f"t.txt line {number}" for number, name in enumerate(many, 1)})
+    found = JudgedResult({"cells": [cell, _cell("alone")]}, Path())
+    first, other = github.render(found).splitlines()
+    assert "file=t.txt,line=1,title=acked-never-lost%3A violated for topic-0%2C topic-1%2C topic-2 and 2997 more::" in first
+    assert "for alone::" in other
+    cases = list(ElementTree.fromstring(junit.render(found)).iter("testcase"))
+    assert len(cases) == 3001 and len(junit.render(found)) < 300 * len(cases)
+    texts = [each.findtext("failure") or "" for each in cases[:2]]
+    assert "acked-never-lost is violated" in texts[0] and texts[1] == "as for topic-0"
+    (result, _) = sarif.log(found)["runs"][0]["results"]
+    assert len(result["relatedLocations"]) <= sarif.MOST_PLACES
 
 
 def test_the_lines_of_a_matrix_and_of_a_configuration_are_the_user_s_own(tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
-"""GitHub's workflow commands: an annotation at the line of the user's file for each topic that is violated or undecided."""
+"""GitHub's workflow commands: an annotation at the line of the user's file for each topic that is violated or undecided.
+
+A job shows ten errors of a step: where more topics are concerned, there is one for all that have the same answer.
+"""
 
 from __future__ import annotations
 
 from neverlost.reports.ci.judged import Judged, JudgedResult, Line
+from neverlost.reports.documents.answers import named
 
 FILE = "annotations.log"
+MOST = 10
 LEVELS = {"violated": "error", "inconclusive": "warning"}
 
 
@@ -13,15 +18,18 @@ def render(result: JudgedResult) -> str:
     shown = [each for each in result.verdicts if each.verdict in LEVELS or each.change is not None]
     if result.changes is not None:
         shown = [each for each in shown if each.change is not None]
-    return "".join(f"{_command(each, subject, each.places.get(subject))}\n" for each in shown for subject in each.subjects)
+    is_few = sum(len(each.subjects) for each in shown) <= MOST
+    return "".join(
+        f"{_command(each, named([subject] if is_few else each.subjects), each.places.get(subject))}\n"
+        for each in shown
+        for subject in (each.subjects if is_few else each.subjects[:1])
+    )
 
 
 def _command(each: Judged, subject: str, place: Line | None) -> str:
-    remedy = each.cell.get("remedy") or {}
-    advice = f" Change {remedy['says']}: then it holds." if remedy.get("changes") else ""
     where = f"file={_property(place.file)},line={place.number}," if place else ""
     title = f"title={_property(f'{each.about}: {each.verdict} for {subject}')}"
-    return f"::{LEVELS.get(each.verdict, 'error')} {where}{title}::{_text(each.says + advice)}"
+    return f"::{LEVELS.get(each.verdict, 'error')} {where}{title}::{_text(each.says + each.advice)}"
 
 
 def _text(text: str) -> str:

@@ -12,11 +12,13 @@ FILE = "junit.xml"
 
 def render(result: JudgedResult) -> str:
     """With a baseline a case fails where the verdict changed, without one where it is violated; what is undecided is
-    skipped."""
+    skipped.  Everything that is known of an answer stands once, with the first of its topics."""
     suite = Element("testsuite", name=result.name, time=f"{result.seconds:.3f}")
     for each in result.verdicts:
-        for subject in each.subjects:
-            _judge(_case(suite, result, each.about, subject), each, result.changes is not None)
+        first, *others = each.subjects
+        _judge(_case(suite, result, each.about, first), each, result.changes is not None, each.says)
+        for subject in others:
+            _judge(_case(suite, result, each.about, subject), each, result.changes is not None, f"as for {first}")
     for gone in result.gone:
         message = f"was {gone['was']}, is no longer in the matrix"
         SubElement(_case(suite, result, gone["property"], gone["cell"]), "failure", message=message, type="changed")
@@ -33,11 +35,11 @@ def _case(suite: Element, result: JudgedResult, about: str, cell: str) -> Elemen
     return SubElement(suite, "testcase", classname=f"{result.name}.{about}", name=cell, time="0")
 
 
-def _judge(case: Element, each: Judged, has_baseline: bool) -> None:
+def _judge(case: Element, each: Judged, has_baseline: bool, says: str) -> None:
     if each.change is not None:
         message = f"was {each.change['was']}, is {each.change['is']}"
-        SubElement(case, "failure", message=message, type="changed").text = each.says
+        SubElement(case, "failure", message=message, type="changed").text = says
     elif not has_baseline and each.verdict == "violated":
-        SubElement(case, "failure", message=each.says, type="violated").text = each.says
+        SubElement(case, "failure", message=f"{each.brief}{each.advice}", type="violated").text = says
     elif each.verdict == "inconclusive":
-        SubElement(case, "skipped", message=each.says)
+        SubElement(case, "skipped", message=each.brief)

@@ -7,6 +7,7 @@ mattered and the property are related locations, and the place where no file is 
 from __future__ import annotations
 
 import inspect
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,6 +23,8 @@ FILE = "results.sarif"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = Path(__file__).resolve().parents[3]
 BASE = "NEVERLOST"
+MOST_PLACES = 100
+"""Lines of one result: code scanning shows no more."""
 
 Location = dict[str, Any]
 Sentences = list[tuple[Action, str]]
@@ -69,13 +72,13 @@ def _rule(about: Property) -> dict[str, Any]:
 
 
 def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
-    own = [_own_line(subject, line) for subject, line in each.places.items()]
+    own = [_own_line(subject, line) for subject, line in islice(each.places.items(), MOST_PLACES)]
     about = [_of_property(each.about)]
     found: dict[str, Any] = {
         "ruleId": each.about,
         "ruleIndex": rule,
         "level": "error" if each.change is not None or result.changes is None else "note",
-        "message": {"text": each.says + _advice(each)},
+        "message": {"text": each.says + each.advice},
         "locations": own[:1] or about,
         "partialFingerprints": {"neverlost/v1": f"{each.cell['id']}:{each.about}"},
     }
@@ -89,11 +92,6 @@ def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
     if own:
         return found | {"relatedLocations": [*own[1:], matter, *about]}
     return found | {"relatedLocations": about, "locations": [matter]}
-
-
-def _advice(each: Judged) -> str:
-    remedy = each.cell.get("remedy") or {}
-    return f" Change {remedy['says']}: decided, then it holds." if remedy.get("changes") else ""
 
 
 def _own_line(subject: str, line: Line) -> Location:
