@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Unpack
@@ -29,6 +29,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 
 Path = str | PathLike[str]
+Decided = Callable[[Chosen, Outcome], None]
 
 
 def check(
@@ -50,6 +51,7 @@ def check(
     advise: bool | None = None,
     agree: bool = False,
     progress: Reporter | None = None,
+    decided: Decided | None = None,
     **search: Unpack[Checking],
 ) -> Result:
     """Explore a configuration, or each distinct one of Kafka's own files, and decide its properties.
@@ -59,8 +61,9 @@ def check(
     cluster) and the properties files.  With `out` an evidence bundle is written into that directory, with the files as they
     were read; `redact` replaces names in them first, `certificate` adds the reachable states.  `topics` are those of the
     described topics to ask about (default: all).  `advise` looks for the smallest change with which a violated configuration
-    holds (default: where topics are described).  `progress` is called while the search runs.  See `neverlost.keywords` for
-    how to search.  `agree` asks every other way to the verdict that is at hand.
+    holds (default: where topics are described).  `progress` is called while the search runs, `decided` with each of
+    several configurations as soon as it is.  See `neverlost.keywords` for how to search.  `agree` asks every other way to the
+    verdict that is at hand.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
@@ -90,7 +93,7 @@ def check(
     if out is not None:
         writable_directory(out)
     with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
-        found = _decided(every, properties, keeping, progress)
+        found = _decided(every, properties, keeping, progress, decided if len(every) > 1 else None)
         certificate_file = certify(found[0][0])
     advised = any(each.subjects for each in every) if advise is None else advise
     advice = _advice(every, [outcome for outcome, _ in found], properties, request, progress) if advised else {}
@@ -123,15 +126,21 @@ def _topics(every: Sequence[Chosen]) -> set[str]:
 
 
 def _decided(
-    every: Sequence[Chosen], properties: Iterable[str] | None, request: Request, progress: Reporter | None
+    every: Sequence[Chosen],
+    properties: Iterable[str] | None,
+    request: Request,
+    progress: Reporter | None,
+    decided: Decided | None,
 ) -> list[tuple[Outcome, dict[str, Any]]]:
     """Every configuration explored, those with fewer replicas first."""
     order = sorted(range(len(every)), key=lambda number: _size(every[number]))
     asked = None if properties is None else list(properties)
-    found = {
-        number: searched(every[number].system, chosen_properties(every[number].model, asked), request, progress)
-        for number in order
-    }
+    found = {}
+    for number in order:
+        chosen = every[number]
+        found[number] = searched(chosen.system, chosen_properties(chosen.model, asked), request, progress)
+        if decided is not None:
+            decided(chosen, found[number][0])
     return [found[number] for number in range(len(every))]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from os import PathLike
 from typing import Any, Unpack
 
@@ -87,6 +88,7 @@ def tolerance(
     progress: Reporter | None = None,
     topics: Sequence[str] | None = None,
     files: Mapping[str, Any] | None = None,
+    decided: Callable[[Sequence[Subject], int], None] | None = None,
     **search: Unpack[Searching],
 ) -> ToleranceResult:
     """The table of a configuration, or of each distinct one of a described cluster.
@@ -95,7 +97,8 @@ def tolerance(
     parameters (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults
     everywhere, such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  What the atlas
     knows is looked up, unless it is to be decided `again`.  Unless `defects` says which, there are two tables for each
-    configuration: Kafka as designed, and as shipped with its known defects.
+    configuration: Kafka as designed, and as shipped with its known defects.  `decided` is called with the tables about the same
+    topics as soon as they are there, and how many such groups there are: what is looked up first, the worst of it first.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
@@ -105,7 +108,22 @@ def tolerance(
     if out is not None:
         writable_directory(out)
     tables = Tables(properties, request, progress, None if again else shipped())
-    found = [_subject(each, one, tuple(beside or ()), tables) for each, one in zip(every, more, strict=True)]
+    groups: dict[str, list[int]] = {}
+    for number, each in enumerate(every):
+        groups.setdefault(named(each), []).append(number)
+    made: dict[int, Subject] = {}
+
+    def make(numbers: Sequence[int]) -> list[Subject]:
+        made.update({each: _subject(every[each], more[each], tuple(beside or ()), tables) for each in numbers})
+        return [made[each] for each in numbers]
+
+    is_known = {name: all(tables.is_known(every[each], more[each]) for each in numbers) for name, numbers in groups.items()}
+    looked_up = [make(numbers) for name, numbers in groups.items() if is_known[name]]
+    looked_up.sort(key=lambda group: -max(describe.how_many_lost(each.table) for each in group))
+    for group in chain(looked_up, (make(numbers) for name, numbers in groups.items() if not is_known[name])):
+        if decided is not None:
+            decided(group, len(groups))
+    found = [made[number] for number in range(len(every))]
     document = _document(found)
     if out is not None:
         write_text(f"{out}/result.json", as_json(document))
@@ -195,7 +213,7 @@ class Tables:
         """The table of a configuration; None where it would have to be searched for and only what is known is wanted."""
         key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, {**chosen.configuration, **more}))])
         if key not in self._made:
-            if known_only and not self._is_known(chosen, more):
+            if known_only and not self.is_known(chosen, more):
                 return None
             self._made[key] = campaign.tolerance(
                 chosen.model,
@@ -225,7 +243,7 @@ class Tables:
 
         return find
 
-    def _is_known(self, chosen: Chosen, more: Mapping[str, Any]) -> bool:
+    def is_known(self, chosen: Chosen, more: Mapping[str, Any]) -> bool:
         """Whether the atlas knows the spot at which most is allowed, and so, as it is made, all others."""
         known, model = self._known(), chosen.model
         if known is None or wrong(chosen, more):
@@ -310,6 +328,11 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
             | {"kafka.version": each.chosen.release}
             for each in found
         },
+        "advice": {
+            named(each.chosen): {"changes": dict(each.advice[0]), "commands": _commands(each)}
+            for each in found
+            if each.advice is not None
+        },
         "notices": {named(each.chosen): [notice.document() for notice in each.chosen.notices] for each in found},
         "says": {
             f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)
@@ -317,6 +340,10 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
             for each in found
         },
     }
+
+
+def _commands(subject: Subject) -> list[dict[str, str]]:
+    return [] if subject.advice is None else [each.document() for each in remedies.commands(subject.chosen, subject.advice[0])]
 
 
 def named(chosen: Chosen) -> str:

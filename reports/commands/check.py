@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -17,7 +18,10 @@ from neverlost.reports import options
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from neverlost.checker.outcome import Outcome
     from neverlost.reports.output import Output
+    from neverlost.reports.terminal.progress import LiveProgress
+    from neverlost.specs.configuration.choose import Chosen
 
 
 def register(app: typer.Typer) -> None:
@@ -55,6 +59,7 @@ def check(
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal import tolerance as without_limits
     from neverlost.reports.terminal.progress import LiveProgress
+    from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet, format)
     files, search = options.files_of(given)
@@ -63,7 +68,12 @@ def check(
         from neverlost.reports.commands.forecasting import foretell
 
         return foretell(configurations(settings, config, kafka_version, **files), output, **search)
-    if without_limits.is_asked(config, settings, {**search, "certificate": certificate, "format": format != "text"}):
+    if without_limits.is_asked(config, settings, {**search, "certificate": certificate}):
+        if format not in ("text", "json"):
+            raise InputError(
+                f"--format {format} is about one search: limit faults, such as --set faults.lossy_crash=1; "
+                "without limits check answers what tolerance does, as text or json"
+            )
         asked = {"config": config, "kafka_version": kafka_version, "properties": properties, "topics": topic, "files": files}
         return without_limits.answer(output, None, settings=settings, **asked, **search)
     with LiveProgress() as progress, shown_once(output):
@@ -79,6 +89,7 @@ def check(
             topics=topic,
             advise=advise,
             progress=progress,
+            decided=partial(show_decided, progress) if output.is_read else None,
             **files,
             **search,
         )
@@ -91,6 +102,14 @@ def check(
     if any(way["agrees"] is False for one in result.configurations for way in one.document.get("agreement", ())):
         return exit_status.ENGINES_DISAGREE
     return exit_status.of_outcomes(each.outcome for each in result.configurations if each.outcome is not None)
+
+
+def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> None:
+    """One of several verdicts, as soon as it is there; the screen with all of them comes at the end."""
+    from neverlost.reports.documents.answers import named
+    from neverlost.reports.output import verdict_line
+
+    progress.line(verdict_line(str(outcome.verdict), named(chosen.subjects)))
 
 
 @contextmanager

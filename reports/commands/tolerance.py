@@ -82,14 +82,16 @@ def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: An
     """Whether the limits are survived: 12 or 13 where not."""
     import neverlost
     from neverlost.reports import exit_status
+    from neverlost.reports.ci.gate import announce
     from neverlost.reports.commands.check import show
     from neverlost.specs.configuration.choose import read_given
     from neverlost.tolerances import RECORDS
 
     asked["properties"] = asked["properties"] or GATE
     records = [] if RECORDS in read_given(asked["config"], settings) else [f"{RECORDS}=1"]
-    result = neverlost.check([*(settings or ()), *records, *limits_of(at_least)], **asked)
-    output.deliver(result.document)
+    result = neverlost.check([*(settings or ()), *records, *limits_of(at_least)], out=output.out, **asked)
+    output.deliver(result.document, is_saved=True)
+    announce(result.document)
     if output.is_read:
         show(result)
     return exit_status.of_outcomes(each.outcome for each in result.configurations if each.outcome is not None)

@@ -170,6 +170,7 @@ def setting(configuration: Mapping[str, Any], release: str | None, subjects: Seq
     parts += [f"acks={configuration['acks']}"]
     parts += ["unclean election"] if configuration.get("unclean.leader.election.enable") else []
     parts += ["ELR"] if configuration.get("eligible.leader.replicas") else []
+    parts += ["flushed"] if str(configuration.get("flush.messages")) == "1" else []
     outside = configuration.get("start.outside_isr", 0)
     parts += [f"{many(outside, 'replica')} outside the ISR now"] if outside else []
     parts += [f"Kafka {release}"] if release else []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from rich.console import Console
@@ -26,6 +28,18 @@ class _Bar:
     def __exit__(self, *_: Any) -> None:
         if not self._bar.disable:  # older versions of rich end with an empty line even so
             self._bar.stop()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Without the bar, while something else is printed."""
+        if self._bar.disable:
+            yield
+            return
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
 
 class PartsProgress(_Bar):
@@ -55,10 +69,14 @@ class LiveProgress(_Bar):
         self._widest = 0
         self._shown_at = 0.0
 
+    def line(self, text: str) -> None:
+        """A line that stays, above the bar."""
+        self._bar.console.print(text, markup=False)
+
     def __call__(self, progress: SearchProgress) -> None:
         """Show what is known now, at most ten times a second."""
         if progress.note:
-            self._bar.console.print(progress.note)
+            self.line(progress.note)
         now = time.monotonic()
         if self._bar.disable or now - self._shown_at < 0.1:
             return

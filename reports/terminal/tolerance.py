@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -26,6 +26,12 @@ STYLES = ((describe.LOST, "bold red"), (describe.STOPS, "yellow"), (describe.UND
 MOST_NAMED = 4
 """Topics named in a heading."""
 
+MOST_COMMANDS = 4
+"""Commands of one advice."""
+
+EXAMPLE = "1 broker at a time loses data and 2 others are out"
+"""What `[1,2]` stands for."""
+
 MOST_TABLES = 2
 """Groups of topics for which whole tables are shown."""
 
@@ -44,12 +50,12 @@ def spot_of(text: str | None) -> Spot | None:
 
 
 def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
-    """A table for each configuration, the worst in red; of many what each group of topics loses, and what helps."""
-    groups: dict[str, list[Subject]] = {}
-    for each in result.subjects:
-        groups.setdefault(named(each.chosen), []).append(each)
+    """A table for each configuration, the worst in red; of many groups of topics, which were shown one by one, the end."""
+    groups = {named(each.chosen) for each in result.subjects}
     if len(groups) > MOST_TABLES:
-        _show_groups(out, list(groups.values()))
+        for notice in dict.fromkeys(f"{each.kind}: {each.says}" for one in result.subjects for each in one.chosen.notices):
+            out.print(Text(notice, "yellow"))
+        out.print(Text("--topic NAME shows the table of a topic; --json and --out have every command.", "dim"))
         return
     before: Subject | None = None
     for each in result.subjects:
@@ -66,19 +72,13 @@ def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
         out.print()
 
 
-def _show_groups(out: Console, groups: list[list[Subject]]) -> None:
-    """The groups that lose most first: where, and the change that helps most."""
-    out.print(Text("[1,2]: a record can be lost while 1 broker at a time loses data and 2 others are out\n", "dim"))
-    for group in sorted(groups, key=lambda each: -max(describe.how_many_lost(one.table) for one in each)):
-        first = group[0].chosen
-        out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(first.subjects)), "bold"))
-        for each in group:
-            out.print(_coloured(f"  {describe.variant(each.chosen.configuration)}: {describe.losses(each.table)}"))
-        if group[0].advice is not None:
-            _show_advice(out, group[0])
-    for notice in dict.fromkeys(f"{one.kind}: {one.says}" for group in groups for one in group[0].chosen.notices):
-        out.print(Text(notice, "yellow"))
-    out.print(Text("--topic NAME shows the table of a topic.", "dim"))
+def _show_group(out: Console, group: Sequence[Subject]) -> None:
+    """One group of topics: where they lose a record, and the change that helps most."""
+    first = group[0].chosen
+    out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(first.subjects)), "bold"))
+    for each in group:
+        out.print(_coloured(f"  {describe.variant(each.chosen.configuration)}: {describe.losses(each.table)}"))
+    _show_advice(out, group[0])
 
 
 def _show_subject(out: Console, subject: Subject) -> None:
@@ -93,8 +93,7 @@ def _show_subject(out: Console, subject: Subject) -> None:
         out.print(Text(sentence))
     for name, other in subject.beside.items():
         out.print(_coloured(describe.changes(name, found, other)))
-    if subject.advice is not None:
-        _show_advice(out, subject)
+    _show_advice(out, subject)
     for notice in chosen.notices:
         out.print(Text(f"{notice.kind}: {notice.says}", "yellow"))
     for assumption in [*describe.assumptions(chosen.configuration), describe.source(found)]:
@@ -107,11 +106,15 @@ def _named(subjects: tuple[str, ...]) -> list[str]:
 
 
 def _show_advice(out: Console, subject: Subject) -> None:
-    assert subject.advice is not None
+    if subject.advice is None:
+        return
     changes, after = subject.advice
     out.print(Text(describe.advice(changes, subject.table, after), "bold"))
-    for command in remedies.commands(subject.chosen, changes):
+    commands = remedies.commands(subject.chosen, changes)
+    for command in commands[:MOST_COMMANDS]:
         out.print(Text(f"  {command.line}" + (f"    in {command.where}" if command.where else "")), soft_wrap=True)
+    if len(commands) > MOST_COMMANDS:
+        out.print(Text(f"  ... and {many(len(commands) - MOST_COMMANDS, 'more command')}", "dim"))
 
 
 def _coloured(line: str) -> Text:
@@ -138,7 +141,10 @@ def named(chosen: Chosen) -> str:
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """The boundaries and nothing else."""
-    return [f"{subject}: {sentence}" for subject, says in document["says"].items() for sentence in says]
+    for subject, says in document["says"].items():
+        *topics, last = subject.split(", ")
+        shown = subject if len(topics) < MOST_NAMED else f"{', '.join(topics[:MOST_NAMED])}, … {last}"
+        yield from (f"{shown}: {sentence}" for sentence in says)
 
 
 def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
@@ -153,7 +159,7 @@ def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapp
     return is_plain and not has_faults and name in models() and all(key in models()[name].keys for key in AXES)
 
 
-OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast", "format")
+OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast")
 """Options of `check` that make sense for a single search."""
 
 
@@ -164,9 +170,24 @@ def answer(output: Output, spot: Spot | None, **asked: Any) -> int:
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
-    with LiveProgress() as progress:
-        result = tolerances.tolerance(out=output.out, progress=progress, **asked)
+    console, progress = terminal.console(), LiveProgress()
+    shown = 0
+
+    def decided(group: Sequence[Subject], of: int) -> None:
+        """Of many groups each is shown as soon as it is decided."""
+        nonlocal shown
+        if of <= MOST_TABLES or not output.is_read:
+            return
+        with progress.aside():
+            if not shown:
+                console.print(Text(f"{of} groups of topics; [1,2]: a record can be lost while {EXAMPLE}\n", "dim"))
+            _show_group(console, group)
+            console.file.flush()
+        shown += 1
+
+    with progress:
+        result = tolerances.tolerance(out=output.out, progress=progress, decided=decided, **asked)
     output.deliver(result.document, is_saved=True, lines=lines)
     if output.is_read:
-        show(terminal.console(), result, spot)
+        show(console, result, spot)
     return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS

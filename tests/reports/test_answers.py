@@ -94,6 +94,8 @@ def test_the_screen_has_a_line_for_each_group_and_the_commands(topics: Path) -> 
     done = run("check", "--describe", str(topics), *NAMED, *PLAIN)
     lines = done.stdout.splitlines()
     assert done.returncode == 12
+    as_they_come = [line.split()[1] for line in done.stderr.splitlines() if line.startswith(("VIOLATED", "HOLDS"))]
+    assert as_they_come == ["audit", "clicks,", "orders"]
     assert [line.split()[:2] for line in lines[1:] if line.startswith(("VIOLATED", "HOLDS"))] == [
         ["VIOLATED", "1"],
         ["VIOLATED", "2"],
@@ -109,6 +111,8 @@ def test_the_screen_has_a_line_for_each_group_and_the_commands(topics: Path) -> 
     assert calm.returncode == 0 and "nothing may fail here (every faults.* is 0)" in calm.stdout
     one = run("check", "--describe", str(topics), *NAMED, *PLAIN, "--topic", "clicks")
     assert "initial state" in one.stdout and "lost: m1" in one.stdout and "--entity-name clicks" in one.stdout
+    unlimited = run("check", "--describe", str(topics), "--format", "csv")
+    assert (unlimited.returncode, unlimited.stdout) == (64, "") and "--format csv is about one search" in unlimited.stderr
     wrong = run("check", "--describe", str(topics), *NAMED, "--topic", "click")
     assert (wrong.returncode, wrong.stderr.splitlines()[-1][:71]) == (
         64,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import neverlost
 from neverlost.reports.documents import tolerance as describe
 from neverlost.specs.spot import Spot, spots
+from neverlost.tolerances import Subject
 from tests.support.program import neverlost as program
 
 PAIR: dict[str, Any] = {
@@ -85,14 +87,37 @@ def test_equal_topics_are_one_group_with_what_to_change(tmp_path: Path) -> None:
     assert any(each.startswith("t1, t3, t5, t7, 11 more: RF 1") for each in shown)
     assert any(each.startswith("t4: RF 2") and "1 replica outside the ISR now" in each for each in shown)
     assert "[1,0] LOST, 5 steps" in done.stdout and len(shown) <= 24
+    assert shown[0].startswith("3 groups of topics; [1,2]: a record can be lost while 1 broker at a time loses data")
+
+
+def test_groups_that_are_looked_up_come_first_and_the_worst_of_them_first(tmp_path: Path) -> None:
+    kinds = (("flush.messages=1", 1), ("min.insync.replicas=2", 2), ("min.insync.replicas=1", 2))
+    text = "".join(
+        f"Topic: t{number}\tPartitionCount: 1\tReplicationFactor: {factor}\tConfigs: {configs}\n"
+        for number, (configs, factor) in enumerate(kinds)
+    )
+    described = tmp_path / "topics.txt"
+    described.write_text(text)
+    seen: list[tuple[str, int, int]] = []
+
+    def decided(group: Sequence[Subject], of: int) -> None:
+        lost = max(describe.how_many_lost(each.table) for each in group)
+        seen.append((",".join(group[0].chosen.subjects), of, lost))
+
+    found = neverlost.tolerance(files={"describe": described}, kafka_version="3.9", workers=1, decided=decided)
+    assert sorted(name for name, _, _ in seen) == ["t0", "t1", "t2"] and {of for _, of, _ in seen} == {3}
+    assert [lost for _, _, lost in seen] == sorted((lost for _, _, lost in seen), reverse=True)
+    assert set(found.document["tolerance"]) == {"t0", "t1", "t2"} and found.document["advice"]["t1"]["commands"]
 
 
 def asked(*more: str) -> list[str]:
     return ["tolerance", *[part for key, value in PAIR.items() for part in ("--set", f"{key}={value}")], *more]
 
 
-def test_the_gate() -> None:
-    assert program(*asked("--at-least", "data_loss=any:1 out=any", "--quiet")).returncode == 12
+def test_the_gate(tmp_path: Path) -> None:
+    out = tmp_path / "evidence"
+    assert program(*asked("--at-least", "data_loss=any:1 out=any", "--quiet", "--out", str(out))).returncode == 12
+    assert {"results.sarif", "junit.xml", "report.html", "question.json"} <= {each.name for each in out.iterdir()}
     assert program(*asked("--at-least", "out=any")).returncode == 0
 
 
