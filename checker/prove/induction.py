@@ -121,7 +121,7 @@ class Proof:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What a certificate says about itself."""
+        """What the obligations say about themselves."""
         return {
             "model": self.system.model.name,
             "configurations": [plain(each) for each in self.system.configurations],

@@ -1,4 +1,4 @@
-"""Certificates: a proof's obligations as SMT-LIB 2 files that any solver can re-check, with a manifest.
+"""A proof's obligations as SMT-LIB 2 files that any solver can re-check, with a manifest.
 
 One file holds the obligations that share their premises; every `(check-sat)` in it must answer `unsat`.
 """
@@ -17,8 +17,8 @@ from neverlost.checker.machine.whole_files import write_text
 from neverlost.checker.prove.obligations import Goal, Reading, Task
 from neverlost.specs.errors import InputError
 
-SCHEMA = "neverlost.certificate/1"
-MANIFEST = "certificate.json"
+SCHEMA = "neverlost.obligations/1"
+MANIFEST = "obligations.json"
 
 
 class Shared:
@@ -111,7 +111,7 @@ def solve_with_cvc5(text: str) -> list[str]:
     solver = cvc5.Solver()
     solver.setOption("incremental", "true")
     parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "certificate")
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligations")
     answers = []
     while not (command := parser.nextCommand()).isNull():
         said = str(command.invoke(solver, parser.getSymbolManager())).strip()
@@ -129,7 +129,7 @@ def premises_of(text: str) -> str:
 
 
 def recheck(directory: Path, solve: Solve = solve_with_z3) -> list[str]:
-    """What is wrong with a certificate; nothing, if every file is as the manifest says and every check is unsat.
+    """What is wrong with a proof's obligations; nothing, if every file is as the manifest says and every check is unsat.
 
     Errors: `InputError` when there is no manifest that can be read.
     """
@@ -137,7 +137,7 @@ def recheck(directory: Path, solve: Solve = solve_with_z3) -> list[str]:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         listed = [(each["file"], each["sha256"], each["checks"]) for each in manifest["files"]]
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"cannot read the certificate in {str(directory)!r}: {problem}") from None
+        raise InputError(f"cannot read the obligations in {str(directory)!r}: {problem}") from None
     wrong: list[str] = []
     for name, digest, checks in listed:
         path = directory / Path(str(name)).name

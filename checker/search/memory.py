@@ -27,7 +27,7 @@ from neverlost.model.catalogue import models
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
-WORTH_COMPILING = 20_000
+WORTH_COMPILING = 60_000
 """States known from which machine code beats columns, its compilation included."""
 
 WORTH_SHARING = 120_000

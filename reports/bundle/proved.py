@@ -10,7 +10,7 @@ from neverlost.checker.prove.induction import Proof
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents.result import with_traces
 
-CERTIFICATES = "certificates"
+OBLIGATIONS = "obligations"
 
 Known = Sequence[Mapping[str, Counterexample]]
 """Counterexamples by property, for each configuration."""
@@ -19,7 +19,7 @@ Known = Sequence[Mapping[str, Counterexample]]
 def obligations(proofs: Sequence[Proof]) -> dict[str, bytes]:
     """The SMT-LIB files of complete proofs, by their names in the bundle."""
     return {
-        f"{CERTIFICATES}/{proof.goal.name}/{name}": content
+        f"{OBLIGATIONS}/{proof.goal.name}/{name}": content
         for proof in proofs
         if proof.is_complete
         for name, content in smtlib.files_of(proof.texts, proof.about).items()

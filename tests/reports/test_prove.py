@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from neverlost.checker.evidence import ledger
-from neverlost.checker.prove import smtlib as certificate
+from neverlost.checker.prove import smtlib
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.proofs import free_cells
@@ -46,11 +46,11 @@ def test_a_bounded_search_without_a_counterexample_is_inconclusive() -> None:
     assert document["reason"] == "no counterexample of up to 5 steps; nothing is known beyond"
 
 
-def test_a_proof_leaves_a_certificate_and_a_line_in_the_ledger(tmp_path: Path) -> None:
+def test_a_proof_leaves_its_obligations_and_a_line_in_the_ledger(tmp_path: Path) -> None:
     done = prove("--set", "model=kip-320", "--method", "induction", *CLASSIC, "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "HOLDS" in done.stdout and "325 of 325 obligations proved" in done.stdout
-    assert certificate.recheck(tmp_path / "certificates" / "strong-isr") == []
+    assert smtlib.recheck(tmp_path / "obligations" / "strong-isr") == []
     assert [each.status for each in ledger.read(tmp_path)] == ["proved"]
     document = json.loads((tmp_path / "result.json").read_text())
     assert document["proofs"][0]["open"] == [] and document["proofs"][0]["obligations"] == 325

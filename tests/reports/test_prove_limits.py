@@ -43,7 +43,7 @@ def test_an_interrupt_says_what_was_covered_and_leaves_no_process(method: list[s
     document = json.loads((tmp_path / "result.json").read_text())
     assert document["verdict"] == "inconclusive" and "interrupted" in document["reason"]
     assert [each["verdict"] for each in document["properties"]] == ["inconclusive"] * 2
-    assert not (tmp_path / "certificates").exists()
+    assert not (tmp_path / "obligations").exists()
 
 
 @pytest.mark.parametrize("method", ["bmc", "induction"])

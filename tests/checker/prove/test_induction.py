@@ -1,4 +1,4 @@
-"""Proofs by induction: complete ones, necessary lemmas, certificates that another solver confirms, and mutants that fail."""
+"""Proofs by induction: complete ones, necessary lemmas, obligations that another solver confirms, and mutants that fail."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_another_solver_confirms_every_obligation(written: tuple[Path, Proof]) -
     assert manifest["solver"].startswith("z3 ") and manifest["seed"] == found.seed
 
 
-def test_a_tampered_certificate_is_refuted(tmp_path: Path) -> None:
+def test_a_tampered_obligation_is_refuted(tmp_path: Path) -> None:
     found = proof(2)
     smtlib.write(tmp_path, found.texts, found.about)
     assert smtlib.recheck(tmp_path) == []
@@ -145,8 +145,8 @@ def test_a_tampered_certificate_is_refuted(tmp_path: Path) -> None:
     assert "000-initiation.smt2: missing" in smtlib.recheck(tmp_path, smtlib.solve_with_cvc5)
 
 
-def test_a_certificate_that_cannot_be_read_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read the certificate"):
+def test_obligations_that_cannot_be_read_are_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read the obligations"):
         smtlib.recheck(tmp_path)
 
 
