@@ -12,6 +12,7 @@ from neverlost.model.limits import AnyNumber
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.region import kills_count_as, usual
 from neverlost.specs.spot import spots
+from neverlost.specs.stop import stops
 
 TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
 """What a tolerance table is about."""
@@ -110,6 +111,16 @@ class RegionChapter(Chapter):
         yield usual(chosen.configuration).limits(kills_count_as(chosen.configuration))
 
 
+@dataclass(frozen=True)
+class StopChapter(Chapter):
+    """What a rolling restart is about: up to two brokers are stopped, and one at a time suffers something further."""
+
+    def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
+        """The fault limits of every such question."""
+        for stop in stops(min(2, chosen.configuration["replication.factor"])):
+            yield stop.limits
+
+
 CHAPTERS = (
     Chapter("one or two replicas", (1, 2), EVERY | ONE, ANSWERED, together=100),
     Chapter("three replicas", (3,), USUAL | ONE),
@@ -120,6 +131,8 @@ CHAPTERS = (
     RegionChapter("regions, as designed", (1, 2, 3), USUAL | ONE, ACKED, defects=("fixed",), together=1),
     RegionChapter("regions, as shipped", (1, 2, 3), USUAL | ONE, ACKED, defects=("shipped",), together=1),
     RegionChapter("regions, every record flushed", (1, 2, 3), USUAL | FLUSHED | ONE, ACKED, defects=("fixed",), together=1),
+    StopChapter("brokers are stopped", (1, 2, 3), USUAL | ONE),
+    StopChapter("brokers are stopped, some are outside the ISR", (2, 3), USUAL | ONE, outside=True),
     Chapter("three replicas and kills", (3,), USUAL | ONE, more={"faults.kill": AnyNumber()}),
     Chapter("three replicas and leader moves", (3,), USUAL | ONE, more={"faults.leader_move": AnyNumber()}, together=6),
     Chapter("three replicas recover", (3,), USUAL | ONE, RECOVERS, together=1),

@@ -75,20 +75,34 @@ def tolerance(
     """The table of a configuration, or `only` some spots of it; brokers that are impaired at first are not counted."""
     every = only if only is not None else spots(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))
     empty = Tolerance(model, configuration, dict(more or {}), {})
-    entries: dict[Spot, tuple[Entry, ...]] = {}
-    for spot in every:
-        found = known(model, empty.asked(spot), properties) if known is not None else None
+    cells = [(model, empty.asked(spot)) for spot in every]
+    entries = decided(cells, properties, options, engine, reporter, known)
+    return Tolerance(model, configuration, empty.more, dict(zip(every, entries, strict=True)))
+
+
+def decided(
+    cells: Sequence[tuple[Model, Configuration]],
+    properties: Sequence[Property],
+    options: Options,
+    engine: str = "memory",
+    reporter: Reporter | None = None,
+    known: Known | None = None,
+) -> list[tuple[Entry, ...]]:
+    """The verdict on each property of each cell: looked up where it is known, else searched for, in few searches."""
+    entries: dict[int, tuple[Entry, ...]] = {}
+    for number, (model, configuration) in enumerate(cells):
+        found = known(model, configuration, properties) if known is not None else None
         if found is not None:
             pairs = zip(properties, found, strict=True)
-            entries[spot] = tuple(Entry(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
-    left = [spot for spot in every if spot not in entries]
+            entries[number] = tuple(Entry(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
+    left = [number for number in range(len(cells)) if number not in entries]
     if left:
         from neverlost.checker.campaign.sweep import Sweeper
 
-        sweep = Sweeper([(model, empty.asked(spot)) for spot in left], properties, options, (), engine, reporter).run()
-        for spot, decisions in zip(left, sweep.decisions, strict=True):
-            entries[spot] = tuple(
+        sweep = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter).run()
+        for number, decisions in zip(left, sweep.decisions, strict=True):
+            entries[number] = tuple(
                 Entry(each.property, each.verdict, len(each.trace.steps) if each.trace else None, SEARCH, each.trace)
                 for each in decisions
             )
-    return Tolerance(model, configuration, empty.more, {spot: entries[spot] for spot in every})
+    return [entries[number] for number in range(len(cells))]

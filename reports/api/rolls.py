@@ -1,15 +1,15 @@
-"""`roll`: which broker may be stopped now, one at a time, and what one more data loss would do meanwhile."""
+"""`roll`: which brokers may be stopped now, in which order, and what one more fault would do meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.atlas import lookup
 from neverlost.checker.atlas.index import shipped
-from neverlost.checker.campaign import tolerance as campaign
+from neverlost.checker.campaign.tolerance import Entry, decided
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.inputs import configurations
@@ -20,20 +20,23 @@ from neverlost.results import Answer
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
-from neverlost.specs.spot import Spot
-
-NOW, THEN = Spot(0, 0), Spot(1, 0)
-"""What is asked once a broker is stopped: whether anything is wrong with no further fault, and with one data loss."""
+from neverlost.specs.stop import FURTHER, Stop, stops
 
 OUTSIDE = "start.outside_isr"
+OFFLINE = "offline already"
+"""What is said of a partition without a leader: no stop makes that worse, and none should be tried."""
+
+MOST_AT_A_TIME = 9
 
 
 @dataclass(frozen=True)
 class RollResult(Answer):
-    """For each broker what its stop does to each partition that it has a replica of."""
+    """For each broker what its stop does to each partition that it has a replica of, and in which order to go about it."""
 
     verdict: str
     brokers: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    order: Sequence[Sequence[str]]
+    first: Sequence[Mapping[str, Any]]
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A row per broker."""
@@ -45,67 +48,156 @@ def roll(
     *,
     files: Mapping[str, Any],
     kafka_version: str | None = None,
+    at_a_time: int = 1,
     progress: Reporter | None = None,
     **search: Unpack[Searching],
 ) -> RollResult:
-    """Whether each broker of a described cluster may be stopped now, in a controlled way and alone.
+    """Whether each broker of a described cluster may be stopped now, in a controlled way, and how to restart them all.
 
-    A stopped broker is outside the ISR of each of its partitions, beside those that are outside already and may stay there.
-    So the stop comes first, whatever it does, and what is asked is what holds from there.  `files` are the Kafka files of
-    `check` by the names of its parameters.
+    Every partition begins where it stands: its replicas that are outside the ISR may stay there.  A stop happens whatever it
+    does, and then one broker at a time may suffer something further.  `at_a_time` is how many may be stopped together.
+    `files` are the Kafka files of `check` by the names of its parameters.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
-    request, atlas = Request(**search), shipped()
     stated = [f"{key}={value}" for key, (value, _) in read_settings(settings).items()]
     given = read_given(None, settings)
     if any(key.startswith("faults.") for key in given):
         raise InputError("roll asks about stops itself: leave limits of faults out")
     if not files.get("describe"):
         raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
+    if not 1 <= at_a_time <= MOST_AT_A_TIME:
+        raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")
     records = [] if "bounds.records" in given else ["bounds.records=1"]
-    known: dict[tuple[int, int], tuple[str, str]] = {}
-
-    def after(chosen: Chosen, outside: int) -> tuple[str, str]:
-        """What the table says of a partition with so many outside its ISR: now, and after one data loss."""
-        if outside >= chosen.configuration["replication.factor"]:
-            return describe.STOPS, describe.STOPS
-        key = (id(chosen), outside)
-        if key not in known:
-            find = None if atlas is None else lambda *asked: lookup.answers(atlas, *asked)
-            table = campaign.tolerance(
-                chosen.model,
-                {**chosen.configuration, OUTSIDE: outside},
-                [properties()[name] for name in describe.ASKED],
-                request.options(),
-                engine=request.engine,
-                reporter=progress,
-                known=find,
-                only=[NOW, THEN],
-            )
-            known[key] = describe.words(table, NOW), describe.words(table, THEN)
-        return known[key]
-
-    found: dict[str, dict[str, dict[str, list[str]]]] = {}
-    for chosen in configurations([*stated, *records], None, kafka_version, **files):
-        outside = chosen.configuration.get(OUTSIDE, 0)
-        for partition, brokers in chosen.brokers.items():
-            inside = brokers[: len(brokers) - outside]
-            for broker in brokers:
-                now, then = after(chosen, outside + (broker in inside))
-                lists = found.setdefault(broker, {"now": {}, "then": {}})
-                lists["now"].setdefault(now, []).append(partition)
-                lists["then"].setdefault(then, []).append(partition)
-    document: dict[str, Any] = {"schema": "neverlost.roll/1", "version": neverlost.__version__, "brokers": _answers(found)}
-    worst = [each["may_be_stopped"] for each in document["brokers"].values()]
-    document["verdict"] = str(Verdict.HOLDS if all(worst) else Verdict.VIOLATED)
-    return RollResult.of(document)
+    every = configurations([*stated, *records], None, kafka_version, **files)
+    for each in every:
+        if OUTSIDE not in each.model.keys:
+            raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
+    said = _Said(every, at_a_time, Request(**search), progress)
+    cluster = _Cluster(
+        tuple(
+            _Placed(name, each, frozenset(brokers) - set(each.out[name]), frozenset(brokers))
+            for each in every
+            for name, brokers in each.brokers.items()
+        ),
+        said,
+    )
+    return RollResult.of(_document(cluster, at_a_time))
 
 
-def _answers(found: Mapping[str, Mapping[str, Mapping[str, list[str]]]]) -> dict[str, Any]:
+class _Said:
+    """What is said of a configuration after a stop: decided for all at once."""
+
+    def __init__(self, every: Sequence[Chosen], at_a_time: int, request: Request, progress: Reporter | None) -> None:
+        asked = [properties()[name] for name in describe.ASKED]
+        questions = {
+            (id(chosen), is_whole, stop): (chosen.model, self._configuration(chosen, is_whole) | stop.limits)
+            for chosen in every
+            for is_whole in (False, True)
+            for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
+        }
+        atlas = shipped()
+        known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
+        found = decided(list(questions.values()), asked, request.options(), request.engine, progress, known)
+        self._entries: dict[Any, tuple[Entry, ...]] = dict(zip(questions, found, strict=True))
+
+    @staticmethod
+    def _configuration(chosen: Chosen, is_whole: bool) -> dict[str, Any]:
+        return {**chosen.configuration, **({OUTSIDE: 0} if is_whole else {})}
+
+    def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
+        """In words; `is_whole` where all replicas are in the ISR at first."""
+        return describe.in_words(self._entries[id(chosen), is_whole, stop])
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A partition with its brokers, those in its ISR apart."""
+
+    name: str
+    chosen: Chosen
+    inside: frozenset[str]
+    brokers: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    partitions: tuple[_Placed, ...]
+    said: _Said
+
+    @property
+    def brokers(self) -> list[str]:
+        """In the order of their numbers."""
+        return sorted({each for one in self.partitions for each in one.brokers}, key=lambda each: (len(each), each))
+
+    def of(self, stopped: Iterable[str]) -> list[tuple[_Placed, int]]:
+        """The partitions that have replicas on some brokers, with how many of those are in the ISR."""
+        chosen = frozenset(stopped)
+        return [(each, len(chosen & each.inside)) for each in self.partitions if chosen & each.brokers]
+
+    def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
+        """What happens to which partitions when these brokers are stopped."""
+        found: dict[str, list[str]] = {}
+        for each, many in self.of(stopped):
+            found.setdefault(self._says(each, Stop(many, further)), []).append(each.name)
+        return found
+
+    def _says(self, one: _Placed, stop: Stop) -> str:
+        return self.said.of(one.chosen, stop) if one.inside else OFFLINE
+
+    def may_stop(self, stopped: Iterable[str]) -> bool:
+        """Whether nothing is lost and no writes stop."""
+        return self.says(stopped).keys() <= {describe.OK}
+
+    def first(self) -> list[dict[str, Any]]:
+        """What to do before the brokers can be stopped that cannot be stopped now."""
+        found: dict[str, list[str]] = {}
+        for each in self.partitions:
+            if all(self._says(each, Stop(many)) == describe.OK for many in ((0, 1) if each.inside else (0,))):
+                continue
+            found.setdefault(self._remedy(each), []).append(each.name)
+        return [{"do": remedy, "partitions": names} for remedy, names in found.items()]
+
+    def _remedy(self, one: _Placed) -> str:
+        out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
+        if not one.inside:
+            return f"is offline; bring one of {out} back, the last leader first"
+        if out and self.said.of(one.chosen, Stop(1), is_whole=True) == describe.OK:
+            return f"wait until {out} {'are' if ',' in out else 'is'} in the ISR again"
+        settings = one.chosen.configuration
+        factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
+        return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one, or lower min ISR"
+
+    def order(self, at_a_time: int) -> list[list[str]]:
+        """Brokers that may be stopped together, group after group."""
+        left, groups = [each for each in self.brokers if self.may_stop([each])], []
+        while left:
+            group: list[str] = []
+            for each in left:
+                if len(group) < at_a_time and self.may_stop([*group, each]):
+                    group.append(each)
+            left = [each for each in left if each not in group]
+            groups.append(group)
+        return groups
+
+
+def _document(cluster: _Cluster, at_a_time: int) -> dict[str, Any]:
     """Brokers that may be stopped first, each with what its stop does by partitions."""
-    answers = {
-        broker: {"may_be_stopped": set(lists["now"]) == {describe.OK}, **{key: dict(each) for key, each in lists.items()}}
-        for broker, lists in found.items()
+    brokers = {
+        each: {
+            "may_be_stopped": cluster.may_stop([each]),
+            "now": cluster.says([each]),
+            "then": {fault.name: cluster.says([each], fault.name) for fault in FURTHER},
+        }
+        for each in cluster.brokers
     }
-    return dict(sorted(answers.items(), key=lambda each: (not each[1]["may_be_stopped"], len(each[0]), each[0])))
+    may = {each: one["may_be_stopped"] for each, one in brokers.items()}
+    return {
+        "schema": "neverlost.roll/1",
+        "version": neverlost.__version__,
+        "verdict": str(Verdict.HOLDS if all(may.values()) else Verdict.VIOLATED),
+        "brokers": dict(sorted(brokers.items(), key=lambda each: not may[each[0]])),
+        "at_a_time": at_a_time,
+        "order": cluster.order(at_a_time),
+        "first": cluster.first(),
+    }

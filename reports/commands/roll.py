@@ -1,9 +1,9 @@
-"""`neverlost roll`: which broker may be stopped now."""
+"""`neverlost roll`: which brokers may be stopped now, and in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Unpack
+from typing import Annotated, Any, Unpack
 
 import typer
 
@@ -13,7 +13,7 @@ from neverlost.reports import options
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("roll", help="Which broker may be stopped now, and what one more data loss would do.")(
+    app.command("roll", help="Which brokers may be stopped now, in which order, and what one more fault would do.")(
         options.spelled_out(roll)
     )
 
@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
 def roll(
     settings: options.Settings = None,
     kafka_version: options.KafkaVersion = None,
+    at_a_time: Annotated[int, typer.Option("--at-a-time", metavar="N", help="how many brokers to restart together")] = 1,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     **given: Unpack[SearchingCluster],
@@ -35,7 +36,7 @@ def roll(
     output = Output(json, None, quiet)
     files, search = options.files_of(given)
     with LiveProgress() as progress:
-        found = rolls.roll(settings, files=files, kafka_version=kafka_version, progress=progress, **search)
+        found = rolls.roll(settings, files=files, kafka_version=kafka_version, at_a_time=at_a_time, progress=progress, **search)
     output.deliver(found.document, lines=lines)
     if output.is_read:
         for line in lines(found.document):
@@ -49,15 +50,27 @@ def roll(
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """A line for each broker, those that may be stopped first."""
+    """A line for each broker, those that may be stopped first; then the order, and what comes before the others."""
     for broker, each in document["brokers"].items():
-        wrong = [f"{says} on {_named(names)}" for says, names in each["now"].items() if says != "ok"]
-        worse = [f"{says} on {_named(names)}" for says, names in each["then"].items() if says != "ok"]
-        stop = "may be stopped" if not wrong else "must not be stopped: " + "; ".join(wrong)
-        then = "; ".join(worse) if worse else "nothing is lost"
-        yield f"broker {broker} {stop}. If another then loses data: {then}."
+        wrong = _unless_ok(each["now"])
+        stop = f"must not be stopped: {wrong}" if wrong else "may be stopped"
+        then = [f"{words}: {_unless_ok(each['then'][name]) or 'ok'}" for name, words in FURTHER.items()]
+        yield f"broker {broker} {stop}. If another then {'; '.join(then)}."
+    groups = ", then ".join(" and ".join(each) for each in document["order"])
+    if groups:
+        yield f"Restart {document['at_a_time']} at a time: {groups}; go on when every ISR is what it was."
+    yield from (f"Before the others, {names_of(each['partitions'])}: {each['do']}." for each in document["first"])
 
 
-def _named(partitions: list[str], most: int = 3) -> str:
+FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
+"""How a further fault reads after "if another then"."""
+
+
+def _unless_ok(says: Mapping[str, list[str]]) -> str:
+    return "; ".join(f"{each} on {names_of(names)}" for each, names in says.items() if each != "ok")
+
+
+def names_of(partitions: list[str], most: int = 3) -> str:
+    """Some partitions, the first by name."""
     left = len(partitions) - most
     return ", ".join(partitions[:most]) + (f" and {left} more" if left > 0 else "")

@@ -27,7 +27,11 @@ ASKED = ("acked-never-lost", "committed-never-lost", "stays-writable")
 
 def answer(found: Tolerance, spot: Spot) -> tuple[str, int | None]:
     """What a spot of the table says, and the steps of the shortest loss."""
-    entries = found.entries[spot]
+    return said(found.entries[spot])
+
+
+def said(entries: Sequence[Entry]) -> tuple[str, int | None]:
+    """What some verdicts say together, and the steps of the shortest loss."""
     lost = [each for each in entries if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
     if lost:
         return LOST, min(each.steps for each in lost if each.steps is not None)
@@ -47,7 +51,12 @@ def how_many_lost(found: Tolerance) -> int:
 
 def words(found: Tolerance, spot: Spot) -> str:
     """A spot of the table as text."""
-    says, steps = answer(found, spot)
+    return in_words(found.entries[spot])
+
+
+def in_words(entries: Sequence[Entry]) -> str:
+    """What some verdicts say together, as text."""
+    says, steps = said(entries)
     return f"{says}, {many(steps, 'step')}" if steps is not None else says
 
 

@@ -31,7 +31,8 @@ class Chosen:
 
     `release` is the Kafka version that was asked for, where no key departs from its mechanisms.  `brokers` are those that
     the replicas stand for, by partition.  `settings` are the configuration's values as text, each with where it comes from;
-    `notices` what was noticed about the input, `places` where the user's files speak of each subject.
+    `notices` what was noticed about the input, `places` where the user's files speak of each subject.  `out` are the brokers
+    that are outside the ISR now, by partition: all of them where it is offline.
     """
 
     model: Model
@@ -42,6 +43,7 @@ class Chosen:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
+    out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def system(self) -> System:

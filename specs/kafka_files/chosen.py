@@ -34,7 +34,7 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
         chosen = choose(asked, subjects=each.topics, offered=each.settings)
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
         notices = each.notices + _not_read(each.settings, given, chosen)
-        found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places))
+        found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out))
     every = [notice for each in found for notice in each.notices]
     return found, list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED)))
 

@@ -45,6 +45,14 @@ class ClusterConfiguration:
         return {name: tuple(map(str, order)) for name, order in orders.items()}
 
     @property
+    def out(self) -> dict[str, tuple[str, ...]]:
+        """Per partition the brokers that are outside the ISR: all of them where it is offline."""
+        return {
+            name: tuple(str(one) for one in assigned if each.is_offline or one not in each.isr)
+            for name, (each, assigned) in self.partitions.items()
+        }
+
+    @property
     def keys(self) -> dict[str, tuple[str, str]]:
         """Raw values with their places, as a configuration is chosen from."""
         return {key: (each.value, each.where) for key, each in self.settings.items()}
