@@ -112,7 +112,7 @@ class _Said:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A partition with its brokers, those in its ISR apart."""
+    """A partition with its brokers, those in its ISR apart; it stands here once for each way in which it may be configured."""
 
     name: str
     chosen: Chosen
@@ -137,10 +137,13 @@ class _Cluster:
 
     def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
         """What happens to which partitions when these brokers are stopped."""
-        found: dict[str, list[str]] = {}
+        worst: dict[str, str] = {}
         for each, many in self.of(stopped):
-            found.setdefault(self._says(each, Stop(many, further)), []).append(each.name)
-        return found
+            says = self._says(each, Stop(many, further))
+            worst[each.name] = max(worst.get(each.name, says), says, key=_badness)
+        return {
+            says: [name for name, one in worst.items() if one == says] for says in sorted(set(worst.values()), key=_badness)
+        }
 
     def _says(self, one: _Placed, stop: Stop) -> str:
         return self.said.of(one.chosen, stop) if one.inside else OFFLINE
@@ -151,17 +154,17 @@ class _Cluster:
 
     def first(self) -> list[dict[str, Any]]:
         """What to do before the brokers can be stopped that cannot be stopped now."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, None]] = {}
         for each in self.partitions:
             if all(self._says(each, Stop(many)) == describe.OK for many in ((0, 1) if each.inside else (0,))):
                 continue
-            found.setdefault(self._remedy(each), []).append(each.name)
-        return [{"do": remedy, "partitions": names} for remedy, names in found.items()]
+            found.setdefault(self._remedy(each), {})[each.name] = None
+        return [{"do": remedy, "partitions": list(names)} for remedy, names in found.items()]
 
     def _remedy(self, one: _Placed) -> str:
-        out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
         if not one.inside:
-            return f"is offline; bring one of {out} back, the last leader first"
+            return "it is offline; bring back a replica of its last ISR or ELR"
+        out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
         if out and self.said.of(one.chosen, Stop(1), is_whole=True) == describe.OK:
             return f"wait until {out} {'are' if ',' in out else 'is'} in the ISR again"
         settings = one.chosen.configuration
@@ -179,6 +182,13 @@ class _Cluster:
             left = [each for each in left if each not in group]
             groups.append(group)
         return groups
+
+
+def _badness(says: str) -> tuple[int, int]:
+    """From good to bad; of two losses the one in fewer steps is worse."""
+    kind, _, steps = says.partition(", ")
+    order = [describe.OK, describe.STOPS, OFFLINE, describe.UNDECIDED, describe.LOST]
+    return order.index(kind), -int(steps.split()[0]) if steps else 0
 
 
 def _document(cluster: _Cluster, at_a_time: int) -> dict[str, Any]:

@@ -1,32 +1,85 @@
-"""`neverlost roll`: the broker that must not be stopped is named, with the partition that it would stop."""
+"""`neverlost roll`: what each stop does, the order, what comes first; and (`-m kafka`) a cluster that does as it says."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from neverlost.checker.kafka.cluster import faults
+from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
+from neverlost.checker.kafka.cluster.jars import kafka_home
 from tests.support.program import neverlost
 
 DESCRIBED = """\
-Topic: orders\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: min.insync.replicas=1
+Topic: orders\tPartitionCount: 3\tReplicationFactor: 2\tConfigs: min.insync.replicas=1
 \tTopic: orders\tPartition: 0\tLeader: 101\tReplicas: 101,102\tIsr: 101
 \tTopic: orders\tPartition: 1\tLeader: 103\tReplicas: 103,104\tIsr: 103,104
+\tTopic: orders\tPartition: 2\tLeader: 102\tReplicas: 102,103\tIsr: 102,103
+Topic: strict\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=2
+\tTopic: strict\tPartition: 0\tLeader: 105\tReplicas: 105,106\tIsr: 105,106
+Topic: gone\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1
+\tTopic: gone\tPartition: 0\tLeader: none\tReplicas: 107,106\tIsr: 107
 """
 
 
-def test_the_last_member_of_an_isr_must_not_be_stopped(tmp_path: Path) -> None:
+def roll(tmp_path: Path, *more: str) -> Any:
     described = tmp_path / "topics.txt"
     described.write_text(DESCRIBED)
-    asked = ("roll", "--describe", str(described), "--kafka-version", "3.9", "--set", "defects=fixed")
-    done = neverlost(*asked)
+    return neverlost("roll", "--describe", str(described), "--kafka-version", "3.9", "--set", "defects=fixed", *more)
+
+
+def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
+    """The last member of an ISR, a topic without a spare replica and an offline partition forbid a stop."""
+    done = roll(tmp_path, "--at-a-time", "2")
     assert done.returncode == 13, done.stderr
-    found = {line.split()[1]: line for line in done.stdout.splitlines()}
-    assert list(found) == ["102", "103", "104", "101"]
+    found = {line.split()[1]: line for line in done.stdout.splitlines() if line.startswith("broker")}
+    assert list(found) == ["102", "103", "104", "101", "105", "106", "107"]
     assert found["101"].startswith("broker 101 must not be stopped: writes stop on orders-0.")
-    assert all("may be stopped. If another then loses data: LOST" in found[each] for each in ("103", "104"))
+    assert all("writes stop on strict-0" in found[each] for each in ("105", "106"))
+    assert all("offline already on gone-0" in found[each] for each in ("106", "107"))
+    assert "may be stopped. If another then loses data: LOST" in found["104"] and "is killed: writes stop on" in found["104"]
+    assert done.stdout.splitlines()[7:] == [
+        "Restart 2 at a time: 102 and 104, then 103; go on when every ISR is what it was.",
+        "Before the others, orders-0: wait until 102 is in the ISR again.",
+        "Before the others, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
+        "Before the others, strict-0: no replica can be spared even when all are in sync (RF 2, min ISR 2): "
+        "add one, or lower min ISR.",
+    ]
 
 
-def test_limits_of_faults_are_refused(tmp_path: Path) -> None:
-    described = tmp_path / "topics.txt"
-    described.write_text(DESCRIBED)
-    done = neverlost("roll", "--describe", str(described), "--set", "faults.crash=1")
+def test_limits_of_faults_and_of_brokers_are_refused(tmp_path: Path) -> None:
+    done = roll(tmp_path, "--set", "faults.crash=1")
     assert done.returncode == 64 and "roll asks about stops itself" in done.stderr
+    done = roll(tmp_path, "--at-a-time", "0")
+    assert (done.returncode, done.stderr) == (64, "neverlost: bad value '0' for --at-a-time: use a number from 1 to 9\n")
+    assert roll(tmp_path, "--set", "model=kip-320").returncode == 64
+
+
+@pytest.fixture(scope="module", params=["4.3", "3.9"])
+def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A topic with all replicas in sync, and one whose other replica is down."""
+    with cluster(kafka_home(version=request.param), brokers=3) as found:
+        found.create_topic("whole", [1, 2], {"min.insync.replicas": "1"})
+        found.create_topic("thin", [2, 3], {"min.insync.replicas": "1"})
+        faults.crash(found, 3)
+        found.wait(lambda: found.partition("thin").isr == (2,), "broker 3 to leave the ISR", 60)
+        yield found
+
+
+@pytest.mark.kafka
+def test_a_cluster_does_as_roll_says(kafka: Cluster) -> None:
+    done = neverlost("roll", "--bootstrap-server", kafka.address(1), "--set", "acks=all", "--json", "-", timeout=300)
+    brokers = json.loads(done.stdout)["brokers"]
+    assert {each: one["may_be_stopped"] for each, one in brokers.items()} == {"1": True, "3": True, "2": False}, done.stderr
+    assert brokers["2"]["now"]["writes stop"] == ["thin-0"]
+    faults.stop(kafka, 1)
+    assert kafka.produce("whole", b"m1").is_acknowledged and kafka.produce("thin", b"m2").is_acknowledged
+    faults.start(kafka, 1)
+    kafka.wait(lambda: set(kafka.partition("whole").isr) == {1, 2}, "broker 1 to be in sync", 60)
+    faults.stop(kafka, 2)
+    assert kafka.produce("whole", b"m3").is_acknowledged
+    assert not kafka.produce("thin", b"m4", seconds=15).is_acknowledged
