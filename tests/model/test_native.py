@@ -63,9 +63,13 @@ def check(found: Machine, states: list[State]) -> None:
     taken = {
         (int(row), int(step)): system.unpack(words) for words, row, step in zip(after.tolist(), origins, steps, strict=True)
     }
-    assert taken == {
+    wanted = {
         (place, step): state for place, row in enumerate(safe) for step, state in enumerate(expected[row]) if state is not None
     }
+    wrong = [each for each in taken.keys() | wanted.keys() if taken.get(each) != wanted.get(each)]
+    assert not wrong, (
+        f"{len(wrong)} of {len(wanted)} steps differ"
+    )  # a comparison of the two would be drawn line by line, for hours
     for row in sorted(set(range(len(states))) - set(safe)):
         with pytest.raises(ModelError, match=r"wrote .* outside"):
             found.successors(rows_of(system, [states[row]]))
@@ -137,13 +141,17 @@ MUTANTS: dict[str, tuple[str, Any]] = {
 }
 
 
+KEPT = ["kraft-elr", "majority"]
+"""Models of which no step was found that leaves its bounds, from 400 arbitrary states."""
+
+
 @cache
-def samples(name: str) -> list[State]:
+def samples(name: str, arbitrary: int) -> list[State]:
     """Reachable states, and arbitrary ones until a step has left its bounds, where the model has such a step."""
     system = rich_system(name)
     chance = random.Random(3)
     states = walk(system, 1, 60)
-    for _ in range(400):
+    for _ in range(arbitrary):
         states.append(tuple(chance.randint(slot.low, slot.high) for slot in system.slots))
         if OUT_OF_BOUNDS in defined_successors(system, states[-1]):
             break
@@ -151,11 +159,7 @@ def samples(name: str) -> list[State]:
 
 
 def leaves_its_bounds(name: str) -> bool:
-    return any(OUT_OF_BOUNDS in defined_successors(rich_system(name), state) for state in samples(name))
-
-
-KEPT = ["kraft-elr", "majority"]
-"""Models of which no step was found that leaves its bounds, from any of the arbitrary states."""
+    return any(OUT_OF_BOUNDS in defined_successors(rich_system(name), state) for state in samples(name, 400))
 
 
 @pytest.mark.slow
@@ -176,4 +180,4 @@ def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, monkeypatch: 
     where, change = MUTANTS[mutant]
     monkeypatch.setattr(f"neverlost.model.interpreters.native.{where}", change)
     with pytest.raises((AssertionError, ModelError, pytest.fail.Exception)):
-        check(compiled(rich_system(name), False), samples(name))
+        check(compiled(rich_system(name), False), samples(name, 20 if name in KEPT else 400))
