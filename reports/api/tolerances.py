@@ -30,9 +30,11 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.plain import plain
-from neverlost.specs.errors import InputError
+from neverlost.specs.defects import DEFECTS
+from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files import remedies
 from neverlost.specs.property import SAFETY, Property
+from neverlost.specs.setting import Kind, Notice
 from neverlost.specs.spot import AXES, Spot
 
 Path = str | PathLike[str]
@@ -48,13 +50,15 @@ LOOKED_UP = ("kill", "leader_move")
 class Subject:
     """A configuration and its table, as designed and as shipped where both were asked for.
 
-    `beside` are tables in which another fault may happen any number of times, by its name.
+    `beside` are tables in which another fault may happen any number of times, by its name; `proposed` is the table after the
+    changes that were asked about.
     """
 
     chosen: Chosen
     table: Tolerance
     beside: Mapping[str, Tolerance]
     advice: tuple[remedies.Changes, Tolerance] | None = None
+    proposed: tuple[remedies.Changes, Tolerance] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,8 @@ def tolerance(
     properties: Iterable[str] | None = None,
     also: Settings = None,
     beside: Iterable[str] | None = None,
+    change: Settings = None,
+    waive: Iterable[str] | None = None,
     again: bool = False,
     out: Path | None = None,
     progress: Reporter | None = None,
@@ -95,7 +101,9 @@ def tolerance(
 
     `settings`, `config`, `kafka_version` and `topics` are those of `check`, and `files` its Kafka files by the names of its
     parameters (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults
-    everywhere, such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  What the atlas
+    everywhere, such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  `change` are
+    settings as they might become, of which it is said what they change, and `waive` names known defects that are left out of
+    Kafka as shipped.  What the atlas
     knows is looked up, unless it is to be decided `again`.  Unless `defects` says which, there are two tables for each
     configuration: Kafka as designed, and as shipped with its known defects.  `decided` is called with the tables about the same
     topics as soon as they are there, and how many such groups there are: what is looked up first, the worst of it first.
@@ -103,7 +111,9 @@ def tolerance(
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = Request(**search)
-    every = list(asked_about(settings, config, kafka_version, files or {}, topics or ()))
+    every = waived(asked_about(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
+    proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
+    after = [remedies.changed(each, proposed) if proposed else None for each in every]
     more = [_also(each, also) for each in every]
     if out is not None:
         writable_directory(out)
@@ -114,7 +124,12 @@ def tolerance(
     made: dict[int, Subject] = {}
 
     def make(numbers: Sequence[int]) -> list[Subject]:
-        made.update({each: _subject(every[each], more[each], tuple(beside or ()), tables) for each in numbers})
+        for each in numbers:
+            made[each] = _subject(every[each], more[each], tuple(beside or ()), tables)
+            if (then := after[each]) is not None:
+                table = tables.of(then, more[each])
+                assert table is not None
+                made[each] = replace(made[each], proposed=(proposed, table))
         return [made[each] for each in numbers]
 
     is_known = {name: all(tables.is_known(every[each], more[each]) for each in numbers) for name, numbers in groups.items()}
@@ -153,6 +168,25 @@ def asked_about(
         if "defects" not in given and "defects" in each.model.keys:
             yield replace(remedies.changed(each, {"defects": "fixed"}), release=each.release, notices=each.notices)
         yield each
+
+
+def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
+    """The configurations without some known defects, each of which says so.
+
+    Errors: `InputError` for a name that no defect has.
+    """
+    for name in names:
+        if name not in {each.name for each in DEFECTS}:
+            raise unknown("defect", name, [each.name for each in DEFECTS], "--waive")
+    found = []
+    for chosen in every:
+        mine = [each for each in DEFECTS if each.name in names and chosen.configuration.get(each.mechanism.key) is False]
+        if mine:
+            notice = Notice(Kind.ASSUMED, f"waived: {', '.join(f'{each.name} ({each.report})' for each in mine)}")
+            other = remedies.changed(chosen, {each.mechanism.key: "on" for each in mine})
+            chosen = replace(other, release=chosen.release, notices=(*chosen.notices, notice))
+        found.append(chosen)
+    return found
 
 
 def _settings(settings: Settings) -> Iterable[tuple[str, tuple[Any, str]]]:
@@ -337,7 +371,20 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
         "says": {
             f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)
             + [describe.changes(name, each.table, other) for name, other in each.beside.items()]
+            + ([describe.proposal(each.proposed[0], each.table, each.proposed[1])] if each.proposed else [])
             for each in found
+        },
+        "smallest": {
+            f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe.smallest(each.table, each.beside)
+            for each in found
+        },
+        "proposed": {
+            f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": {
+                "change": dict(each.proposed[0]),
+                "differences": describe.differences(each.table, each.proposed[1]),
+            }
+            for each in found
+            if each.proposed
         },
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
@@ -37,6 +38,14 @@ def tolerance(
         str | None,
         typer.Option("--with", metavar="FAULT,…", help="what any number of another fault changes: kill,leader_move"),
     ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--change", metavar="KEY=VALUE", help="a proposed setting: what it changes in the table (repeatable)"),
+    ] = None,
+    waive: Annotated[
+        list[str] | None,
+        typer.Option("--waive", metavar="DEFECT", help="leave a known defect out of Kafka as shipped (repeatable)"),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="decide afresh what the atlas knows")] = False,
     at_least: Annotated[
         str | None,
@@ -57,7 +66,7 @@ def tolerance(
     files, search = options.files_of(given)
     if at_least is not None:
         asked = {"config": config, "kafka_version": kafka_version, "properties": properties} | files
-        return _gate(at_least, settings, output, **asked, **search)
+        return _gate(at_least, [*(settings or ()), *mended(waive or ())], output, **asked, **search)
     return shown.answer(
         output,
         shown.spot_of(show),
@@ -67,6 +76,8 @@ def tolerance(
         properties=properties,
         also=also,
         beside=[each.strip() for each in beside.split(",")] if beside else None,
+        change=change,
+        waive=waive,
         again=again,
         topics=topic,
         files=files,
@@ -76,6 +87,21 @@ def tolerance(
 
 GATE = ("acked-never-lost", "committed-never-lost")
 """What `--at-least` asks for unless properties are named."""
+
+
+def mended(waived: Iterable[str]) -> list[str]:
+    """The settings that leave out known defects.
+
+    Errors: `InputError` for a name that no defect has.
+    """
+    from neverlost.specs.defects import DEFECTS
+    from neverlost.specs.errors import unknown
+
+    known = {each.name: each.mechanism.key for each in DEFECTS}
+    for name in waived:
+        if name not in known:
+            raise unknown("defect", name, known, "--waive")
+    return [f"{known[name]}=on" for name in waived]
 
 
 def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: Any) -> int:

@@ -249,6 +249,50 @@ def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str
     return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
 
 
+def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
+    """The spots of which two tables say something else; None where one of them has no such spot."""
+    every = sorted({*found.entries, *after.entries})
+    said = [(spot, *(words(each, spot) if spot in each.entries else None for each in (found, after))) for spot in every]
+    return [
+        {"losing": spot.losing, "out": spot.out, "before": before, "after": then}
+        for spot, before, then in said
+        if before != then
+    ]
+
+
+def proposal(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
+    """What a proposed change of settings makes of a table, in a line."""
+    settings = " ".join(f"{key}={value}" for key, value in wanted.items())
+    says = [
+        f"{_at(Spot(each['losing'], each['out']))} {each['before'] or 'no such row'} -> {each['after'] or 'no such row'}"
+        for each in differences(found, after)
+    ]
+    return f"With {settings}: {'; '.join(says) or 'the same'}."
+
+
+def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str, Any]]:
+    """The smallest sets of faults that lose a record: numbers at once, and at most one other kind any number of times.
+
+    No set is contained in another.  Where a smaller set is not decided, `is_smallest` is false.
+    """
+    tables = {"": found, **beside}
+    says = {(other, spot): answer(one, spot) for other, one in tables.items() for spot in one.entries}
+
+    def below(other: str, spot: Spot) -> list[str]:
+        return [
+            say
+            for (one, at), (say, _) in says.items()
+            if (one, at) != (other, spot) and one in ("", other) and at.is_within(spot)
+        ]
+
+    return [
+        {"data_loss": spot.losing, "out": spot.out, **({other: "any"} if other else {}), "steps": steps}
+        | {"is_smallest": UNDECIDED not in below(other, spot)}
+        for (other, spot), (say, steps) in says.items()
+        if say == LOST and LOST not in below(other, spot)
+    ]
+
+
 def still_lost(found: Tolerance, after: Tolerance) -> int:
     """At how many spots of a table another one still loses a record, or decides nothing."""
     return sum(not is_safe(after, spot) for spot in found.entries)

@@ -78,6 +78,8 @@ def _show_group(out: Console, group: Sequence[Subject]) -> None:
     out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(first.subjects)), "bold"))
     for each in group:
         out.print(_coloured(f"  {describe.variant(each.chosen.configuration)}: {describe.losses(each.table)}"))
+        if each.proposed is not None:
+            out.print(_coloured(f"  {describe.proposal(each.proposed[0], each.table, each.proposed[1])}"))
     _show_advice(out, group[0])
 
 
@@ -93,6 +95,9 @@ def _show_subject(out: Console, subject: Subject) -> None:
         out.print(Text(sentence))
     for name, other in subject.beside.items():
         out.print(_coloured(describe.changes(name, found, other)))
+    if subject.proposed is not None:
+        changes, after = subject.proposed
+        out.print(_coloured(describe.proposal(changes, found, after)))
     _show_advice(out, subject)
     for notice in chosen.notices:
         out.print(Text(f"{notice.kind}: {notice.says}", "yellow"))
