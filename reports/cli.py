@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -34,6 +35,9 @@ COMMANDS = (
     "explain",
     "man",
 )
+OF_ALL = ("lists", "man")
+"""A file of several commands, and a command that speaks of all."""
+
 SHORT_HELP = """neverlost: can this Kafka configuration lose an acknowledged message, and how?
 
 Four commands to start with:
@@ -83,8 +87,10 @@ def _common(
         typer.echo(SHORT_HELP)
 
 
-def _register() -> None:
-    for name in COMMANDS:
+def _register(words: Sequence[str]) -> None:
+    """Let the program know its commands; only the first word's where that is one, because each takes a millisecond or two."""
+    first = words[0] if words else ""
+    for name in (first,) if first in COMMANDS and first not in OF_ALL else COMMANDS:
         importlib.import_module(f"neverlost.reports.commands.{name}").register(app)
 
 
@@ -94,7 +100,7 @@ def main() -> NoReturn:
     from neverlost.reports import exit_status
     from neverlost.specs.errors import InputError
 
-    _register()
+    _register(sys.argv[1:])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     warnings.showwarning = _show_warning
     try:

@@ -106,7 +106,7 @@ def spelled_out(command: Callable[..., int]) -> Callable[..., int]:
     own = [each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY) for name, each in parameters.items()]
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1])
-        for name in get_type_hints(keywords)
+        for name in keywords.__annotations__
     ]
 
     def spelled(**given: Any) -> int:

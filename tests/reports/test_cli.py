@@ -141,7 +141,7 @@ def test_every_command_can_be_quiet() -> None:
 
     from neverlost.reports import cli
 
-    cli._register()
+    cli._register([])
     commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
     assert [name for name, each in commands.items() if not any("--quiet" in option.opts for option in each.params)] == []
     assert neverlost("explore", "kip-320", "--set", "replication.factor=2", "--quiet").stdout == (
