@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -99,11 +99,9 @@ def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def spelled_out(command: Callable[..., int]) -> Callable[..., int]:
     """A command with an option in the place of each keyword that its `**given` takes."""
-    parameters = dict(inspect.signature(command).parameters)
-    hints = get_type_hints(command, include_extras=True)
-    (keywords,) = get_args(hints.pop(parameters.popitem()[0]))
-    hints.pop("return")
-    own = [each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY) for name, each in parameters.items()]
+    *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
+    (keywords,) = get_args(taken.annotation)
+    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1])
         for name in keywords.__annotations__

@@ -129,11 +129,12 @@ def _changed(value: Any) -> Any:
 
 
 def test_every_keyword_of_a_search_is_an_option() -> None:
-    from neverlost.keywords import Checking
-    from neverlost.reports.options import SEARCH
+    from neverlost.keywords import Checking, Cluster
+    from neverlost.reports.options import SHARED
     from neverlost.reports.request import Request
 
-    assert set(get_type_hints(Checking)) == set(SEARCH) == {each.name for each in fields(Request)}
+    assert set(get_type_hints(Checking)) == {each.name for each in fields(Request)}
+    assert set(SHARED) == set(get_type_hints(Checking)) | set(get_type_hints(Cluster))
 
 
 def test_every_command_can_be_quiet() -> None:
