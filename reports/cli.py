@@ -56,6 +56,10 @@ neverlost -h lists every command, neverlost COMMAND -h its options."""
 TYPER_INTERRUPTED = 130
 """What typer's `main` returns instead of a `KeyboardInterrupt`."""
 
+OUT_OF_MEMORY = (
+    "out of memory: nothing is claimed; ask for less, or keep levels on disk with --state-dir DIR and --memory-limit SIZE"
+)
+
 GARBAGE = 100_000
 """Objects made between two collections: imports make many that stay, and looking at them costs a tenth of a short `check`."""
 
@@ -112,6 +116,8 @@ def main() -> NoReturn:
         _fail(str(problem), exit_status.USAGE)
     except KeyboardInterrupt:
         _fail("interrupted", exit_status.INCONCLUSIVE)
+    except MemoryError:
+        _fail(OUT_OF_MEMORY, exit_status.INCONCLUSIVE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(exit_status.HOLDS)

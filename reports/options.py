@@ -25,6 +25,7 @@ Topics = Annotated[
     list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
 ]
 KafkaVersion = Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")]
+TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="stop, inconclusive, after this long")]
 
 SHARED: dict[str, tuple[Any, Any]] = {
     "bootstrap_server": (
@@ -50,10 +51,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "workers": (Annotated[int | None, typer.Option("--workers", metavar="N", help="processes (default: one per core)")], None),
-    "time_limit": (
-        Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="stop, inconclusive, after this long")],
-        None,
-    ),
+    "time_limit": (TimeLimit, None),
     "memory_limit": (
         Annotated[str | None, typer.Option("--memory-limit", metavar="SIZE", help="memory to use, such as 2G")],
         None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -9,6 +10,7 @@ from typing import Any
 
 from neverlost.checker.kafka.history.gather import gathered
 from neverlost.checker.kafka.history.history import History, as_lines, read_history
+from neverlost.checker.kafka.observe.explained import TooLarge
 from neverlost.checker.kafka.observe.judgement import Judgement, judge
 from neverlost.checker.kafka.observe.losses import Interval, intervals
 from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
@@ -17,6 +19,7 @@ from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.keywords import Settings
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.documents import observation as describe
+from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration.choose import Given, read_settings
 from neverlost.specs.errors import InputError
@@ -58,12 +61,14 @@ def observe(
     losses: bool = True,
     out: Path | None = None,
     redact: bool = False,
+    time_limit: float | None = None,
     progress: Progress = lambda *said: None,
 ) -> Observation:
     """Hold a history, or what a partition's logs say, against the model.
 
     `history` is a file of its own format; else `topic` and `partition` name what is looked for in `metadata_log`, `broker_log`
-    and `clients`.  `mechanisms` asks again with each mechanism off; without `losses` only the verdict is found.
+    and `clients`.  `mechanisms` asks again with each mechanism off; without `losses` only the verdict is found.  After
+    `time_limit` seconds nothing more is looked for.
 
     Errors: `InputError` for bad input.
     """
@@ -78,13 +83,15 @@ def observe(
         "partition": partition or None,
     }
     asked, (seen, given) = question.asked("observe", arguments, _read, lambda found: [found[0].topic], redact)
-    asked = asked.with_arguments(mechanisms=mechanisms or None, losses=losses and None)
+    request = Request(time_limit=time_limit)
+    asked = asked.with_arguments(mechanisms=mechanisms or None, losses=losses and None).with_effort(request)
     if out is not None:
         writable_directory(out)
-    setting = setting_of(seen, dict(given))
+    until = float("inf") if request.time_limit is None else time.monotonic() + request.time_limit
+    setting = setting_of(seen, dict(given), until)
     found = judge(setting, lambda done, all_: progress("offsets that look alike", done, all_))
     progress("what could have been lost")
-    moments = intervals(found) if losses and found.verdict != "inconclusive" else []
+    moments = _moments(found) if losses and found.verdict != "inconclusive" else []
     progress("mechanisms switched off")
     without = switched_off(seen, given, found) if mechanisms else {}
     document = describe.document(found, moments, without)
@@ -92,6 +99,15 @@ def observe(
         document |= asked.answered
         seal.write(out, asked, document, [], {}, {HISTORY: as_lines(seen).encode()})
     return Observation.of(document, judgement=found, moments=moments)
+
+
+def _moments(found: Judgement) -> Sequence[Interval]:
+    """What could have been lost; nothing, and why, where a limit is reached."""
+    try:
+        return intervals(found)
+    except TooLarge as problem:
+        found.unsaid = str(problem)
+        return []
 
 
 def _read(

@@ -86,9 +86,10 @@ def _content(folder: Path, name: str, most: int) -> bytes:
     try:
         handle = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode):
                 raise _refused(folder, f"{name!r} is not a plain file")
-            found = stream.read(most + 1)
+            found = stream.read(min(most, about.st_size) + 1)  # as many bytes are set aside before any is read
     except OSError as problem:
         raise InputError(f"cannot read {str(folder / name)!r}: {problem.strerror}") from None
     if len(found) > most:

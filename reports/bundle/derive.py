@@ -21,7 +21,7 @@ from neverlost.specs.errors import InputError
 HOMES = {"check": "checks", "sweep": "sweeps", "prove": "proofs", "observe": "observations"}
 """The module of each command's function."""
 
-LIMITED = ("check", "sweep", "prove")
+LIMITED = ("check", "sweep", "prove", "observe")
 """Commands whose search can be cut short."""
 
 

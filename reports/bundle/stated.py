@@ -46,11 +46,31 @@ def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -
     try:
         if "matrix" in derived:
             return _sweep(derived, there, files, own, seed, seconds)
-        if "properties" not in derived and "cells" not in derived:
-            return derived, []
+        if own.question.command == "observe":
+            return _observed(derived, there)
         return _cells(derived, there, files, own)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
+
+
+def _observed(derived: dict[str, Any], there: Document) -> Completed:
+    """An observation; one that was cut short there claims nothing, and of one that was cut short here nothing was derived."""
+    found, left = dict(derived), list[str]()
+    if TIMEOUT in (derived["reason"], there["reason"]):
+        is_open = derived["reason"] == TIMEOUT
+        nothing = {"verdict": "inconclusive", "reason": TIMEOUT, "refusal": None, "mechanisms": {}, "intervals": []}
+        left = ["offset_groups", "states", "unsaid", *(nothing if is_open else ())]
+        found |= nothing
+    else:
+        if TIMEOUT in (derived["unsaid"], there["unsaid"]):
+            left = ["unsaid", *(["intervals"] if derived["unsaid"] == TIMEOUT else [])]
+            found["intervals"] = []
+        if any(TIMEOUT in said for each in (derived, there) for said in each["mechanisms"].values()):
+            left.append("mechanisms")
+    taken = {name: there[name] for name in left}
+    if not is_measurement(taken):
+        raise InputError(f"{RESULT} is refused: it states no observation")
+    return found | taken, [f"{', '.join(left)}: as stated, cut short there or here ({TIMEOUT}); {AGAIN}"] if left else []
 
 
 def _result(files: Contents) -> dict[str, Any]:

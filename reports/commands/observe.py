@@ -49,6 +49,7 @@ def observe(
     losses: Annotated[bool, typer.Option("--losses/--no-losses", help="say what could have been lost at each moment")] = True,
     out: options.OutDirectory = None,
     redact: options.Redact = False,
+    time_limit: options.TimeLimit = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
@@ -65,7 +66,7 @@ def observe(
         )
     asked: dict[str, Any] = {"history": history, "settings": settings, "kafka_version": kafka_version, **files}
     asked |= {"topic": topic, "partition": partition} if any(files.values()) else {}
-    asked |= {"mechanisms": mechanisms, "losses": losses, "out": out, "redact": redact}
+    asked |= {"mechanisms": mechanisms, "losses": losses, "out": out, "redact": redact, "time_limit": time_limit}
     if not is_live:
         return _judged(output, **asked)
     from neverlost.checker.kafka.history.history import as_lines, write_history
@@ -130,4 +131,4 @@ def _judged(output: Output, **asked: Any) -> int:
     if output.is_read:
         show.show(terminal.console(), found.judgement, list(found.moments), found.mechanisms)
     statuses = {"explained": exit_status.HOLDS, "refused": exit_status.UNEXPECTED, "inconclusive": exit_status.INCONCLUSIVE}
-    return statuses[found.verdict]
+    return exit_status.INCONCLUSIVE if found.judgement.unsaid else statuses[found.verdict]

@@ -34,6 +34,7 @@ def document(judgement: Judgement, intervals: Sequence[Interval], mechanisms: Ma
         "identity": "exact",
         "refusal": None,
         "mechanisms": dict(mechanisms),
+        "unsaid": judgement.unsaid,
         "intervals": [_interval(setting.start_at, each) for each in intervals],
         "model": OBSERVED.name,
         "model_digest": model_digest(OBSERVED),

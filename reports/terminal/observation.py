@@ -50,6 +50,8 @@ def show(out: Console, judgement: Judgement, intervals: list[Interval], mechanis
     if judgement.refusal is not None:
         _show_refusal(out, judgement)
     _show_mechanisms(out, mechanisms)
+    if judgement.unsaid is not None:
+        out.print(Text(f"What could have been lost is not said: {judgement.unsaid}", "bold yellow"))
     if intervals:
         _show_intervals(out, setting.start_at, intervals)
     offsets = sum(len(each.offsets) for each in judgement.groups if each.names)

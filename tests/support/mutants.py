@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import resource
@@ -19,6 +20,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import typer
+
+from neverlost.reports import cli
 from neverlost.specs.claim import read_source
 from neverlost.specs.errors import InputError
 from neverlost.specs.necessity import read_plan
@@ -29,10 +33,20 @@ from tests.support.program import DATA, ROOT
 
 CONTRACT = (0, 12, 13, 20, 21, 22, 64)
 SECONDS, BYTES = 60, 2 << 30
+"""Of the processor, and of memory."""
+
+PATIENCE = 5 * SECONDS
+"""Until what stands still is killed, on a machine that may do other things too."""
+
 CONFIG = (
     'model = "kraft"\n[topic]\nreplication.factor = 2\nmin.insync.replicas = 1\n[producer]\nacks = "all"\n[faults]\ncrash = 1\n'
 )
-BRIEF = ("--time-limit", "0.3", "--no-forecast", "--workers", "1", "--quiet")
+BRIEF = (
+    *("--set", "faults.crash=0", "--set", "bounds.records=1"),
+    *("--time-limit", "0.3", "--no-forecast", "--workers", "1", "--quiet"),
+)
+"""What is read is what is tried: with faults to search for, `check` would make whole tables of what it reads."""
+OBSERVED = ("--no-losses", "--time-limit", "3", "--quiet")
 
 TOKENS = (
     b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe2\x80\xae", b"NaN", b"1e400", b"-1", b"9" * 400, b"[" * 300, b"{" * 300,
@@ -54,6 +68,18 @@ class Reader:
     folder: Path | None = None
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A mutant: its reader, the exit status, the input, the last words, and the seconds that it took."""
+
+    number: int
+    reader: str
+    status: int
+    content: bytes
+    said: str
+    seconds: float
+
+
 def readers(place: Path) -> list[Reader]:
     """Every reader with a file that it accepts."""
     (place / "config.toml").write_text(CONFIG)
@@ -70,17 +96,17 @@ def readers(place: Path) -> list[Reader]:
             ("reproduce", "{}", "--dry-run", "--kafka-version", "3.9.2"),
         ),
         Reader("server", kafka / "server.properties", ("check", "--server-properties", "{}", *BRIEF)),
-        Reader("history", PLACE / "observation" / "history.jsonl", ("observe", "{}", "--no-losses", "--quiet")),
-        Reader("metadata log", observed / "metadata-4.3.log", ("observe", "--metadata-log", "{}", "--topic", "t", "--quiet")),
+        Reader("history", PLACE / "observation" / "history.jsonl", ("observe", "{}", *OBSERVED)),
+        Reader("metadata log", observed / "metadata-4.3.log", ("observe", "--metadata-log", "{}", "--topic", "t", *OBSERVED)),
         Reader(
             "printed log",
             _first(observed / "kafka-dump-log-4.3.txt", place),
-            ("observe", "--metadata-log", "{}", "--topic", "t", "--quiet"),
+            ("observe", "--metadata-log", "{}", "--topic", "t", *OBSERVED),
         ),
         Reader(
             "broker log",
             _first(observed / "brokers-4.3.log", place),
-            ("observe", "--broker-log", "{}", "--topic", "t", "--quiet"),
+            ("observe", "--broker-log", "{}", "--topic", "t", *OBSERVED),
         ),
         Reader("scenario", ROOT / "specs" / "scenarios" / "last-replica-standing.toml", function=read_scenario),
         Reader("claims", ROOT / "specs" / "claims" / "confluent-replication.toml", function=read_source),
@@ -153,9 +179,7 @@ def status(reader: Reader, content: bytes, place: Path, is_apart: bool = True) -
     child = os.fork()
     if child == 0:
         os._exit(_run(reader, given))
-    deadline = (
-        time.monotonic() + 10 * SECONDS
-    )  # of a machine that does other things too; the processor's time is limited by itself
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         done, found = os.waitpid(child, os.WNOHANG)
         if done:
@@ -168,19 +192,18 @@ def status(reader: Reader, content: bytes, place: Path, is_apart: bool = True) -
 
 def _warmed(reader: Reader, given: Path) -> int:
     """The same in this process, silently."""
-    from contextlib import redirect_stderr, redirect_stdout, suppress
-
-    from neverlost.reports import cli
-
     sys.argv = ["neverlost", *(str(given) if each == "{}" else each for each in reader.argv)]
-    with open(os.devnull, "w") as quiet, redirect_stdout(quiet), redirect_stderr(quiet), suppress(SystemExit):
+    with (
+        open(os.devnull, "w") as quiet,
+        contextlib.redirect_stdout(quiet),
+        contextlib.redirect_stderr(quiet),
+        contextlib.suppress(SystemExit),
+    ):
         reader.function(given) if reader.function is not None else cli.main()
     return 0
 
 
 def _run(reader: Reader, given: Path) -> int:
-    from neverlost.reports import cli
-
     quiet = os.open(os.devnull, os.O_RDWR)
     said = os.open(given.parent / "said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream, target in ((0, quiet), (1, quiet), (2, said)):
@@ -208,36 +231,53 @@ def _used() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def found(count: int, seed: int, place: Path) -> Iterator[tuple[str, int, bytes, str]]:
-    """The readers, statuses, inputs and last words of so many mutants, each reader in turn."""
+def _put_together() -> None:
+    """The commands, once: every child would do it again."""
+    with contextlib.suppress(AttributeError):
+        cli._register()
+        cli.app = typer.main.get_command(cli.app)  # type: ignore[assignment]
+    cli._register = lambda: None
+
+
+def found(numbers: range, seed: int, place: Path) -> Iterator[Tried]:
+    """Mutants by their numbers, each reader in turn."""
     every = readers(place)
+    _put_together()
     for each in every:  # what is imported and remembered once is not measured for each
         status(each, each.file.read_bytes(), place / "tried", is_apart=False)
-    for number in range(count):
+    for number in numbers:
         reader = every[number % len(every)]
         content = mutated(reader.file.read_bytes(), random.Random(f"{seed} {number}"))
+        started = time.monotonic()
         code = status(reader, content, place / "tried")
         said = place / "said" if reader.folder is not None else place / "tried" / "said"
-        yield reader.name, code, content, said.read_text(errors="replace") if said.exists() else ""
+        words = said.read_text(errors="replace") if said.exists() else ""
+        yield Tried(number, reader.name, code, content, words, time.monotonic() - started)
 
 
 def main() -> None:
     """Run many; keep the inputs that broke something."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="the number to go on with")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", default="mutants")
     asked = parser.parse_args()
     counts: Counter[int] = Counter()
+    longest = 0.0
     with tempfile.TemporaryDirectory() as place:
-        for name, code, content, said in found(asked.count, asked.seed, Path(place)):
-            counts[code] += 1
-            if code not in CONTRACT:
+        for each in found(range(asked.first, asked.count), asked.seed, Path(place)):
+            counts[each.status] += 1
+            longest = max(longest, each.seconds)
+            if each.status not in CONTRACT:
                 kept = Path(asked.keep)
                 kept.mkdir(exist_ok=True)
-                (kept / f"{sum(counts.values())}").write_bytes(content)
-                print(f"{sum(counts.values())} {name}: {code} {said.strip()[:300]}", flush=True)
-    print(dict(counts))
+                (kept / f"{each.number}").write_bytes(each.content)
+                print(f"{each.number} {each.reader}: {each.status} {each.said.strip()[:300]}", flush=True)
+            if each.number % 100 == 99:
+                print(f"{each.number + 1}: {dict(counts)}, the longest {longest:.1f} s", flush=True)
+    print(f"{sum(counts.values())} tried: {dict(counts)}, the longest {longest:.1f} s")
+    sys.exit(any(each not in CONTRACT for each in counts))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ over before the other began, or when both are of one source.  Every order that t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neverlost.checker.machine.processes import TIMEOUT
 from neverlost.model.interpreters.columns import Batch, Columns, ColumnsView, Packed, Successors, holds, pack_rows
 from neverlost.model.kernel import Value
 from neverlost.model.system import Predicate, State, System, View
@@ -47,7 +49,7 @@ class Observation:
 
 
 class TooLarge(Exception):
-    """More states than allowed: nothing is claimed."""
+    """More states, or more time, than allowed: nothing is claimed."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,15 @@ class Observer:
     """Sets of states under silent steps and observations; what was computed once is remembered."""
 
     def __init__(
-        self, system: System, silent: Iterable[int], quiet: Mapping[int, Relation] | None = None, limit: int = 1_000_000
+        self,
+        system: System,
+        silent: Iterable[int],
+        quiet: Mapping[int, Relation] | None = None,
+        limit: int = 1_000_000,
+        until: float = float("inf"),
     ) -> None:
-        """`quiet` names steps that are silent only where a relation holds."""
-        self.system, self.silent, self.limit = system, tuple(silent), limit
+        """`quiet` names steps that are silent only where a relation holds; `until` is a moment of the monotonic clock."""
+        self.system, self.silent, self.limit, self.until = system, tuple(silent), limit, until
         self._quiet = dict(quiet or {})
         self._successors = Successors(system)
         self._numbers: dict[bytes, int] = {}
@@ -91,7 +98,10 @@ class Observer:
         return found
 
     def closed(self, states: States) -> States:
-        """The states that silent steps lead to, these included."""
+        """The states that silent steps lead to, these included.
+
+        Errors: `TooLarge` when a limit is reached.
+        """
         found = self._closed.get(states)
         if found is None:
             found = self._closed[states] = self._reach(states)
@@ -117,6 +127,8 @@ class Observer:
     def _expand(self, states: list[int]) -> None:
         if not states:
             return
+        if time.monotonic() > self.until:
+            raise TooLarge(TIMEOUT)
         found: dict[int, set[int]] = {each: set() for each in states}
         before = self._words.take(states, axis=1)
         for step, rows, words in self._successors.of(before, (*self.silent, *self._quiet)):
@@ -208,7 +220,7 @@ def explain(
 ) -> Explanation:
     """Follow the observations in every order that their times allow.
 
-    Errors: `TooLarge` when the observer's limit is reached.
+    Errors: `TooLarge` when a limit of the observer is reached.
     """
     ordered = sorted(observations, key=lambda each: each.earliest)
     known: dict[int, States] = {}

@@ -37,6 +37,8 @@ class Judgement:
     explanations: list[Explanation] = field(default_factory=list)
     refusal: Refusal | None = None
     reason: str | None = None
+    unsaid: str | None = None
+    """Why nothing is said of what could have been lost."""
 
     @property
     def verdict(self) -> str:
@@ -92,7 +94,11 @@ def _refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -
     refused = explanation.refused
     assert refused is not None
     seen = matching.seen(refused.label)
-    return Refusal(group, refused, seen, _allowed(matching, matching.observer(group), group, explanation, seen))
+    try:
+        allowed = _allowed(matching, matching.observer(group), group, explanation, seen)
+    except TooLarge as problem:
+        allowed = (f"not looked for to the end: {problem}",)
+    return Refusal(group, refused, seen, allowed)
 
 
 def _allowed(

@@ -83,7 +83,7 @@ class Recovery:
             for number, each in enumerate(system.steps)
             if each.action.name not in NOT_RECOVERY and number not in registers
         ]
-        self.recoverer = Observer(system, others, registers)
+        self.recoverer = Observer(system, others, registers, until=observer.until)
         self.faults = [number for number, each in enumerate(system.steps) if each.action.name in SEEN_FAULTS]
         self._losing: dict[int, States] = {}
 
@@ -149,7 +149,10 @@ class _Span:
 
 
 def intervals(judgement: Judgement) -> list[Interval]:
-    """How safe every acknowledged offset was in every interval that was explained."""
+    """How safe every acknowledged offset was in every interval that was explained.
+
+    Errors: `TooLarge` when a limit of the observers is reached.
+    """
     spans = _spans(judgement)
     recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []

@@ -18,15 +18,16 @@ def switched_off(history: History, given: Given, with_all: Judgement) -> dict[st
     found = {}
     for each in MECHANISMS:
         if with_all.setting.configuration[each.key]:
-            found[each.name] = without(history, given | {each.key: ("off", "--mechanisms")})
+            found[each.name] = without(history, given | {each.key: ("off", "--mechanisms")}, with_all.setting.until)
     if with_all.setting.configuration["eligible.leader.replicas"]:
-        found["eligible.leader.replicas"] = without(history, given | {"eligible.leader.replicas": ("false", "--mechanisms")})
+        off = {"eligible.leader.replicas": ("false", "--mechanisms")}
+        found["eligible.leader.replicas"] = without(history, given | off, with_all.setting.until)
     return found
 
 
-def without(history: History, given: Given) -> str:
+def without(history: History, given: Given, until: float = float("inf")) -> str:
     """What the history says when some keys are given."""
-    judged = judge(setting_of(history, given))
+    judged = judge(setting_of(history, given, until))
     if judged.refusal is None:
         return NOT_SHOWN if judged.verdict == "explained" else f"inconclusive: {judged.reason}"
     first = judged.refusal.seen[-1]

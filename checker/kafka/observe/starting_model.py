@@ -52,6 +52,8 @@ class Setting:
     start: Known
     start_at: float
     changes: tuple[Change, ...]
+    until: float = float("inf")
+    """The moment of the monotonic clock at which it is given up."""
     observers: dict[tuple[int, bool], Observer] = field(default_factory=dict, compare=False)
 
     @property
@@ -107,7 +109,7 @@ class Setting:
             quiet = {}
             if self.is_whole and not self.sees_brokers:
                 quiet = {number: unchanged for number, each in enumerate(system.steps) if each.action.name in REGISTRATIONS}
-            self.observers[names, repeats] = Observer(system, silent, quiet)
+            self.observers[names, repeats] = Observer(system, silent, quiet, until=self.until)
         return self.observers[names, repeats]
 
     def starts(self, names: int, repeats: bool) -> States:
@@ -181,15 +183,16 @@ def is_changed(k: Any, before: Any, after: Any) -> Any:
     return k.any_of(*differs)
 
 
-def setting_of(history: History, given: Given) -> Setting:
-    """What a history needs; `given` are the keys of the command line, which win over those of the header.
+def setting_of(history: History, given: Given, until: float = float("inf")) -> Setting:
+    """What a history needs; `given` are the keys of the command line, which win over those of the header;
+    `until` is the moment of the monotonic clock at which it is given up.
 
     Errors: `InputError` for a history without a partition, and for one that the model cannot be asked about.
     """
     start, start_at, changes = changes_of(history)
     replicas = replicas_of(start, changes)
     configuration = _configuration(history, given, start, replicas, changes)
-    return Setting(history, configuration, replicas, start, start_at, tuple(changes))
+    return Setting(history, configuration, replicas, start, start_at, tuple(changes), until)
 
 
 def _configuration(
