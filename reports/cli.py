@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -56,9 +57,7 @@ neverlost -h lists every command, neverlost COMMAND -h its options."""
 TYPER_INTERRUPTED = 130
 """What typer's `main` returns instead of a `KeyboardInterrupt`."""
 
-OUT_OF_MEMORY = (
-    "out of memory: nothing is claimed; ask for less, or keep levels on disk with --state-dir DIR and --memory-limit SIZE"
-)
+REMEDY = "ask for less, make more of it free, or keep levels on disk with --state-dir DIR and --memory-limit SIZE"
 
 GARBAGE = 100_000
 """Objects made between two collections: imports make many that stay, and looking at them costs a tenth of a short `check`."""
@@ -101,6 +100,7 @@ def _register(words: Sequence[str]) -> None:
 def main() -> NoReturn:
     """Run a command; bad usage and bad input are one line and exit 64, our own defects one line and exit 70."""
     gc.set_threshold(GARBAGE)
+    from neverlost.checker.machine.resources import given_out
     from neverlost.reports import exit_status
     from neverlost.specs.errors import InputError
 
@@ -116,8 +116,6 @@ def main() -> NoReturn:
         _fail(str(problem), exit_status.USAGE)
     except KeyboardInterrupt:
         _fail("interrupted", exit_status.INCONCLUSIVE)
-    except MemoryError:
-        _fail(OUT_OF_MEMORY, exit_status.INCONCLUSIVE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(exit_status.HOLDS)
@@ -125,6 +123,8 @@ def main() -> NoReturn:
         usage = getattr(problem, "format_message", None)
         if usage is not None:
             _fail(usage(), exit_status.USAGE)
+        with contextlib.suppress(type(problem)):
+            _fail(f"{given_out(problem)}: nothing is claimed; {REMEDY}", exit_status.INCONCLUSIVE)
         if os.environ.get("NEVERLOST_DEBUG"):
             raise
         text = f"internal error: {type(problem).__name__}: {problem} (set NEVERLOST_DEBUG=1 for the traceback)"

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from neverlost.checker.machine.resources import USED_UP, GaveOut
 from neverlost.specs.errors import InputError
 
 _SMALL = 1 << 20
@@ -79,12 +81,15 @@ class LocalStorage:
                 os.link(temporary, path)  # unlike a rename, refuses to replace
             except FileExistsError:
                 return False
-            finally:
-                os.unlink(temporary)
             _sync_folder(path.parent)
             return True
         except OSError as problem:
+            if problem.errno in USED_UP:
+                raise GaveOut(f"cannot write {path}: {USED_UP[problem.errno]}; free some, and go on with --resume") from None
             raise InputError(f"cannot write {path}: {problem.strerror}; choose another state directory") from None
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
 
     def names(self) -> list[str]:
         """Every file's name, sorted."""

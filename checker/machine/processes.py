@@ -9,11 +9,13 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
+
+from neverlost.checker.machine.resources import OUT_OF_MEMORY, activity
 
 Send = Callable[[Any], None]
 """What a child calls to report; the last report of a child that ends well is its result."""
@@ -22,8 +24,15 @@ Work = Callable[..., Any]
 """Runs in a child as `work(send, *arguments)`; what it returns is its result."""
 
 
-TIMEOUT, INTERRUPTED, OUT_OF_MEMORY = "the time limit was reached", "interrupted", "out of memory"
+TIMEOUT, INTERRUPTED = "the time limit was reached", "interrupted"
+STOOD_STILL = "the process stood still: it waited for what did not come"
 """Why jobs were given up."""
+
+LOOK, STILL = 10.0, 30
+"""Seconds between two looks at a process that says nothing, and after how many without any activity it is given up.
+
+A copy of a process that has threads may have a lock that no thread of its own will ever release.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,9 +45,31 @@ class Message:
 
 
 @dataclass
-class _Child:
+class Child:
+    """A process that reports through a pipe."""
+
     process: Any
     pipe: Connection
+    looks: int = 0
+    looked_at: float = field(default_factory=time.monotonic)
+    seen: Hashable = None
+
+    def is_still(self) -> bool:
+        """Whether nothing of it has been active for as many looks as are allowed; this is one if it is time for it."""
+        if time.monotonic() - self.looked_at >= LOOK:
+            now, self.looked_at = activity(self.process.pid), time.monotonic()
+            self.looks, self.seen = (self.looks + 1 if now == self.seen else 0), now
+        return self.looks >= STILL
+
+    def received(self) -> Any:
+        """What it says next.
+
+        Errors: `EOFError` where it has ended, or stands still.
+        """
+        while not self.pipe.poll(LOOK):
+            if self.is_still():
+                raise EOFError(STOOD_STILL)
+        return self.pipe.recv()
 
 
 def _context() -> Any:
@@ -101,7 +132,7 @@ def run(
     Every job ends with one `result` or one `failure`.  Closing the iterator, or Ctrl-C, kills what still runs.
     """
     waiting = list(enumerate(jobs))[::-1]
-    running: dict[int, _Child] = {}
+    running: dict[int, Child] = {}
     context = _context()
     deadline = time.monotonic() + seconds if seconds is not None else float("inf")
     try:
@@ -119,7 +150,7 @@ def run(
             _kill(child)
 
 
-def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None) -> _Child:
+def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None) -> Child:
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_main, args=(theirs, work, arguments, memory), daemon=True)
     before = signal.pthread_sigmask(
@@ -130,24 +161,24 @@ def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int |
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     theirs.close()
-    return _Child(process, ours)
+    return Child(process, ours)
 
 
-def _collected(running: dict[int, _Child], deadline: float) -> Iterator[Message]:
+def _collected(running: dict[int, Child], deadline: float) -> Iterator[Message]:
     """Waits for a report or the deadline, and yields what there is."""
-    patience = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
+    patience = min(LOOK, max(0.0, deadline - time.monotonic()))
     ready = set(wait([child.pipe for child in running.values()], patience))
     for number, child in list(running.items()):
-        if child.pipe not in ready:
+        if child.pipe not in ready and not child.is_still():
             continue
-        kind, value = _received(child)
+        kind, value = _received(child) if child.pipe in ready else ("failure", STOOD_STILL)
         if kind != "progress":
             del running[number]
             _kill(child)
         yield Message(number, kind, value)
 
 
-def _received(child: _Child) -> tuple[str, Any]:
+def _received(child: Child) -> tuple[str, Any]:
     try:
         kind, value = child.pipe.recv()
     except (EOFError, OSError):
@@ -156,7 +187,7 @@ def _received(child: _Child) -> tuple[str, Any]:
     return kind, value
 
 
-def _kill(child: _Child) -> None:
+def _kill(child: Child) -> None:
     child.pipe.close()
     if child.process.is_alive():
         child.process.kill()

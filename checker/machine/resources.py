@@ -1,11 +1,44 @@
-"""What this process and its children use of the machine."""
+"""What processes use of the machine, and what it means when there is no more of it."""
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import sys
+import time
+from collections.abc import Hashable, Iterator
 from pathlib import Path
+
+OUT_OF_MEMORY = "out of memory"
+
+USED_UP = {
+    errno.ENOMEM: OUT_OF_MEMORY,
+    errno.ENOSPC: "no space is left on the device",
+    errno.EDQUOT: "the disk quota is used up",
+}
+"""Errors of the system that say that nothing is left, and how we say it."""
+
+
+class GaveOut(Exception):
+    """What a search works with is gone: memory, a disk, a worker, Spark.  It ends inconclusive, with what it covered."""
+
+
+def given_out(problem: Exception) -> str:
+    """Why work cannot go on, where that is no defect.
+
+    Errors: the problem itself, where it is one.
+    """
+    if isinstance(problem, MemoryError):
+        return OUT_OF_MEMORY
+    if isinstance(problem, GaveOut):
+        return str(problem)
+    if isinstance(problem, OSError) and problem.errno in USED_UP:
+        return USED_UP[problem.errno]
+    if isinstance(problem, RuntimeError) and "can't start new thread" in str(problem):
+        return OUT_OF_MEMORY
+    raise problem
+
 
 _UNIT = 1 if sys.platform == "darwin" else 1024
 
@@ -28,9 +61,47 @@ def _resident(process: str) -> int:
     return pages * resource.getpagesize()
 
 
+def activity(process: int) -> Hashable:
+    """What changes whenever a process, or one below it, has had the processor or waits for it or for a disk."""
+    try:
+        found = [(each, *_state_and_ticks(each)) for each in _family(process)]
+    except (OSError, IndexError, ValueError):
+        return time.monotonic()
+    return time.monotonic() if any(state in "RD" for _, state, _ in found) else tuple(found)
+
+
+def _family(process: int) -> Iterator[int]:
+    yield process
+    for each in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in each.read_text().split():
+            yield from _family(int(child))
+
+
+def _state_and_ticks(process: int) -> tuple[str, int]:
+    parts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return parts[0], sum(map(int, parts[11:15]))
+
+
 def peak_memory() -> int:
     """The largest resident memory that this process has had, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
+
+
+def reserve(name: str, size: int) -> None:
+    """Set the pages of a shared memory block aside, where the system can.
+
+    Errors: `GaveOut` where there are not so many.
+    """
+    try:
+        handle = os.open(f"/dev/shm/{name.lstrip('/')}", os.O_RDWR)
+    except OSError:
+        return
+    try:
+        os.posix_fallocate(handle, 0, size)
+    except OSError as problem:
+        raise GaveOut(f"no {size >> 20} MiB of shared memory are left: {problem.strerror}") from None
+    finally:
+        os.close(handle)
 
 
 def free_shared_memory() -> int:

@@ -15,7 +15,8 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.machine.processes import INTERRUPTED, OUT_OF_MEMORY, TIMEOUT, Message, Send, run
+from neverlost.checker.machine.processes import INTERRUPTED, TIMEOUT, Message, Send, run
+from neverlost.checker.machine.resources import OUT_OF_MEMORY
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
 from neverlost.checker.prove.obligations import inductive_among
 from neverlost.model.interpreters.terms import (

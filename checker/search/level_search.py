@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from neverlost.checker.machine.resources import peak_memory, used_memory
+from neverlost.checker.machine.resources import given_out, peak_memory, used_memory
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
 from neverlost.checker.search.level_report import LevelReport, Violations
 from neverlost.checker.search.options import Options, Progress, Reporter
@@ -39,15 +39,21 @@ class LevelSearch:
 
     def run(self) -> Outcome:
         try:
-            self._seed()
-            while self._level():
-                pass
-            return self._outcome()
-        except KeyboardInterrupt:
-            self.reason = "interrupted"
+            self._go()
             return self._outcome()
         finally:
             self.workers.close()
+
+    def _go(self) -> None:
+        """Search to the end, or until something ends it."""
+        try:
+            self._seed()
+            while self._level():
+                pass
+        except KeyboardInterrupt:
+            self.reason = "interrupted"
+        except Exception as problem:
+            self.reason = given_out(problem)
 
     def _seed(self) -> None:
         states = sorted({state for _, state in self.system.initial_states()})
@@ -157,7 +163,11 @@ class LevelSearch:
         if where is None:
             stopped = self.reason is not None or self._is_decided()
             return Finding(broken, cell, Verdict.INCONCLUSIVE if stopped else Verdict.HOLDS)
-        return Finding(broken, cell, Verdict.VIOLATED, replayed(self.system, self._trace(*where), broken))
+        try:
+            return Finding(broken, cell, Verdict.VIOLATED, replayed(self.system, self._trace(*where), broken))
+        except Exception as problem:  # a state that breaks it was met, but what leads there can no longer be shown
+            self.reason = given_out(problem)
+            return Finding(broken, cell, Verdict.INCONCLUSIVE)
 
     def _trace(self, depth: int, target: Words) -> Trace:
         """A shortest behaviour that ends in the target, from the levels, backwards."""

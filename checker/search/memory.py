@@ -16,7 +16,7 @@ from typing import Any
 from neverlost.checker.disk.levels import Level, Store
 from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.machine import scratch
-from neverlost.checker.machine.resources import used_memory
+from neverlost.checker.machine.resources import GaveOut, used_memory
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
@@ -136,7 +136,11 @@ class MemorySearch(LevelSearch):
         if models().get(self.system.model.name) is not self.system.model:
             return
         decided = self.local.expansion.decided
-        self.workers = Processes(self.local, self.processes)
+        try:
+            self.workers = Processes(self.local, self.processes)
+        except GaveOut:  # one process needs less
+            self.processes = 1
+            return
         self.local = OwnedStates(self.system, (), False)
         if decided is not None:
             self.workers.forget(decided)

@@ -11,7 +11,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.disk.levels import StateFile
-from neverlost.checker.machine.processes import without_main_module
-from neverlost.checker.machine.resources import free_shared_memory
+from neverlost.checker.machine.processes import Child, without_main_module
+from neverlost.checker.machine.resources import GaveOut, free_shared_memory, given_out, reserve
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
@@ -30,6 +30,7 @@ from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System, Words, bind
+from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property, properties
 
 MAILBOX = 1 << 20
@@ -105,15 +106,50 @@ def _best(targets: Sequence[Words], answers: Sequence[dict[Words, tuple[Words, i
     return best
 
 
+PLENTY = 8
+"""What is less than such a part of what is free need not be reserved: that would touch every page of it."""
+
+
+@contextmanager
+def _shared(size: int) -> Iterator[SharedMemory]:
+    """Shared memory that is really there: a process that touches more than there is would be killed.
+
+    Errors: `GaveOut` where there is not so much.
+    """
+    free = free_shared_memory()
+    if size > free:
+        raise GaveOut(f"no {size >> 20} MiB of shared memory are left")
+    memory = SharedMemory(create=True, size=size)
+    try:
+        if size > free // PLENTY:
+            reserve(memory.name, size)
+        yield memory
+    finally:
+        memory.close()
+        memory.unlink()
+
+
 class Processes:
     """Several workers, one process each, continuing from what one has found so far."""
 
     def __init__(self, local: OwnedStates, total: int) -> None:
+        self._calls = 0
+        self._children: list[Child] = []
+        self._memory = ExitStack()
+        try:
+            self._start(local, total)
+        except BaseException:
+            self.close()
+            raise
+        self._base = (local.expansion.generated, local.expansion.fired)
+        self._last: list[dict[str, Any]] = self._ask("counts")
+
+    def _start(self, local: OwnedStates, total: int) -> None:
         context = multiprocessing.get_context("spawn")
         shape = (total, total, 2, local.system.words, _mailbox(total, local.system.words))
-        self._mail = SharedMemory(create=True, size=int(np.prod(shape)) * 8)
         count = len(local.states)
-        self._handover = SharedMemory(create=True, size=max(count * local.system.words * 8, 8))
+        self._mail = self._memory.enter_context(_shared(int(np.prod(shape)) * 8))
+        self._handover = self._memory.enter_context(_shared(max(count * local.system.words * 8, 8)))
         block = np.ndarray((local.system.words, count), np.uint64, self._handover.buf)
         block[:] = local.states.slice(0, count)
         system = local.system
@@ -129,39 +165,30 @@ class Processes:
             "handover": self._handover.name,
             "bounds": local.bounds,
         }
-        self._calls = 0
-        self._pipes: list[Connection] = []
-        self._children: list[Any] = []
-        try:
-            for number in range(total):
-                ours, theirs = context.Pipe()
-                child = context.Process(target=_serve, args=(task | {"number": number}, theirs), daemon=True)
-                with _interrupts_ignored(), without_main_module():
-                    child.start()
-                theirs.close()
-                self._pipes.append(ours)
-                self._children.append(child)
-            for pipe in self._pipes:
-                _received(pipe, 0)
-        except BaseException:
-            self.close()
-            raise
-        self._base = (local.expansion.generated, local.expansion.fired)
-        self._last: list[dict[str, Any]] = self._ask("counts")
+        for number in range(total):
+            ours, theirs = context.Pipe()
+            child = context.Process(target=_serve, args=(task | {"number": number}, theirs), daemon=True)
+            with _interrupts_ignored(), without_main_module():
+                child.start()
+            theirs.close()
+            self._children.append(Child(child, ours))
+        for each in self._children:
+            _received(each, 0)
 
     def _ask(self, method: str, *arguments: Any) -> list[Any]:
-        return self._ask_each(method, [arguments] * len(self._pipes))
+        return self._ask_each(method, [arguments] * len(self._children))
 
     def _ask_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """One call on every worker; answers to a call that was interrupted are passed over."""
         self._calls += 1
-        for pipe, each in zip(self._pipes, arguments, strict=True):
-            pipe.send((self._calls, method, each))
-        return [_received(pipe, self._calls) for pipe in self._pipes]
+        for child, each in zip(self._children, arguments, strict=True):
+            with suppress(BrokenPipeError):  # what it has to say of its end is read below
+                child.pipe.send((self._calls, method, each))
+        return [_received(child, self._calls) for child in self._children]
 
     def round(self) -> bool:
         """Expand a batch on every worker; whether there is more of this level."""
-        arriving = [([each["sent"][number] for each in self._last],) for number in range(len(self._pipes))]
+        arriving = [([each["sent"][number] for each in self._last],) for number in range(len(self._children))]
         self._last = self._ask_each("round", arriving)
         return any(each["busy"] or any(each["sent"]) for each in self._last)
 
@@ -204,16 +231,14 @@ class Processes:
 
     def close(self) -> None:
         """End the processes and release the shared memory."""
-        for pipe in self._pipes:
-            pipe.close()
         for child in self._children:
-            child.join(timeout=1)
-            if child.is_alive():
-                child.kill()
-                child.join()
-        for memory in (self._mail, self._handover):
-            memory.close()
-            memory.unlink()
+            child.pipe.close()
+        for child in self._children:
+            child.process.join(timeout=1)
+            if child.process.is_alive():
+                child.process.kill()
+                child.process.join()
+        self._memory.close()
 
 
 @contextmanager
@@ -229,16 +254,20 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _received(pipe: Connection, call: int) -> Any:
+def _received(child: Child, call: int) -> Any:
     number = -1
     while number != call:
         try:
-            number, kind, value = pipe.recv()
+            number, kind, value = child.received()
         except (EOFError, ConnectionResetError):
-            raise EngineError("a worker process died; it may have run out of memory (try --memory-limit)") from None
-    if kind == "error":
-        raise EngineError(value)
+            raise GaveOut("a worker process died: it was killed, or memory ran out (try --memory-limit)") from None
+    if kind in ENDS:
+        raise ENDS[kind](value)
     return value
+
+
+ENDS: dict[str, type[Exception]] = {"error": EngineError, "gone": GaveOut, "input": InputError}
+"""What a worker says when it cannot go on."""
 
 
 class _Worker:
@@ -325,5 +354,10 @@ def _serve(task: dict[str, Any], pipe: Connection) -> None:
             pipe.send((call, "done", getattr(target, method)(*arguments)))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
+    except InputError as problem:
+        pipe.send((call, "input", str(problem)))
     except Exception as problem:
-        pipe.send((call, "error", f"{type(problem).__name__}: {problem}"))
+        try:
+            pipe.send((call, "gone", given_out(problem)))
+        except type(problem):
+            pipe.send((call, "error", f"{type(problem).__name__}: {problem}"))

@@ -20,7 +20,7 @@ from neverlost.checker.disk.level_tasks import (
     settle,
     settled,
 )
-from neverlost.checker.outcome import EngineError
+from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.spark import session as spark_session
 from neverlost.model.system import Words
 
@@ -108,12 +108,12 @@ class SparkJobs:
     def _collected(self, frame: Any) -> list[bytes]:
         """The rows of a frame.
 
-        Errors: `EngineError` when Spark has given up on the job.
+        Errors: `GaveOut` when Spark has given up on the job.
         """
         try:
             return [bytes(row[0]) for row in frame.collect()]
         except Exception as problem:
-            raise EngineError(f"Spark gave up on a level: {_reason(problem)}; what was committed can be resumed") from None
+            raise GaveOut(f"Spark gave up on a level: {_reason(problem)}; what was committed can be resumed") from None
 
     def _numbers(self, count: int) -> Any:
         return self.session.range(0, count, 1, count)

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from neverlost.checker.campaign.sweep import EXPLORED, REPLAYED, SAME, Decision, Sweep
-from neverlost.checker.machine.processes import INTERRUPTED, OUT_OF_MEMORY, TIMEOUT
+from neverlost.checker.machine.processes import INTERRUPTED, TIMEOUT
+from neverlost.checker.machine.resources import OUT_OF_MEMORY
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, worst
 from neverlost.checker.search.explore import explore
@@ -58,7 +59,13 @@ def _observed(derived: dict[str, Any], there: Document) -> Completed:
     found, left = dict(derived), list[str]()
     if TIMEOUT in (derived["reason"], there["reason"]):
         is_open = derived["reason"] == TIMEOUT
-        nothing = {"verdict": "inconclusive", "reason": TIMEOUT, "refusal": None, "mechanisms": {}, "intervals": []}
+        nothing: dict[str, Any] = {
+            "verdict": "inconclusive",
+            "reason": TIMEOUT,
+            "refusal": None,
+            "mechanisms": {},
+            "intervals": [],
+        }
         left = ["offset_groups", "states", "unsaid", *(nothing if is_open else ())]
         found |= nothing
     else:

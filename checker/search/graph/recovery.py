@@ -16,7 +16,7 @@ import numpy as np
 
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.machine import scratch
-from neverlost.checker.machine.resources import used_memory
+from neverlost.checker.machine.resources import GaveOut, given_out, used_memory
 from neverlost.checker.outcome import Finding, Outcome, Verdict, replayed, without_faults
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import BATCH
@@ -29,10 +29,6 @@ from neverlost.specs.property import RECOVERY, Property
 
 MOST_STEPS = 30_000_000
 """Steps of a graph that is still built: about 2 GB."""
-
-
-class _GivenUp(Exception):
-    """A limit was reached while the graph was built; the text says which."""
 
 
 def explore(
@@ -50,8 +46,8 @@ def explore(
             watch = _Watch(outcome, options, reporter, started)
             found = decided(of_store(system, Store.attach(place), watch), wanted)
             reason = None
-        except (_GivenUp, KeyboardInterrupt) as problem:
-            reason = str(problem) or "interrupted"
+        except (Exception, KeyboardInterrupt) as problem:
+            reason = given_out(problem) if isinstance(problem, Exception) else "interrupted"
             cells = range(len(system.configurations))
             found = [Finding(each, cell, Verdict.INCONCLUSIVE) for cell in cells for each in wanted]
     by_key = {(each.configuration, each.property.name): each for each in (*outcome.findings, *found)}
@@ -72,16 +68,16 @@ class _Watch:
         counts, limits = self.outcome.counts, self.options.limits
         spent, used = time.monotonic() - self.started, used_memory()
         if self.outcome.reason:
-            raise _GivenUp(self.outcome.reason)
+            raise GaveOut(self.outcome.reason)
         if counts.generated > MOST_STEPS:
-            raise _GivenUp(
+            raise GaveOut(
                 f"recovery needs the graph of all {counts.generated:,} steps, and at most {MOST_STEPS:,} are kept;"
                 " lower a budget or a bound"
             )
         if limits.seconds is not None and spent > limits.seconds:
-            raise _GivenUp(f"the time limit of {limits.seconds:g} s was reached")
+            raise GaveOut(f"the time limit of {limits.seconds:g} s was reached")
         if limits.memory_bytes is not None and used > limits.memory_bytes:
-            raise _GivenUp(f"the memory limit of {limits.memory_bytes} bytes was reached")
+            raise GaveOut(f"the memory limit of {limits.memory_bytes} bytes was reached")
         if self.reporter is not None:
             left = counts.distinct - done
             self.reporter(Progress(counts.depth, left, counts.generated, counts.distinct, spent, used))
