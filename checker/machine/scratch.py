@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
+import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from neverlost.checker.machine import locks
 from neverlost.specs.errors import InputError
 
 PREFIX = "neverlost-scratch-"
+
+UNOWNED = 3600.0
+"""Seconds after which a folder is left over whose owner was killed before it could lock it."""
 
 
 @contextmanager
@@ -21,7 +28,7 @@ def folder(what: str) -> Iterator[str]:
 
     Errors: `InputError` where none can be made.
     """
-    clear()
+    clear_once()
     try:
         place = tempfile.mkdtemp(prefix=f"{PREFIX}{what}-")
     except OSError as problem:
@@ -33,12 +40,39 @@ def folder(what: str) -> Iterator[str]:
         shutil.rmtree(place, ignore_errors=True)
 
 
+@cache
+def clear_once() -> None:
+    """Remove what is left over, when the process first asks."""
+    clear()
+
+
+class Folder:
+    """The same for as long as this object is there, or until `cleanup`."""
+
+    def __init__(self, what: str) -> None:
+        """Errors: `InputError` where none can be made."""
+        stack = contextlib.ExitStack()
+        self.name = stack.enter_context(folder(what))
+        self._finalizer = weakref.finalize(self, stack.close)
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *_: object) -> None:
+        self.cleanup()
+
+    def cleanup(self) -> None:
+        """Remove it."""
+        self._finalizer()
+
+
 def clear() -> int:
     """Remove the folders that no process holds any longer; how many there were."""
     found = 0
     for each in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:
-            is_left = each.stat().st_uid == os.getuid() and (each / locks.OWNER).exists()
+            about = each.stat()
+            is_left = about.st_uid == os.getuid() and ((each / locks.OWNER).exists() or time.time() - about.st_mtime > UNOWNED)
         except OSError:
             continue
         if is_left and locks.is_free(each, locks.OWNER):

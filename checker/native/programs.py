@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from neverlost.checker.machine import scratch
 from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_text
 from neverlost.model.interpreters.machine_code import SIGNATURES, Loaded, Rows, compiled, left_its_bounds, processor
 from neverlost.model.interpreters.native import program
@@ -76,7 +77,7 @@ class Programs:
         text = program(system, [each.condition for each in properties]) + "\n" + table_text(Layout.of(system))
         self._fast, plain = folder() / name_of(text, True), folder() / name_of(text, False)
         self._compiler: subprocess.Popen[bytes] | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: scratch.Folder | None = None
         found = read(self._fast)
         if found is None:
             self._start_compiler(text)
@@ -96,7 +97,7 @@ class Programs:
 
     def _start_compiler(self, text: str) -> None:
         """Have another process make the fast code."""
-        self._scratch = tempfile.TemporaryDirectory(prefix="neverlost-machine-code-")
+        self._scratch = scratch.Folder("machine-code")
         self._text, self._made = Path(self._scratch.name) / "program.ll", Path(self._scratch.name) / "machine-code"
         self._text.write_text(text)
         command = [sys.executable, "-m", "neverlost.checker.native.compiler", str(self._text), str(self._made)]

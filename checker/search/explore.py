@@ -36,6 +36,7 @@ def explore(
     """
     search: Engine = importlib.import_module(ENGINES[engine]).explore
     asked = options or Options()
+    scratch.clear_once()
     with locks.held(asked.state_dir):
         if any(each.kind == RECOVERY for each in properties):
             from neverlost.checker.search.graph import recovery

@@ -7,10 +7,10 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from neverlost.checker.machine import scratch
 from neverlost.specs.errors import InputError
 
 OLDEST = 17
@@ -81,10 +81,10 @@ def _without_module(home: Path) -> Path:
     return shim
 
 
-_folders: list[tempfile.TemporaryDirectory[str]] = []
+_folders: list[scratch.Folder] = []
 
 
 def temporary_folder() -> Path:
     """A folder that is there until this process ends."""
-    _folders.append(tempfile.TemporaryDirectory(prefix="neverlost-spark-"))
+    _folders.append(scratch.Folder("spark"))
     return Path(_folders[-1].name)

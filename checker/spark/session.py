@@ -123,6 +123,8 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
     if SparkContext._active_spark_context is None:
         with _quiet_start(master) as said:
+            if master.startswith("local"):
+                conf.setIfMissing("spark.local.dir", str(Path(said.name).parent))
             try:
                 gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": said, "stderr": said})
                 SparkContext(gateway=gateway, conf=conf)
@@ -159,7 +161,7 @@ def _quiet_start(master: str) -> Iterator[IO[bytes]]:
     """
     folder = temporary_folder()
     Path(folder, "log4j2.properties").write_text(_QUIET)
-    quiet = f"-Dlog4j2.configurationFile={folder}/log4j2.properties"
+    quiet = f"-Dlog4j2.configurationFile={folder}/log4j2.properties -Djava.io.tmpdir={folder}"
     changed = _workers_python(master) | environment()
     changed["JAVA_HOME"] = str(java_home())
     changed["SPARK_SUBMIT_OPTS"] = " ".join(filter(None, [quiet, os.environ.get("SPARK_SUBMIT_OPTS")]))

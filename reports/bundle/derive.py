@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import neverlost
+from neverlost.checker.machine import scratch
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.reports.bundle import contained, seal
 from neverlost.reports.bundle.question import ARGUMENTS, FILE, Question
@@ -20,6 +20,9 @@ from neverlost.specs.errors import InputError
 
 HOMES = {"check": "checks", "sweep": "sweeps", "prove": "proofs", "observe": "observations"}
 """The module of each command's function."""
+
+BUNDLE = "bundle"
+"""The folder of it in a temporary one."""
 
 LIMITED = ("check", "sweep", "prove", "observe")
 """Commands whose search can be cut short."""
@@ -31,13 +34,13 @@ class Derived:
 
     question: Question
     answer: Any
-    place: TemporaryDirectory[str]
+    place: scratch.Folder
     files: Contents
 
     @property
     def folder(self) -> Path:
         """Where it is."""
-        return Path(self.place.name)
+        return Path(self.place.name, BUNDLE)
 
     def document(self, name: str) -> Any:
         """A JSON document of it."""
@@ -49,9 +52,10 @@ class Derived:
             (self.folder / each).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / each).write_bytes(content)
         result = parsed_json(documents[name].decode(), name)
-        with TemporaryDirectory(prefix="neverlost-rendered-") as place:
-            seal.render(self.folder, result, Path(place))
-            return contained.files_of(Path(place))
+        with scratch.folder("rendered") as place:
+            Path(place, BUNDLE).mkdir()
+            seal.render(self.folder, result, Path(place, BUNDLE))
+            return contained.files_of(Path(place, BUNDLE))
 
 
 def derived(question: Question, seconds: float | None = None) -> Derived:
@@ -71,11 +75,11 @@ def derived(question: Question, seconds: float | None = None) -> Derived:
         arguments["symmetry"] = question.arguments.get("symmetry")
     if question.command in LIMITED and seconds is not None:
         arguments["time_limit"] = seconds
-    place = TemporaryDirectory(prefix="neverlost-verify-")
+    place = scratch.Folder("verify")
     with warnings.catch_warnings(), known(question.contents):
         warnings.simplefilter("ignore")
-        found = answer(**arguments, out=place.name)
-    files = dict(contained.files_of(Path(place.name)))
+        found = answer(**arguments, out=Path(place.name, BUNDLE))
+    files = dict(contained.files_of(Path(place.name, BUNDLE)))
     again = Question.of(files)
     if _asks(again) != _asks(question):
         raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")
