@@ -86,6 +86,15 @@ def is_measurement(value: Any) -> bool:
     return isinstance(value, bool) or _is_number(value) or _is_word(value)
 
 
+def is_plain(value: Any) -> bool:
+    """Whether a statement is made of numbers, which may be negative, true and false, and short words."""
+    if isinstance(value, Mapping):
+        return all(_is_word(name) and is_plain(each) for name, each in value.items())
+    if isinstance(value, list):
+        return all(map(is_plain, value))
+    return isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 1e18) or _is_word(value)
+
+
 def differences(stated: Any, derived: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Where two documents differ: the place, what is stated there and what was derived."""
     if isinstance(stated, Mapping) and isinstance(derived, Mapping):

@@ -19,7 +19,7 @@ from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, 
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.reports.bundle.derive import Derived
-from neverlost.reports.bundle.measured import is_measurement
+from neverlost.reports.bundle.measured import is_measurement, is_plain
 from neverlost.reports.bundle.seal import RESULT
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe
@@ -75,7 +75,7 @@ def _observed(derived: dict[str, Any], there: Document) -> Completed:
         if any(TIMEOUT in said for each in (derived, there) for said in each["mechanisms"].values()):
             left.append("mechanisms")
     taken = {name: there[name] for name in left}
-    if not is_measurement(taken):
+    if not is_plain(taken):
         raise InputError(f"{RESULT} is refused: it states no observation")
     return found | taken, [f"{', '.join(left)}: as stated, cut short there or here ({TIMEOUT}); {AGAIN}"] if left else []
 
@@ -117,7 +117,7 @@ def _cell(cell: dict[str, Any], stated: Document, whole: Document, files: Conten
         return cell | {"properties": entries}, lines
     reason = stated.get("reason")
     taken = {name: stated[name] for name in OF_A_SEARCH if name in stated}
-    if not is_measurement(taken) or not (reason is None or isinstance(reason, str)):
+    if not is_plain(taken) or not (reason is None or isinstance(reason, str)):
         raise InputError(f"{RESULT} is refused: {cell['id']} states no counts of a search")
     taken["verdict"] = str(worst((each["verdict"] for each in entries), reason))
     places = ", ".join(name for name in (*OF_A_SEARCH, "properties") if name in stated)

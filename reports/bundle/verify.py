@@ -21,6 +21,7 @@ from neverlost.reports.bundle import contained, ledger_lines, measured, seal, so
 from neverlost.reports.bundle.contained import MANIFEST
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.bundle.kept_levels import CERTIFICATE
+from neverlost.reports.bundle.proved import OBLIGATIONS
 from neverlost.reports.bundle.question import FILE, Question, commit_of_checkout, digest
 from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
 from neverlost.reports.counterexample.saved import SUFFIX
@@ -112,7 +113,7 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     _environment(files, own)
     if CERTIFICATE in own.files:
         found.confirmed.append(_certificate(files, own, result))
-    _others(files, own, documents, found)
+    _others(files, own, documents, found, is_cut=bool(open_places))
     if obligations := {name: each.decode() for name, each in files.items() if name.endswith(solvers.SUFFIX)}:
         confirmed, unchecked = solvers.asked_again(obligations, seconds)
         found.confirmed += confirmed
@@ -217,11 +218,15 @@ def _certificate(files: Contents, own: Derived, result: Document) -> str:
     return f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
 
 
-def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: Verification) -> None:
+def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: Verification, is_cut: bool) -> None:
     """Reports, pictures and gate files are decided by the documents; the rest of the files by the question alone."""
     rendered = own.rendered(documents, RESULT)
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
     alone = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
+    if is_cut and own.question.command == "prove":
+        left = [name for name in files if name.startswith(f"{OBLIGATIONS}/") and name not in own.files]
+        checked |= set(left)
+        found.unchecked += [f"{name}: not built from the model again; {stated.AGAIN}" for name in left]
     wrong = [f"{name} is missing" for name in alone if name not in files]
     wrong += [f"nothing gives {name}" for name in files if name not in alone and name not in rendered and name not in checked]
     wrong += [f"{name} is not what follows" for name in alone if name in files and files[name] != alone[name]]
