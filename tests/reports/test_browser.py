@@ -84,6 +84,29 @@ FOCUSED = """() => {
 }"""
 
 
+SIZES = ({"width": 1440, "height": 900}, PHONE)
+AXE = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.map(
+  each => `${each.id}: ${each.nodes.length} such as ${each.nodes[0].html.slice(0, 120)}`)"""
+
+
+def accessible(browser: Browser, report: Path) -> None:
+    """At two sizes, light and dark: axe-core finds nothing, nothing is written to the console, nothing scrolls sideways."""
+    import axe_playwright_python
+
+    script = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+    for viewport in SIZES:
+        for scheme in ("light", "dark"):
+            context = browser.new_context(viewport=viewport, color_scheme=scheme, offline=True, bypass_csp=True)  # type: ignore[arg-type]
+            page, wrong = context.new_page(), list[str]()
+            page.on("console", lambda message, wrong=wrong: wrong.append(message.text))  # type: ignore[misc]
+            page.on("pageerror", lambda problem, wrong=wrong: wrong.append(str(problem)))  # type: ignore[misc]
+            page.goto(report.as_uri())
+            page.evaluate(script)
+            assert page.evaluate(AXE) == wrong == [], (report, viewport, scheme)
+            assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+            context.close()
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     place = tmp_path_factory.mktemp("pages")
@@ -122,6 +145,23 @@ def page(browser: Browser, pages: dict[str, Path]) -> Iterator[Page]:
 def data_of(page: Page) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(page.locator("#data").text_content() or "")
     return found
+
+
+@pytest.mark.parametrize("name", ["sweep", "check"])
+def test_every_page_is_accessible(browser: Browser, pages: dict[str, Path], name: str) -> None:
+    accessible(browser, pages[name])
+
+
+def test_a_filter_closes_what_it_hides_and_the_keys_that_no_longer_differ(page: Page) -> None:
+    heads = page.locator("#map th.key")
+    assert heads.all_inner_texts() == ["min ISR", "acks", "unclean"]
+    opened = page.locator("#map [aria-pressed=true]").get_attribute("title") or ""
+    other = "1" if "acks=all" in opened else "all"
+    page.select_option("[data-filter=acks]", other)
+    assert heads.all_inner_texts() == ["min ISR", "unclean"] and page.locator("#map [aria-pressed=true]").count() == 0
+    assert "is hidden by what was chosen above" in page.locator("#cell").inner_text()
+    page.locator("#map button").first.click()
+    assert page.locator("#cell .sentence").count() == 1
 
 
 def test_filters_leave_the_cells_that_they_name(page: Page) -> None:
@@ -257,6 +297,7 @@ def test_a_phone_scrolls_down_only(page: Page, pages: dict[str, Path], name: str
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.locator(".stepper").press("End")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.locator("#matrix .wide").evaluate("each => each.scrollWidth - each.clientWidth") == 0
     boxes = [each.bounding_box() for each in page.locator(".lane").all()]
     assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
 
@@ -305,6 +346,12 @@ def test_a_page_of_many_cells_is_small_and_quick(page: Page, tmp_path: Path) -> 
     assert report.stat().st_size < LARGEST
     page.goto(report.as_uri())
     assert page.locator("#map button").count() >= 500
+    assert page.locator("#matrix .wide").evaluate("each => each.scrollWidth - each.clientWidth") == 0
+    page.set_viewport_size(PHONE)
+    page.reload()
+    assert page.locator("#matrix .wide").evaluate("each => each.scrollWidth - each.clientWidth") == 0
+    page.set_viewport_size(DESKTOP)
+    page.reload()
     page.select_option("[data-filter=acks]", "all")
     assert page.locator("#map button").count() < 500
     page.emulate_media(media="print")
@@ -335,7 +382,27 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "out" / "report.html"
 
 
-@pytest.mark.parametrize("viewport", [{"width": 1440, "height": 900}, PHONE], ids=["desktop", "phone"])
+def test_the_cards_are_reached_by_keyboard_and_accessible(browser: Browser, cluster: Path) -> None:
+    accessible(browser, cluster)
+    context = browser.new_context(viewport=DESKTOP, offline=True)
+    page = context.new_page()
+    page.goto(cluster.as_uri())
+    stops = []
+    for _ in range(16):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(FOCUSED))
+        if stops[-1]["name"] == "Show how, step by step":
+            break
+    assert all(each["outline"] and each["name"].strip() for each in stops), stops
+    assert {"INPUT", "SELECT", "BUTTON", "SUMMARY"} <= {each["tag"] for each in stops}
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.className") == "stepper"
+    page.fill("#topic", "nothing is called so")
+    assert "is hidden by what was chosen above" in page.locator("#cell").inner_text()
+    context.close()
+
+
+@pytest.mark.parametrize("viewport", SIZES, ids=["desktop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_three_thousand_topics_fit_and_are_found(browser: Browser, cluster: Path, viewport: Any, scheme: Any) -> None:
     assert cluster.stat().st_size < LARGEST

@@ -14,25 +14,32 @@ const text = value => value === null || value === undefined ? "–" : String(val
 root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 document.getElementById("theme").onclick = () => { root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark"; };
 
-/* The matrix: the last keys that fit across, the others down. */
+const isNarrow = innerWidth < 720;
+
+/* The matrix: of the keys that differ in what is shown, the last that fit across, the others down. */
 const brief = {"replication.factor": "RF", "min.insync.replicas": "min ISR", "unclean.leader.election.enable": "unclean",
   "flush.messages": "flush", "eligible.leader.replicas": "ELR", "kafka.version": "Kafka"};
 const short = key => brief[key] || key.replace(/^(faults|bounds|mechanism)\./, "").replace(/_/g, " ");
 const order = Object.fromEntries(data.varying.map(key => [key, [...new Set(data.cells.map(cell => text(cell.cell[key])))]]));
-const follows = (key, other) => {
+const follows = (cells, key, other) => {
   const seen = new Map();
-  return data.cells.every(({cell}) => seen.has(text(cell[other])) ? seen.get(text(cell[other])) === text(cell[key]) : seen.set(text(cell[other]), text(cell[key])));
+  return cells.every(({cell}) => seen.has(text(cell[other])) ? seen.get(text(cell[other])) === text(cell[key]) : seen.set(text(cell[other]), text(cell[key])));
 };
-/* A key that goes with another one needs no place of its own. */
-const axes = data.varying.filter((key, place) =>
-  !data.varying.some((other, before) => other !== key && follows(key, other) && !(before > place && follows(other, key))));
-let across = [], width = 1;
-for (const key of [...axes].reverse()) {
-  if (across.length && (width * order[key].length > 12 || across.length >= axes.length - 1)) break;
-  width *= order[key].length;
-  across.unshift(key);
+function axes(cells) {
+  const many = key => new Set(cells.map(({cell}) => text(cell[key]))).size;
+  const differing = data.varying.filter(key => many(key) > 1);
+  /* A key that goes with another one needs no place of its own. */
+  const own = differing.filter((key, place) => !differing.some((other, before) =>
+    other !== key && follows(cells, key, other) && !(before > place && follows(cells, other, key))));
+  const across = [];
+  let width = 1;
+  for (const key of [...own].reverse()) {
+    if (across.length && (width * many(key) > (isNarrow ? 4 : 12) || across.length >= own.length - 1)) break;
+    width *= many(key);
+    across.unshift(key);
+  }
+  return {across, down: own.filter(key => !across.includes(key))};
 }
-const down = axes.filter(key => !across.includes(key));
 const chosen = Object.fromEntries(data.varying.map(key => [key, ""]));
 const isBroken = name => data.cells.some(cell => cell.properties.some(each => each.name === name && each.verdict === "violated"));
 const names = data.properties.map(each => each.name);
@@ -82,31 +89,58 @@ function rove(button) {
   button.tabIndex = 0;
 }
 
+/* A row of heads: the values of a key, each over the columns that share it and what stands above it. */
+function heads(key, keys, columns, width) {
+  const found = [];
+  for (const column of columns) {
+    const last = found[found.length - 1];
+    if (last && last.name === nameOf(column, keys)) last.count += 1;
+    else found.push({name: nameOf(column, keys), value: text(column[key]), count: 1});
+  }
+  return make("tr", {}, make("th", {scope: "row", class: "key", title: key, colspan: Math.max(width, 1)}, short(key)),
+    ...found.map(each => make("th", {scope: each.count > 1 ? "colgroup" : "col", colspan: each.count}, each.value)));
+}
+
+/* What a filter hides is not left open. */
+function close() {
+  opened = null;
+  document.getElementById("cell").replaceChildren(make("p", {class: "dim"}, "The verdict that was open is hidden by what was chosen above; open another one."));
+}
+
 function map() {
   const cells = data.cells.map((cell, number) => ({...cell, number})).filter(cell =>
     data.varying.every(key => !chosen[key] || text(cell.cell[key]) === chosen[key]) &&
     (!chosen.verdict || entryOf(cell).verdict === chosen.verdict));
   document.getElementById("shown").textContent = `${cells.length} of ${data.cells.length} cells shown`;
+  const {across, down} = axes(cells);
   const rows = distinct(cells, down), columns = distinct(cells, across);
   const at = new Map(cells.map(cell => [nameOf(cell.cell, down) + "\u0001" + nameOf(cell.cell, across), cell]));
-  const head = make("thead", {}, make("tr", {}, ...down.map(key => make("th", {scope: "col", title: key}, short(key))),
-    ...columns.map(column => make("th", {scope: "col"},
-      ...across.flatMap((key, place) => [place ? make("br") : "", `${short(key)} ${text(column[key])}`])))));
-  const body = make("tbody", {}, ...rows.map(row => make("tr", {}, ...down.map(key => make("th", {scope: "row"}, text(row[key]))),
-    ...columns.map(column => square(at.get(nameOf(row, down) + "\u0001" + nameOf(column, across)))))));
+  /* On a narrow screen a row has one head; what the rows below share stands above them. */
+  const above = isNarrow ? down.slice(0, -1) : [], beside = down.slice(above.length);
+  const named = down.length ? make("tr", {}, ...beside.map(key => make("th", {scope: "col", title: key}, short(key))), make("td", {colspan: columns.length})) : null;
+  const head = make("thead", {}, ...across.map((key, place) => heads(key, across.slice(0, place + 1), columns, beside.length)), named);
+  const shared = (row, before) => above.length && !(before && nameOf(row, above) === nameOf(before, above))
+    ? [make("tr", {}, make("th", {scope: "rowgroup", class: "shared", colspan: beside.length + columns.length}, above.map(key => `${short(key)} ${text(row[key])}`).join(" · ")))] : [];
+  const line = row => make("tr", {}, ...(down.length ? beside.map(key => make("th", {scope: "row"}, text(row[key]))) : [make("td")]),
+    ...columns.map(column => square(at.get(nameOf(row, down) + "\u0001" + nameOf(column, across)))));
+  const body = make("tbody", {}, ...rows.flatMap((row, place) => [...shared(row, rows[place - 1]), line(row)]));
   document.getElementById("map").replaceChildren(head, body);
+  if (opened !== null && !cells.some(each => each.number === opened)) close();
   const entry = document.querySelector("#map button[aria-pressed=true]") || document.querySelector("#map button");
   if (entry) rove(entry);
 }
-/* Without keys that vary: a row per configuration, a column per property. */
+/* Without keys that vary: a row per configuration, a column per property; of one configuration a row per property. */
 function verdicts() {
   const button = (cell, number, each) => make("td", {}, make("button", {type: "button", class: each.verdict, "data-cell": number, "data-property": each.name, tabindex: "-1",
     "aria-label": `${mark(each)} ${cell.name}, ${each.name}: ${each.verdict}`, title: cell.scope, onfocus: event => rove(event.target),
     onclick: () => { property = each.name; show(number, true); }}, mark(each)));
-  document.getElementById("map").replaceChildren(
-    make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "configuration"), ...data.properties.map(each => make("th", {scope: "col"}, each.name)))),
-    make("tbody", {}, ...data.cells.map((cell, number) => make("tr", {}, make("th", {scope: "row", title: cell.scope}, cell.name),
-      ...data.properties.map(each => cell.properties.find(one => one.name === each.name)).map(each => each ? button(cell, number, each) : make("td"))))));
+  const head = names => make("thead", {}, make("tr", {}, ...names.map(name => make("th", {scope: "col"}, name))));
+  const row = (name, title, ...squares) => make("tr", {}, make("th", {scope: "row", title}, name), ...squares);
+  const listed = data.cells.length > 1
+    ? [head(["configuration", ...names]), data.cells.map((cell, number) => row(cell.name, cell.scope,
+      ...names.map(name => cell.properties.find(one => one.name === name)).map(each => each ? button(cell, number, each) : make("td"))))]
+    : [head(["property", data.cells[0].name]), data.cells[0].properties.map(each => row(each.name, each.says, button(data.cells[0], 0, each)))];
+  document.getElementById("map").replaceChildren(listed[0], make("tbody", {}, ...listed[1]));
   const entry = document.querySelector("#map button");
   if (entry) rove(entry);
 }
@@ -114,7 +148,9 @@ document.getElementById("map").addEventListener("keydown", event => {
   const cell = event.target.closest("td");
   if (!cell) return;
   const row = cell.parentElement, column = [...row.children].indexOf(cell);
-  const line = {ArrowUp: row.previousElementSibling, ArrowDown: row.nextElementSibling}[event.key];
+  const toward = {ArrowUp: "previousElementSibling", ArrowDown: "nextElementSibling"}[event.key];
+  let line = toward && row[toward];
+  while (line && !line.querySelector("td")) line = line[toward];
   const next = {ArrowLeft: cell.previousElementSibling, ArrowRight: cell.nextElementSibling}[event.key] || (line && line.children[column]);
   const button = next && next.querySelector("button");
   if (button) { event.preventDefault(); button.focus(); }
@@ -256,7 +292,7 @@ function show(number, focus) {
 }
 
 /* Described topics: a card for each answer; what is asked for stands in the address. */
-const MOST_NAMES = innerWidth < 720 ? 3 : 6;
+const MOST_NAMES = isNarrow ? 3 : 6;
 const asked = new URLSearchParams(location.hash.slice(1));
 function groups() {
   const form = document.getElementById("find");
@@ -280,6 +316,7 @@ function groups() {
     const topics = distinct(found.flatMap(each => each.shown)), all = distinct(data.groups.flatMap(each => each.topics));
     document.getElementById("found").textContent = found.length
       ? `${topics} of ${all} topics in ${found.length} answer${found.length === 1 ? "" : "s"}` : "No topic is called so, with this verdict. Empty the search, or choose any verdict.";
+    if (opened !== null && !found.some(each => each.shown.some(([, number]) => number === opened))) close();
     document.getElementById("groups").replaceChildren(...found.map(each => card(each, text !== "")));
   };
   cards();
