@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from neverlost.checker.atlas import build as building
-from neverlost.checker.atlas import table
+from neverlost.checker.atlas import index, table
+from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.unit import units
+from neverlost.checker.digest import question_id
 from neverlost.checker.machine.whole_files import writable_directory
+from neverlost.checker.outcome import Verdict
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.common_settings import CHAPTERS
@@ -27,6 +30,33 @@ class AtlasResult(Answer):
     decided: int
     undecided: int
     failures: Sequence[str] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class CoverageResult(Answer):
+    """How many of the common questions the shipped atlas decides, by chapter; a question belongs to the first that asks it."""
+
+    chapters: Sequence[Mapping[str, Any]] = field(repr=False)
+    all: Mapping[str, Any]
+
+
+def atlas_coverage() -> CoverageResult:
+    """What the shipped atlas decides of every chapter's questions; a question with a search cut short is not decided."""
+    atlas, seen, chapters = index.shipped(), set[str](), []
+    for chapter in CHAPTERS:
+        ids = {
+            question_id(chosen.model, question(chosen.model, {**chosen.configuration, **limits}), [name])
+            for chosen, limits in chapter.questions()
+            for name in chapter.asked
+        } - seen
+        seen |= ids
+        found = [atlas.find(each) for each in ids] if atlas is not None else []
+        decided = sum(each is not None and each[0] is not Verdict.INCONCLUSIVE for each in found)
+        chapters.append({"name": chapter.name, "questions": len(ids), "decided": decided, "undecided": len(ids) - decided})
+    every = {key: sum(each[key] for each in chapters) for key in ("questions", "decided", "undecided")}
+    is_of_these = atlas is not None and atlas.is_of_these_models
+    document = {"schema": "neverlost.atlas-coverage/1", "is_of_these_models": is_of_these, "chapters": chapters, "all": every}
+    return CoverageResult.of(document)
 
 
 def build_atlas(

@@ -1,10 +1,10 @@
-"""`neverlost atlas build`: the answers to common questions, decided once."""
+"""`neverlost atlas`: what the shipped answers to common questions cover; `atlas build` decides them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -13,13 +13,15 @@ from neverlost.reports import options
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("atlas", help="Decide the questions of the atlas and write its table: atlas build.")(atlas)
+    app.command("atlas", help="What the shipped answers cover: atlas show. Decide them: atlas build.")(atlas)
 
 
 def atlas(
-    action: Annotated[str, typer.Argument(metavar="build", help="what to do")],
-    state_dir: Annotated[str, typer.Option("--state-dir", metavar="DIR", help="keep finished units here, and go on from them")],
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="the table, as Parquet")],
+    action: Annotated[str, typer.Argument(metavar="show|build", help="what to do")] = "show",
+    state_dir: Annotated[
+        str | None, typer.Option("--state-dir", metavar="DIR", help="build: keep finished units here, and go on from them")
+    ] = None,
+    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="build: the table, as Parquet")] = None,
     chapters: Annotated[
         list[int] | None, typer.Option("--chapter", metavar="N", help="only this chapter (repeatable; default: all)")
     ] = None,
@@ -37,9 +39,17 @@ def atlas(
     from neverlost.reports.output import Output
     from neverlost.specs.errors import InputError
 
-    if action != "build":
-        raise InputError(f"bad value {action!r} for atlas: write atlas build")
     output = Output(json, None, quiet)
+    if action == "show":
+        coverage = atlases.atlas_coverage()
+        output.deliver(coverage.document, lines=lambda document: list(_covered(document))[-1:])
+        if output.is_read:
+            typer.echo("\n".join(_covered(coverage.document)))
+        return exit_status.HOLDS
+    if action != "build":
+        raise InputError(f"bad value {action!r} for atlas: write atlas show, or atlas build")
+    if state_dir is None or out is None:
+        raise InputError("atlas build needs --state-dir DIR and --out FILE")
     found = atlases.build_atlas(
         out,
         state_dir,
@@ -57,6 +67,15 @@ def atlas(
     for each in found.failures:
         typer.echo(f"neverlost: not decided: unit {each}", err=True)
     return exit_status.INCONCLUSIVE if found.failures else exit_status.HOLDS
+
+
+def _covered(document: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each chapter, and one for all."""
+    if not document["is_of_these_models"]:
+        yield "The shipped answers are about models of another meaning: none of them counts."
+    for each in (*document["chapters"], {"name": "in all", **document["all"]}):
+        share = 100 * each["undecided"] / each["questions"]
+        yield f"{each['name']}: {each['questions']:,} questions, {each['decided']:,} decided, {share:.0f} % not decided"
 
 
 def _report(done: int, of: int) -> None:
