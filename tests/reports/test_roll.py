@@ -73,6 +73,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 @pytest.mark.kafka
 def test_a_cluster_does_as_roll_says(kafka: Cluster) -> None:
     done = neverlost("roll", "--bootstrap-server", kafka.address(1), "--set", "acks=all", "--json", "-", timeout=300)
+    assert done.returncode == 13, done.stderr
     brokers = json.loads(done.stdout)["brokers"]
     assert {each: one["may_be_stopped"] for each, one in brokers.items()} == {"1": True, "3": True, "2": False}, done.stderr
     assert brokers["2"]["now"]["writes stop"] == ["thin-0"]
