@@ -59,7 +59,7 @@ def test_the_same_questions_give_the_same_bytes(small: list[Unit], whole: Build,
 def test_a_row_is_found_by_what_means_the_same_and_by_nothing_else(whole: Build, tmp_path: Path) -> None:
     bytes_of(whole.rows, tmp_path / "a")
     atlas = index.read(tmp_path / "a.index")
-    given = {"kafka.version": "3.8", "replication.factor": 1, "bounds.records": 1, "consumer.commit": "before-processing"}
+    given = {"kafka.version": "4.4", "replication.factor": 1, "bounds.records": 1, "consumer.commit": "before-processing"}
 
     def found(**more: Any) -> tuple[Verdict, int | None] | None:
         chosen = choose({key: (value, "test") for key, value in (given | more).items()})
