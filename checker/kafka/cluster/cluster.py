@@ -67,6 +67,7 @@ class Node:
     port: int
     internal_port: int
     gate_port: int
+    further_ports: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def data(self) -> Path:
@@ -82,6 +83,7 @@ class Cluster:
     folder: Path
     settings: Mapping[str, str]
     features: Mapping[str, int]
+    further_listeners: Mapping[str, str] = field(default_factory=dict)
     network: Network = field(default_factory=Network)
     brokers: dict[int, Node] = field(default_factory=dict)
     controllers: dict[int, Node] = field(default_factory=dict)
@@ -122,18 +124,20 @@ class Cluster:
         folder.mkdir()
         internal = free_port()
         process = Process(self.java, folder / "server.properties", folder / "server.log")
-        return Node(number, folder, process, free_port(), internal, self.network.gate(number, internal))
+        further = {name: free_port() for name in self.further_listeners}
+        return Node(number, folder, process, free_port(), internal, self.network.gate(number, internal), further)
 
     def _configure(self, node: Node) -> None:
         """Write server.properties: others reach a node through its gate, clients reach a broker directly."""
         voters = ",".join(f"{each.number}@{LOOPBACK}:{each.gate_port}" for each in self.controllers.values())
         here = node.number in self.controllers
+        protocols = {"CONTROLLER": "PLAINTEXT", "CLIENT": "PLAINTEXT", "INTERNAL": "PLAINTEXT", **self.further_listeners}
         lines = {
             "process.roles": "controller" if here else "broker",
             "node.id": str(node.number),
             "controller.quorum.voters": voters,
             "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT",
+            "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
             "log.dirs": str(node.data),
             **SETTINGS,
             **self.settings,
@@ -144,8 +148,10 @@ class Cluster:
                 lines["advertised.listeners"] = f"CONTROLLER://{LOOPBACK}:{node.gate_port}"
         else:
             lines["inter.broker.listener.name"] = "INTERNAL"
-            lines["listeners"] = f"CLIENT://{LOOPBACK}:{node.port},INTERNAL://{LOOPBACK}:{node.internal_port}"
-            lines["advertised.listeners"] = f"CLIENT://{LOOPBACK}:{node.port},INTERNAL://{LOOPBACK}:{node.gate_port}"
+            ports = {"CLIENT": node.port, **node.further_ports, "INTERNAL": node.internal_port}
+            lines["listeners"] = ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in ports.items())
+            ports["INTERNAL"] = node.gate_port
+            lines["advertised.listeners"] = ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in ports.items())
         (node.folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
 
     def format(self, node: Node) -> None:
@@ -257,9 +263,10 @@ class Cluster:
         """Send one record to partition 0, to one broker if it is named; do not wait for the answer."""
         return Sending(self.bootstrap if to is None else self.address(to), topic, value, acks, seconds, to, **settings)
 
-    def address(self, broker: int) -> str:
-        """Where clients reach a broker."""
-        return f"{LOOPBACK}:{self.brokers[broker].port}"
+    def address(self, broker: int, listener: str | None = None) -> str:
+        """Where clients reach a broker, or one of its further listeners."""
+        node = self.brokers[broker]
+        return f"{LOOPBACK}:{node.port if listener is None else node.further_ports[listener]}"
 
     def consume(self, topic: str, seconds: float = 30) -> list[Record]:
         """Everything that a consumer reads of partition 0 from its beginning to the high watermark."""
@@ -305,8 +312,10 @@ def cluster(
     controllers: int = 1,
     settings: Mapping[str, str] | None = None,
     features: Mapping[str, int] | None = None,
+    further_listeners: Mapping[str, str] | None = None,
 ) -> Iterator[Cluster]:
-    """A running cluster.  `settings` go into every server.properties, `features` to kafka-storage.sh format.
+    """A running cluster.  `settings` go into every server.properties, `features` to kafka-storage.sh format;
+    `further_listeners` are names with security protocols, beside the plain one for clients.
 
     Errors: `ClusterError` when it does not get ready.
     """
@@ -314,7 +323,7 @@ def cluster(
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     with (folder / "owner").open("w") as owner, interrupted_by_sigterm():
         fcntl.flock(owner, fcntl.LOCK_EX)
-        found = Cluster(home, folder, dict(settings or {}), dict(features or {}))
+        found = Cluster(home, folder, dict(settings or {}), dict(features or {}), dict(further_listeners or {}))
         try:
             found.start(brokers, controllers)
             yield found

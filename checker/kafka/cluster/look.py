@@ -18,8 +18,8 @@ from typing import Any
 from neverlost.specs.errors import InputError
 
 SCHEMA = "neverlost.cluster/1"
-SECONDS = 20
-"""How long to try to reach the first broker."""
+TRIES, SECONDS_OF_A_TRY = 4, 5
+"""How often and how long to try to reach the first broker."""
 
 SECONDS_TO_CONNECT = 5
 TOPICS_AT_ONCE = 500
@@ -51,6 +51,7 @@ PEM = {
 }
 """Files of certificates, in librdkafka's names and in Java's; only PEM is read."""
 
+_LOST = re.compile(r"Connection (?:lost|failed): (?:\[Error \d+\] )?(?:\w+Error: )*(.+?)(?: \(_ssl\.c:\d+\))?$")
 _LOGIN = re.compile(r"""\b(username|password)\s*=\s*["']([^"']*)["']""")
 
 
@@ -75,18 +76,29 @@ def look(server: str, command_config: Mapping[str, str], where: str = "") -> dic
     kafka = library()
     options = connection(command_config, where)
     _require_listener(server)
-    with _quiet(), _explained(kafka, server):
-        admin = kafka.KafkaAdminClient(bootstrap_servers=server.split(","), bootstrap_timeout_ms=SECONDS * 1000, **options)
-        with admin:
-            brokers = sorted(admin.describe_cluster()["brokers"], key=lambda each: each["broker_id"])
-            topics = _topics(kafka, admin)
-            return {
-                "schema": SCHEMA,
-                "server": server,
-                "features": _features(kafka, admin),
-                "brokers": [_broker(kafka, admin, each) for each in brokers],
-                "topics": topics,
-            }
+    with _reasons() as reasons, _explained(kafka, server, reasons), _connected(kafka, server, options, reasons) as admin:
+        brokers = sorted(admin.describe_cluster()["brokers"], key=lambda each: each["broker_id"])
+        topics = _topics(kafka, admin)
+        return {
+            "schema": SCHEMA,
+            "server": server,
+            "features": _features(kafka, admin),
+            "brokers": [_broker(kafka, admin, each) for each in brokers],
+            "topics": topics,
+        }
+
+
+def _connected(kafka: Any, server: str, options: Mapping[str, Any], reasons: Sequence[str]) -> Any:
+    """A client that has reached a broker: tried again for a while, unless it was refused."""
+    for left in reversed(range(TRIES)):
+        try:
+            return kafka.KafkaAdminClient(
+                bootstrap_servers=server.split(","), bootstrap_timeout_ms=SECONDS_OF_A_TRY * 1000, **options
+            )
+        except kafka.errors.KafkaTimeoutError:
+            if reasons or not left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def _require_listener(server: str) -> None:
@@ -133,25 +145,42 @@ def _require_pem(key: str, given: Mapping[str, str], where: str) -> None:
         )
 
 
+class _Reasons(logging.Handler):
+    """Why connections ended, as the library says it to developers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the reason of a lost connection; that it is lost is none."""
+        match = _LOST.search(record.getMessage())
+        if match is not None and match[1] != "socket disconnected":
+            self.found.append(match[1])
+
+
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """The library's own messages are for developers; errors come out as ours."""
-    logger = logging.getLogger("kafka")
-    before, logger.disabled = logger.level, True
-    logger.setLevel(logging.CRITICAL + 1)
+def _reasons() -> Iterator[list[str]]:
+    """The reasons why connections ended meanwhile; the library's own messages are not printed."""
+    logger, kept = logging.getLogger("kafka"), _Reasons()
+    before = logger.level, logger.propagate
+    logger.setLevel(logging.ERROR)
+    logger.propagate = False
+    logger.addHandler(kept)
     try:
-        yield
+        yield kept.found
     finally:
-        logger.disabled = False
-        logger.setLevel(before)
+        logger.removeHandler(kept)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
 
 
 @contextmanager
-def _explained(kafka: Any, server: str) -> Iterator[None]:
+def _explained(kafka: Any, server: str, reasons: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except kafka.errors.KafkaError as problem:
-        text = " ".join(str(problem).split()) or type(problem).__name__
+        text = next(iter(reasons), "") or " ".join(str(problem).split()) or type(problem).__name__
         raise InputError(
             f"cannot look at the cluster at {server!r}: {text:.300}; check --bootstrap-server and --command-config"
         ) from None
@@ -178,6 +207,7 @@ def _broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]
     number = broker["broker_id"]
     try:
         settings = _settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]
+        _require_shown(settings, f"broker {number}", "the cluster")
     except kafka.errors.KafkaError:
         return {"id": number, "rack": broker.get("rack"), "settings": None}
     return {"id": number, "rack": broker.get("rack"), "settings": {name: each[0] for name, each in settings.items()}}
@@ -199,10 +229,21 @@ def _settings(
     }
 
 
+def _require_shown(settings: Mapping[str, Any], what: str, where: str) -> None:
+    """Errors: `InputError` for what shows no settings: whatever runs has some, so they may not be seen."""
+    if not settings:
+        raise InputError(f"{what} shows no settings: DESCRIBE_CONFIGS on {where} is missing; {_ALLOW}")
+
+
+_ALLOW = "kafka-acls.sh --add --operation Describe --operation DescribeConfigs --cluster --topic '*' allows it"
+
+
 def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
     """Every topic with its partitions and what it sets itself."""
     listed = sorted(admin.describe_topics(), key=lambda each: str(each["name"]))
     names = [str(each["name"]) for each in listed]
+    if not names:
+        raise InputError(f"the cluster shows no topics: it has none, or DESCRIBE on topics is missing; {_ALLOW}")
     candidates = _eligible(kafka, admin, names)
     moving = _adding(kafka, admin)
     found = []
@@ -211,6 +252,7 @@ def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
         configs = _settings(kafka, admin, "TOPIC", chosen, SETTINGS_OF_TOPICS)
         for topic in listed[start : start + TOPICS_AT_ONCE]:
             name = str(topic["name"])
+            _require_shown(configs[name], f"topic {name!r}", "topics")
             found.append(
                 {
                     "name": name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
@@ -17,6 +18,7 @@ from neverlost.checker.kafka.cluster.look import connection
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.cluster import read_cluster
 from neverlost.specs.kafka_files.recognise import described
+from tests.support import certificates
 from tests.support.program import DATA, neverlost
 
 KINDS: dict[str, tuple[Sequence[int], dict[str, str]]] = {
@@ -33,7 +35,13 @@ TOOLS = {
     "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
     "kafka-configs.sh": "kafka.admin.ConfigCommand",
     "kafka-features.sh": "org.apache.kafka.tools.FeatureCommand",
+    "kafka-acls.sh": "org.apache.kafka.tools.AclCommand",
 }
+OLDER_TOOLS = {"kafka-acls.sh": "kafka.admin.AclCommand"}
+"""What runs a script before 4.0."""
+
+LISTENERS = {"SASL": "SASL_SSL", "TLS": "SSL"}
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 def seen(**more: Any) -> dict[str, Any]:
@@ -90,10 +98,43 @@ def test_a_cluster_that_is_not_there_is_one_line() -> None:
     assert alone.stderr == "neverlost: --command-config goes with --bootstrap-server HOST:PORT\n" and alone.returncode == 64
 
 
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the certificates of an authority, of the brokers and of an auditor."""
+    folder = tmp_path_factory.mktemp("secrets")
+    certificates.authority(folder)
+    for name in ("broker", "auditor"):
+        certificates.signed(folder, name)
+    return folder
+
+
+def security(secrets: Path) -> dict[str, str]:
+    """Brokers that show themselves by certificate, ask for a password or a certificate, and allow what the ACLs do."""
+    users = 'user_auditor="heard" user_stranger="unknown"'
+    shown = {
+        f"listener.name.{name.lower()}.{key}": value
+        for name in LISTENERS
+        for key, value in (
+            ("ssl.keystore.type", "PEM"),
+            ("ssl.keystore.location", str(secrets / "broker.pem")),
+            ("ssl.truststore.type", "PEM"),
+            ("ssl.truststore.location", str(secrets / certificates.AUTHORITY)),
+        )
+    }
+    return shown | {
+        "listener.name.tls.ssl.client.auth": "required",
+        "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl.plain.sasl.jaas.config": f"{PLAIN} {users};",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+
+
 @pytest.fixture(scope="module", params=["4.3", "3.9"])
-def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def kafka(request: pytest.FixtureRequest, secrets: Path) -> Iterator[Cluster]:
     """Fifty topics of mixed settings, and one broker down."""
-    with cluster(kafka_home(version=request.param), brokers=3) as found:
+    home = kafka_home(version=request.param)
+    with cluster(home, brokers=3, settings=security(secrets), further_listeners=LISTENERS) as found:
         for number in range(COPIES):
             for name, (replicas, configs) in KINDS.items():
                 found.admin.create_topic(f"{name}-{number}", list(replicas), configs)
@@ -106,7 +147,8 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def tool(kafka: Cluster, command: str) -> str:
     """What one of Kafka's own tools prints, as its line says; its log, which the scripts send elsewhere, is left out."""
     name, *arguments = shlex.split(command.replace("HOST:PORT", kafka.address(1)))
-    said = kafka.java.run(TOOLS[name], *arguments).splitlines(keepends=True)
+    tools = TOOLS if kafka.home.minor >= (4, 0) else TOOLS | OLDER_TOOLS
+    said = kafka.java.run(tools[name], *arguments).splitlines(keepends=True)
     return "".join(line for line in said if line.startswith(("Topic: ", "\tTopic: ", "Feature: ")))
 
 
@@ -123,8 +165,51 @@ def answers(*arguments: str) -> dict[str, tuple[str, int | None, str]]:
     }
 
 
+def unordered(value: Any) -> Any:
+    """A document in whatever order its lists were made."""
+    if isinstance(value, dict):
+        return {key: unordered(each) for key, each in value.items()}
+    return sorted(json.dumps(unordered(each), sort_keys=True) for each in value) if isinstance(value, list) else value
+
+
+GUIDE = (Path(__file__).resolve().parents[3] / "reports" / "guide" / "inputs.md").read_text()
+
+
+def audited(kafka: Cluster, secrets: Path, tmp_path: Path) -> list[dict[str, tuple[str, int | None, str]]]:
+    """The answers for an auditor with a password, and with a certificate, who may do what the guide says; and that others
+    are refused in one line."""
+    (documented,) = re.findall(r"^(kafka-acls\.sh .*\\\n.*)$", GUIDE, re.MULTILINE)
+    for principal in ("User:auditor", "User:CN=auditor"):
+        tool(kafka, documented.replace("\\\n", " ").replace("User:auditor", principal))
+    trusting = f"ssl.truststore.type=PEM\nssl.truststore.location={secrets / certificates.AUTHORITY}\n"
+    sasl = f"{trusting}security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+    written = {
+        "password": sasl + f'sasl.jaas.config={PLAIN} username="auditor" password="heard";\n',
+        "wrong": sasl + f'sasl.jaas.config={PLAIN} username="auditor" password="misheard";\n',
+        "stranger": sasl + f'sasl.jaas.config={PLAIN} username="stranger" password="unknown";\n',
+        "certificate": f"{trusting}security.protocol=SSL\nssl.keystore.type=PEM\nssl.keystore.location={secrets}/auditor.pem\n",
+        "untrusted": "security.protocol=SSL\n",
+    }
+    for name, text in written.items():
+        (tmp_path / f"{name}.properties").write_text(text)
+
+    def asked(name: str) -> list[str]:
+        listener = "TLS" if name in ("certificate", "untrusted") else "SASL"
+        return ["--bootstrap-server", kafka.address(1, listener), "--command-config", str(tmp_path / f"{name}.properties")]
+
+    for name, says in REFUSED.items():
+        done = neverlost("check", *asked(name), *QUESTION, timeout=120)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (64, "", 1), (name, done.stderr)
+        assert says in done.stderr, (name, done.stderr)
+    return [answers(*asked("password")), answers(*asked("certificate"))]
+
+
+REFUSED = {"wrong": "cannot look at", "stranger": "DESCRIBE on topics is missing", "untrusted": "certificate verify failed"}
+"""By file of settings what the one line says."""
+
+
 @pytest.mark.kafka
-def test_a_cluster_by_its_server_and_by_files_and_after_what_was_advised(kafka: Cluster, tmp_path: Path) -> None:
+def test_a_cluster_by_its_server_and_by_files_and_after_what_was_advised(kafka: Cluster, secrets: Path, tmp_path: Path) -> None:
     printed = {
         "topics.txt": tool(kafka, "kafka-topics.sh --bootstrap-server HOST:PORT --describe"),
         "features.txt": tool(kafka, "kafka-features.sh --bootstrap-server HOST:PORT describe"),
@@ -135,8 +220,12 @@ def test_a_cluster_by_its_server_and_by_files_and_after_what_was_advised(kafka: 
         files += ["--describe", str(tmp_path / name)]
     server = ["--bootstrap-server", kafka.address(1), "--out", str(tmp_path / "evidence")]
     by_server, by_files = answers(*server), answers(*files)
-    assert by_server == by_files and len(by_server) == COPIES * len(KINDS)
+    by_password, by_certificate = audited(kafka, secrets, tmp_path)
+    assert by_server == by_files == by_password == by_certificate and len(by_server) == COPIES * len(KINDS)
     assert {verdict for verdict, _, _ in by_server.values()} == {"holds", "violated"}
+    by_look, by_file = (neverlost("roll", *way, "--set", "acks=all", "--json", "-", timeout=600) for way in (server[:2], files))
+    assert by_look.returncode == by_file.returncode == 13, by_look.stderr
+    assert unordered(json.loads(by_look.stdout)) == unordered(json.loads(by_file.stdout))
     page = (tmp_path / "evidence" / "report.html").read_text()
     assert all(f"{name}-{number}" in page for name in KINDS for number in range(COPIES))
     document = json.loads((tmp_path / "evidence" / "result.json").read_text())
