@@ -91,6 +91,14 @@ def _necessity(model: str) -> Page:
     )
 
 
+def _nines(name: str, says: str, makes: str) -> Page:
+    rates = ("specs/rates/default.toml", "tests/publish/one-room.toml")
+    command = (
+        "neverlost nines --matrix tests/publish/nines.toml " + " ".join(f"--rates {each}" for each in rates) + " --out {out}"
+    )
+    return Page(name, says, command, makes, ("tests/publish/nines.toml", *rates))
+
+
 PAGES = (
     Page(
         "last-replica-standing.svg",
@@ -113,6 +121,8 @@ PAGES = (
         "report.md",
         ("specs/claims/*.toml", "specs/scenarios/*.toml"),
     ),
+    _nines("nines.md", "how likely a loss is: settings times rates, with what is assumed", "report.md"),
+    _nines("nines.svg", "the same as a picture", "nines.svg"),
     Page("forecast.md", "forecasts against what was found", "python -m tests.bench.forecast"),
     Page(
         "rediscovery.md",

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -143,9 +144,15 @@ def test_settings_times_rates(tmp_path: Path) -> None:
     head, *cells = done.stdout.splitlines()[:5]
     assert head.split() == ["settings", "calm", "rough", "as", "shipped"]
     assert [each.count("no bound") for each in cells] == [2, 2, 0, 1], done.stdout
-    result = neverlost.nines(matrix=matrix, rates_files=[calm, rough])
+    result = neverlost.nines(matrix=matrix, rates_files=[calm, rough], out=tmp_path / "page")
     assert {row["rates"] for row in result.rows()} == {"calm", "rough"} and len(result.rows()) == 4
     assert all(low["loss_high"] < high["loss_high"] for low, high in zip(result.rows()[::2], result.rows()[1::2], strict=True))
+    page = (tmp_path / "page" / "report.md").read_text()
+    assert (
+        "![The ranges of each configuration](nines.svg)" in page and "## Rates: rough" in page and "## What is assumed" in page
+    )
+    picture = ElementTree.parse(tmp_path / "page" / "nines.svg")
+    assert len(picture.findall(".//{*}path")) == 4 and "no bound" in "".join(picture.getroot().itertext())
 
 
 def test_a_better_rate_is_a_better_bound_and_the_output_says_what_is_assumed(tmp_path: Path) -> None:
