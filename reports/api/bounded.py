@@ -80,12 +80,11 @@ class Bounded:
         return Judged(ideal, survived, found, self._shipped(chosen, survived, subject))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> Subject | Unbounded:
-        """What rates are applied to: the largest region in which nothing is lost.
-
-        The region is a question of its own, so a spot of the table that is not decided may be in it.
-        """
+        """What rates are applied to: the largest region in which nothing is lost."""
         says = {spot: table.answer(survived, spot)[0] for spot in survived.entries}
-        safe = [(spot.losing, spot.out) for spot, one in says.items() if one != table.LOST]
+        if table.UNDECIDED in says.values():
+            return Unbounded(Verdict.INCONCLUSIVE)
+        safe = [(spot.losing, spot.out) for spot, one in says.items() if one in (table.OK, table.STOPS)]
         kills = kills_count_as(chosen.configuration)
         decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
         if isinstance(decided, Verdict):

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost import improvements
-from neverlost.bounded import Bounded, Judged, dominant_loss
+from neverlost.bounded import Bounded, Judged
 from neverlost.checker.atlas.index import shipped
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.search.options import Reporter
@@ -91,24 +91,7 @@ def nines(
     document = describe.document(answers, given, neverlost.__version__)
     if out is not None:
         write_text(f"{out}/result.json", as_json(document))
-        for name, content in pages(document, judged):
-            write_text(f"{out}/{name}", content)
     return NinesResult.of(document, judged=tuple(judged))
-
-
-def pages(document: Mapping[str, Any], judged: Sequence[Judged]) -> Iterator[tuple[str, str]]:
-    """What follows from a document, file by file: pictures and a page; the counterexample where one configuration was asked."""
-    from neverlost.reports.counterexample.svg import render
-    from neverlost.reports.counterexample.timeline import timeline
-    from neverlost.reports.page import nines as page
-    from neverlost.reports.page.drawing import alone
-
-    pictures = {page.PLOT: alone(page.plot(document))}
-    loss = dominant_loss(judged[0]) if len(judged) == 1 else None
-    if loss is not None:
-        pictures[page.LOSS] = render(timeline(*loss))
-    yield from pictures.items()
-    yield "report.md", page.page(document, [*pictures])
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:

@@ -139,22 +139,34 @@ def _operation(stage: Stage, before: Target, plan: Plan, produced: int) -> list[
             ]
         case "stop":
             return [f"end {broker} TERM"]
+        case "stop-and-take-out":
+            return [
+                f"end {broker} TERM",
+                f"on {broker} \"sed -i '/^log.dirs=/s#$DATA,\\?##' server.properties\"  # it has others",
+            ]
+        case "assign-directory":
+            moved = before.leader or stage.target.running[0]
+            places = ["$OTHER" if each == moved else "any" for each in plan.replicas]
+            return [f"# OTHER: another of the log.dirs of broker {moved}", *_reassign(list(plan.replicas), places)]
         case "start":
             return [f"start {broker}"]
     return []
 
 
-def _reassign(order: list[int]) -> list[str]:
-    document = reassignment_json("TOPIC", order).replace('"TOPIC"', '"\'"$TOPIC"\'"')
+def _reassign(order: list[int], directories: Sequence[str] = ()) -> list[str]:
+    document = reassignment_json("TOPIC", order, directories)
+    for name in ("TOPIC", "$OTHER"):
+        document = document.replace(f'"{name}"', f'"\'"${name.lstrip("$")}"\'"')
     return [
         f"echo '{document}' > reassignment.json",
         _tool("kafka-reassign-partitions.sh", "--reassignment-json-file reassignment.json --execute"),
     ]
 
 
-def reassignment_json(topic: str, replicas: Sequence[int]) -> str:
-    """The tool's input."""
-    return json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": list(replicas)}]})
+def reassignment_json(topic: str, replicas: Sequence[int], directories: Sequence[str] = ()) -> str:
+    """The tool's input; with a log directory for each replica where they are given."""
+    places = {"log_dirs": list(directories)} if directories else {}
+    return json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": list(replicas)} | places]})
 
 
 def _tool(name: str, arguments: str) -> str:

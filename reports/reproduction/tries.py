@@ -80,7 +80,8 @@ def tried(question: Question, where: Where, times: int, output: Output, say: Not
     print_step(f"starting Kafka {home.shown}: {planned.brokers} brokers, {where.controllers} controller(s)")
     documents: list[dict[str, Any]] = []
     try:
-        started = cluster(home, planned.brokers, where.controllers, planned.server_settings, features(planned, home))
+        settings, formatted = planned.server_settings, features(planned, home)
+        started = cluster(home, planned.brokers, where.controllers, settings, formatted, directories=planned.directories)
         with started as kafka:
             for number in range(1, times + 1):
                 report = _once(question, kafka, number, _folder(output.out, number, times))

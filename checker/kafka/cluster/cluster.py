@@ -67,12 +67,14 @@ class Node:
     port: int
     internal_port: int
     gate_port: int
+    directories: list[Path]
+    """Its log directories; with more than one, metadata has a place beside them."""
     further_ports: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def data(self) -> Path:
-        """Its log directory."""
-        return self.folder / "data"
+        """Its first log directory."""
+        return self.directories[0]
 
 
 @dataclass
@@ -84,6 +86,7 @@ class Cluster:
     settings: Mapping[str, str]
     features: Mapping[str, int]
     further_listeners: Mapping[str, str] = field(default_factory=dict)
+    directories: int = 1
     network: Network = field(default_factory=Network)
     brokers: dict[int, Node] = field(default_factory=dict)
     controllers: dict[int, Node] = field(default_factory=dict)
@@ -106,7 +109,7 @@ class Cluster:
         for number in range(1, brokers + 1):
             self.brokers[number] = self._node(number)
         for node in self.nodes:
-            self._configure(node)
+            self.configure(node)
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self.format, self.nodes))
         for node in self.nodes:
@@ -125,9 +128,11 @@ class Cluster:
         internal = free_port()
         process = Process(self.java, folder / "server.properties", folder / "server.log")
         further = {name: free_port() for name in self.further_listeners}
-        return Node(number, folder, process, free_port(), internal, self.network.gate(number, internal), further)
+        several = self.directories if number < FIRST_CONTROLLER else 1
+        directories = [folder / ("data" if each == 0 else f"data-{each}") for each in range(several)]
+        return Node(number, folder, process, free_port(), internal, self.network.gate(number, internal), directories, further)
 
-    def _configure(self, node: Node) -> None:
+    def configure(self, node: Node) -> None:
         """Write server.properties: others reach a node through its gate, clients reach a broker directly."""
         voters = ",".join(f"{each.number}@{LOOPBACK}:{each.gate_port}" for each in self.controllers.values())
         here = node.number in self.controllers
@@ -138,10 +143,12 @@ class Cluster:
             "controller.quorum.voters": voters,
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
-            "log.dirs": str(node.data),
+            "log.dirs": ",".join(map(str, node.directories)),
             **SETTINGS,
             **self.settings,
         }
+        if self.directories > 1 and not here:
+            lines["metadata.log.dir"] = str(node.folder / "metadata")
         if here:
             lines["listeners"] = f"CONTROLLER://{LOOPBACK}:{node.internal_port}"
             if self.home.minor >= (3, 9):
@@ -155,10 +162,10 @@ class Cluster:
         (node.folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
 
     def format(self, node: Node) -> None:
-        """Prepare a log directory, as an operator does with kafka-storage.sh."""
+        """Prepare the log directories that are not yet, as an operator does with kafka-storage.sh."""
         features = [part for name, level in self.features.items() for part in ("--feature", f"{name}={level}")]
         where = ["-t", self.cluster_id, "-c", str(node.folder / "server.properties")]
-        self.java.run("kafka.tools.StorageTool", "format", *where, *features)
+        self.java.run("kafka.tools.StorageTool", "format", "--ignore-formatted", *where, *features)
 
     def stop(self) -> None:
         """End every process, gate and client."""
@@ -201,8 +208,9 @@ class Cluster:
     # what brokers hold
 
     def log_folder(self, broker: int, topic: str, number: int = 0) -> Path:
-        """Where a broker keeps a partition."""
-        return self.brokers[broker].data / f"{topic}-{number}"
+        """Where a broker keeps a partition; where it would, in its first log directory, if it has none."""
+        places = [each / f"{topic}-{number}" for each in self.brokers[broker].directories]
+        return next((each for each in places if each.exists()), places[0])
 
     def log(self, broker: int, topic: str, number: int = 0) -> list[Record]:
         """Every record that a broker has of a partition, read from its disk (what was not flushed included)."""
@@ -218,7 +226,7 @@ class Cluster:
 
     def high_watermark(self, broker: int, topic: str, number: int = 0) -> int | None:
         """A replica's high watermark as it last wrote it down, a fifth of a second ago at most while it runs."""
-        path = self.brokers[broker].data / "replication-offset-checkpoint"
+        path = self.log_folder(broker, topic, number).parent / "replication-offset-checkpoint"
         with contextlib.suppress(OSError):
             for line in path.read_text().splitlines()[2:]:
                 name, partition, offset = line.rsplit(" ", 2)
@@ -313,9 +321,12 @@ def cluster(
     settings: Mapping[str, str] | None = None,
     features: Mapping[str, int] | None = None,
     further_listeners: Mapping[str, str] | None = None,
+    directories: int = 1,
 ) -> Iterator[Cluster]:
     """A running cluster.  `settings` go into every server.properties, `features` to kafka-storage.sh format;
     `further_listeners` are names with security protocols, beside the plain one for clients.
+
+    Each broker has so many log `directories`.
 
     Errors: `ClusterError` when it does not get ready.
     """
@@ -323,7 +334,7 @@ def cluster(
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     with (folder / "owner").open("w") as owner, interrupted_by_sigterm():
         fcntl.flock(owner, fcntl.LOCK_EX)
-        found = Cluster(home, folder, dict(settings or {}), dict(features or {}), dict(further_listeners or {}))
+        found = Cluster(home, folder, dict(settings or {}), dict(features or {}), dict(further_listeners or {}), directories)
         try:
             found.start(brokers, controllers)
             yield found

@@ -5,16 +5,18 @@ Each returns when it is done, not when the cluster has reacted: wait for that wi
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.disk import lose_end
 from neverlost.checker.kafka.cluster.network import FETCH, HEARTBEAT, Rule
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.cluster.requests import alter_reassignment
+from neverlost.checker.kafka.cluster.requests import alter_directory, alter_reassignment
 
 
 def crash(cluster: Cluster, broker: int) -> None:
@@ -30,15 +32,55 @@ def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: 
     if cluster.metadata.configs.get((2, topic), {}).get("flush.messages") == "1":
         raise ClusterError(f"{topic} flushes each record: a crash cannot lose any")
     crash(cluster, broker)
-    return lose_end(cluster.brokers[broker].data, f"{topic}-{number}", offset)
+    return lose_end(cluster.log_folder(broker, topic, number).parent, f"{topic}-{number}", offset)
 
 
 def lose_disk(cluster: Cluster, broker: int) -> None:
     """SIGKILL and an empty log directory, formatted again as an operator does after replacing a disk."""
     node = cluster.brokers[broker]
     crash(cluster, broker)
-    shutil.rmtree(node.data)
+    for each in node.directories:
+        shutil.rmtree(each)
     cluster.format(node)
+
+
+def take_out_directory(cluster: Cluster, broker: int, topic: str, number: int = 0) -> str:
+    """The log directory that has a partition is no longer in the log.dirs of a broker that is down; its name.
+
+    Errors: `ClusterError` for a broker that has one directory only, or that runs.
+    """
+    node = cluster.brokers[broker]
+    if node.process.is_running or len(node.directories) == 1:
+        raise ClusterError(f"no log directory can be taken out of broker {broker}: it runs, or has one only")
+    gone = cluster.log_folder(broker, topic, number).parent
+    node.directories.remove(gone)
+    shutil.rmtree(gone)
+    cluster.configure(node)
+    return gone.name
+
+
+def move_to_directory(cluster: Cluster, broker: int, topic: str, directory: Path) -> None:
+    """A broker copies its replica to another of its log directories, and then uses that.
+
+    Errors: `ClusterError` with Kafka's refusal.
+    """
+    alter_directory(cluster.address(broker), topic, str(directory))
+
+
+def put_in_directories(cluster: Cluster, broker: int) -> None:
+    """A broker that lost log directories is restarted with new, empty ones in their places."""
+    node = cluster.brokers[broker]
+    names = (f"data-{each}" for each in itertools.count(cluster.directories))
+    missing = cluster.directories - len(node.directories)
+    if not missing:
+        return
+    stop(cluster, broker)
+    fresh = (node.folder / each for each in names if not (node.folder / each).exists())
+    node.directories += itertools.islice(fresh, missing)
+    cluster.configure(node)
+    cluster.format(node)
+    start(cluster, broker)
+    cluster.wait(lambda: cluster.is_unfenced(broker), f"broker {broker} to be back", 120)
 
 
 def stop(cluster: Cluster, broker: int, meanwhile: Callable[[], None] = lambda: None) -> None:

@@ -1,8 +1,9 @@
-"""The one request that the client library has no call for: AlterPartitionReassignments.
+"""The requests that the client library has no call for: AlterPartitionReassignments and AlterReplicaLogDirs.
 
-kafka-reassign-partitions.sh sends it too, but not while a replica's broker is down, which the controller itself allows.
+kafka-reassign-partitions.sh sends them too, but not while a replica's broker is down, which the controller itself allows.
 
-Source: AlterPartitionReassignmentsRequest.json and AlterPartitionReassignmentsResponse.json, version 0.
+Source: AlterPartitionReassignmentsRequest.json and AlterPartitionReassignmentsResponse.json, version 0;
+AlterReplicaLogDirsRequest.json and AlterReplicaLogDirsResponse.json, version 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from neverlost.checker.kafka.cluster.network import frames
 from neverlost.checker.kafka.cluster.process import ClusterError
 
 API, VERSION, CORRELATION = 45, 0, 1
+LOG_DIRS_API, LOG_DIRS_VERSION = 34, 1
 CLIENT = b"neverlost"
 NO_TAGS = b"\0"
 
@@ -25,18 +27,36 @@ def alter_reassignment(address: str, topic: str, replicas: Sequence[int] | None,
 
     Errors: `ClusterError` with Kafka's refusal, or without an answer.
     """
-    frame = request(topic, replicas, int(seconds * 1000))
+    asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
+    refused = refusal(_answer(address, request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds))
+    if refused:
+        raise ClusterError(f"{asked} of {topic} is refused: {refused}")
+
+
+def alter_directory(address: str, topic: str, directory: str, seconds: float = 30) -> None:
+    """Ask a broker to move its replica of partition 0 to another of its log directories.
+
+    Errors: `ClusterError` with Kafka's refusal, or without an answer.
+    """
+    asked = f"the move of {topic} to {directory}"
+    header = struct.pack(">hhih", LOG_DIRS_API, LOG_DIRS_VERSION, CORRELATION, len(CLIENT)) + CLIENT
+    places = [struct.pack(">h", len(each.encode())) + each.encode() for each in (directory, topic)]
+    body = struct.pack(">i", 1) + places[0] + struct.pack(">i", 1) + places[1] + struct.pack(">ii", 1, 0)
+    answer = _answer(address, header + body, asked, seconds)
+    error = struct.unpack(">h", answer[-2:])[0] if answer else "the connection was closed"
+    if error:
+        raise ClusterError(f"{asked} is refused: error {error}")
+
+
+def _answer(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
+    """What a broker answers; nothing where it closes the connection."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=seconds) as client:
             client.sendall(struct.pack(">i", len(frame)) + frame)
-            answer = next(frames(client), b"")
+            return next(frames(client), b"")
     except OSError as problem:
-        raise ClusterError(f"no answer about the reassignment of {topic} from {address}: {problem}") from None
-    refused = refusal(answer)
-    if refused:
-        asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
-        raise ClusterError(f"{asked} of {topic} is refused: {refused}")
+        raise ClusterError(f"no answer about {asked} from {address}: {problem}") from None
 
 
 def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:

@@ -110,6 +110,21 @@ def _stop(attempt: Attempt, stage: Stage) -> None:
     faults.stop(attempt.cluster, stage.broker, hand_over)
 
 
+def _stop_and_take_out(attempt: Attempt, stage: Stage) -> None:
+    _stop(attempt, stage)
+    gone = faults.take_out_directory(attempt.cluster, stage.broker, attempt.topic)
+    attempt.note(f"take the log directory {gone} of broker {stage.broker}, which has the partition, out of log.dirs")
+
+
+def _assign_directory(attempt: Attempt, stage: Stage) -> None:
+    """The broker reports the directory to the controller as soon as the copy there has caught up."""
+    broker = attempt.leader or stage.target.running[0]
+    here = attempt.cluster.log_folder(broker, attempt.topic).parent
+    there = next(each for each in attempt.cluster.brokers[broker].directories if each != here)
+    attempt.note(f"move the replica of broker {broker} from its log directory {here.name} to {there.name}")
+    faults.move_to_directory(attempt.cluster, broker, attempt.topic, there)
+
+
 def _start(attempt: Attempt, stage: Stage) -> None:
     attempt.note(f"start broker {stage.broker}")
     faults.start(attempt.cluster, stage.broker)
@@ -129,6 +144,8 @@ OPERATIONS: Mapping[str, Callable[[Attempt, Stage], None]] = {
     "crash-lossy": _crash_lossy,
     "lose-disk": _lose_disk,
     "stop": _stop,
+    "stop-and-take-out": _stop_and_take_out,
+    "assign-directory": _assign_directory,
     "start": _start,
 }
 """How each is done."""

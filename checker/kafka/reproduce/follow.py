@@ -37,6 +37,8 @@ def follow(cluster: Cluster, plan: Plan, topic: str, notify: Notify) -> Outcome:
 def _begin(attempt: Attempt) -> None:
     """Create the topic, and wait for the plan's beginning."""
     plan, configs = attempt.plan, attempt.plan.topic_configs
+    for each in attempt.cluster.brokers:
+        faults.put_in_directories(attempt.cluster, each)
     attempt.cluster.create_topic(attempt.topic, plan.replicas, configs)
     shown = " ".join(f"{name}={value}" for name, value in configs.items())
     attempt.note(f"create topic {attempt.topic} on {','.join(map(str, plan.replicas))} with {shown}")

@@ -65,7 +65,7 @@ def _must_be_read(operation: Operation, begin: Mapping[str, Any]) -> bool:
 
     Source: BrokerHeartbeatManager.calculateNextBrokerState, the controlled shutdown offset.
     """
-    return operation.name == "stop" and bool(begin["leader"] == operation.broker - 1)
+    return operation.name in ("stop", "stop-and-take-out") and bool(begin["leader"] == operation.broker - 1)
 
 
 def _has_all(state: Mapping[str, Any], broker: int) -> bool:

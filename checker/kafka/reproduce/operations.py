@@ -18,11 +18,16 @@ DONE = {
     "controller_unfence": "reconnect",
     "broker_restart": "start",
     "broker_restart_clean": "start",
+    "broker_lose_directory_cleanly": "stop-and-take-out",
+    "controller_assign_directory": "assign-directory",
 }
-"""What is done to a cluster and is no fault, by the model's action; a fault declares it (`Fault.done`)."""
+"""What is done to a cluster, by the model's action, where no fault declares it (`Fault.done`) or it is done in another way."""
 
-NOT_YET = ("broker_lose_directory_cleanly", "broker_create_log_anew")
-"""Actions that are a fault which can be done, but in another way."""
+NOT_YET = ("broker_create_log_anew",)
+"""Actions of a fault that cannot be done yet."""
+
+DIRECTORIES = ("stop-and-take-out", "assign-directory")
+"""These need brokers with several log directories."""
 
 LEARNING = (
     "leader_apply_answer",
@@ -54,7 +59,7 @@ FETCHES = ("leader_note_fetch", "follower_take_response", "follower_truncate", "
 ASKED = ("move", "reassign", "cancel", "set-min-isr")
 """An operator asks the cluster for these, through some broker."""
 
-ENDING = tuple(dict.fromkeys(each.done for each in FAULTS if each.ends and each.done))
+ENDING = (*dict.fromkeys(each.done for each in FAULTS if each.ends and each.done), "stop-and-take-out")
 """These end a broker; until it is down it must not get what was held back before."""
 
 RECONNECTING = ("reconnect", "start", *ENDING)
@@ -75,9 +80,9 @@ class Operation:
 
 def done_by(action: Action) -> str | None:
     """The operation that brings a step about; None where the cluster takes it by itself, or never."""
-    if action.fault is not None and action.name not in NOT_YET:
-        return BY_NAME[action.fault].done or None
-    return DONE.get(action.name)
+    if action.name in NOT_YET:
+        return None
+    return DONE.get(action.name) or (BY_NAME[action.fault].done if action.fault is not None else None) or None
 
 
 def is_possible(action: Action) -> bool:

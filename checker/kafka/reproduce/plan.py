@@ -17,6 +17,7 @@ from typing import Any
 from neverlost.checker.kafka.reproduce.holds import Holds, held, is_stale
 from neverlost.checker.kafka.reproduce.operations import (
     ASKED,
+    DIRECTORIES,
     ENDING,
     LEARNING,
     RECONNECTING,
@@ -96,6 +97,11 @@ class Plan:
         """Brokers' settings: a follower is slow soon where the counterexample has slow followers, else hardly ever."""
         is_slow = any(stage.operation == "lag" for stage in self.stages)
         return {"replica.lag.time.max.ms": "3000" if is_slow else "60000"}
+
+    @property
+    def directories(self) -> int:
+        """How many log directories each broker has."""
+        return 2 if any(stage.operation in DIRECTORIES for stage in self.stages) else 1
 
 
 def plan(system: System, broken: Property, trace: Trace) -> Plan:

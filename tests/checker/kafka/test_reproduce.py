@@ -92,6 +92,22 @@ def test_the_assignment_has_leaders_in_the_order_of_their_election() -> None:
     assert made.stages[-1].target.leader == 2
 
 
+def test_a_log_directory_is_taken_out_of_a_broker_that_was_shut_down() -> None:
+    """The record is in one directory of two, and the clean-shutdown file of the other is enough."""
+    made = planned("4.3", rf=2, disk_loss=1, fence=1)
+    assert [(each.operation, each.broker) for each in made.stages][-2:] == [("stop-and-take-out", 1), ("start", 1)]
+    assert made.directories == 2 and made.stages[-1].target.logs[1] == ()
+    by_hand = script(made)
+    assert "end 1 TERM\non 1 \"sed -i '/^log.dirs=/s#$DATA,\\?##' server.properties\"" in by_hand
+
+
+def test_a_replica_is_moved_to_another_directory_where_the_controller_is_to_be_notified_of_one() -> None:
+    made = planned("4.1", rf=2, lossy_crash=1, fence=1)
+    (assigned,) = [each for each in made.stages if each.operation == "assign-directory"]
+    assert made.directories == 2 and assigned.target.elr == ()
+    assert '"log_dirs": ["any", "\'"$OTHER"\'"]' in script(made)
+
+
 def test_a_broker_learns_one_thing_before_it_must_not_learn_the_next() -> None:
     """Raised min ISR: the leader knows the ISR from the answer, while the metadata with the configuration is held."""
     made = planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1)
