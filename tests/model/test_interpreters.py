@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -52,6 +52,15 @@ def rich_system(name: str) -> System:
 def defined(system: System) -> list[Property]:
     """The properties that speak of fields that the system has."""
     return [each for each in properties().values() if set(each.needs) <= set(system.places)]
+
+
+LONG = ("kraft",)
+"""Models of which another one has every action: their rows are slow."""
+
+
+def named(names: Iterable[str]) -> list[Any]:
+    """Parameters for each name."""
+    return [pytest.param(each, marks=pytest.mark.slow if each in LONG else ()) for each in sorted(names)]
 
 
 def walk(system: System, seed: int, length: int) -> list[State]:
@@ -150,7 +159,7 @@ def check_terms(system: System, terms: Terms, state: State) -> None:
         assert value == ints.evaluate(system, state, each.condition), each.name
 
 
-@pytest.mark.parametrize("name", sorted(models()))
+@pytest.mark.parametrize("name", named(models()))
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_interpreters_agree(name: str, data: st.DataObject) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -19,10 +19,12 @@ from neverlost.model.kernel import ModelError, Value
 from neverlost.model.system import Slot, State, System
 from tests.model.test_interpreters import (
     BATCHES,
+    LONG,
     OUT_OF_BOUNDS,
     defined,
     defined_successors,
     in_bounds,
+    named,
     rich_system,
     walk,
 )
@@ -30,15 +32,6 @@ from tests.support.searches import kraft_matrix
 
 SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted(models())}
 SYSTEMS["three configurations"] = kraft_matrix
-
-
-LONG = ("kraft",)
-"""Models of which another one has every action: their rows are slow."""
-
-
-def named(names: Iterable[str]) -> list[Any]:
-    """Parameters for each name."""
-    return [pytest.param(each, marks=pytest.mark.slow if each in LONG else ()) for each in sorted(names)]
 
 
 def compiled(system: System, is_fast: bool) -> Machine:
