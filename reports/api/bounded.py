@@ -80,11 +80,12 @@ class Bounded:
         return Judged(ideal, survived, found, self._shipped(chosen, survived, subject))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> Subject | Unbounded:
-        """What rates are applied to: the largest region in which nothing is lost."""
+        """What rates are applied to: the largest region in which nothing is lost.
+
+        The region is a question of its own, so a spot of the table that is not decided may be in it.
+        """
         says = {spot: table.answer(survived, spot)[0] for spot in survived.entries}
-        if table.UNDECIDED in says.values():
-            return Unbounded(Verdict.INCONCLUSIVE)
-        safe = [(spot.losing, spot.out) for spot, one in says.items() if one in (table.OK, table.STOPS)]
+        safe = [(spot.losing, spot.out) for spot, one in says.items() if one != table.LOST]
         kills = kills_count_as(chosen.configuration)
         decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
         if isinstance(decided, Verdict):

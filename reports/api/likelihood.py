@@ -10,8 +10,8 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost import improvements
-from neverlost.bounded import Bounded, Judged
-from neverlost.checker.atlas.index import shipped
+from neverlost.bounded import Bounded, Judged, dominant_loss
+from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.search.options import Reporter
 from neverlost.keywords import Searching, Settings
@@ -82,16 +82,46 @@ def nines(
         writable_directory(out)
     known = Bounded(given, Request(**search), progress, None if again else shipped())
     judged = [known.of(each) for each in asked]
-    answers: dict[str, dict[str, Any]] = {}
-    for each in judged:
-        name = named(each.chosen)
-        answers[name if name not in answers else f"{name} ({len(answers) + 1})"] = describe.answer(each) | (
-            {"changes": improvements.changes(each, known)} if improve else {}
-        )
+    answers = _by_name(judged)
+    for answer, each in zip(answers.values(), judged, strict=True) if improve else ():
+        answer["changes"] = improvements.changes(each, known)
     document = describe.document(answers, given, neverlost.__version__)
     if out is not None:
         write_text(f"{out}/result.json", as_json(document))
+        for name, content in pages(document, judged):
+            write_text(f"{out}/{name}", content)
     return NinesResult.of(document, judged=tuple(judged))
+
+
+def beside(
+    every: Iterable[Chosen], request: Request, progress: Reporter | None, atlas: Atlas | None
+) -> dict[str, dict[str, Any]]:
+    """What `nines` says of configurations at the shipped rates, by whom they speak for."""
+    known = Bounded({SHIPPED: rates()}, request, progress, atlas)
+    return _by_name([known.of(each) for each in _in_sync(every)])
+
+
+def _by_name(judged: Iterable[Judged]) -> dict[str, dict[str, Any]]:
+    answers: dict[str, dict[str, Any]] = {}
+    for each in judged:
+        name = named(each.chosen)
+        answers[name if name not in answers else f"{name} ({len(answers) + 1})"] = describe.answer(each)
+    return answers
+
+
+def pages(document: Mapping[str, Any], judged: Sequence[Judged]) -> Iterator[tuple[str, str]]:
+    """What follows from a document, file by file: pictures and a page; the counterexample where one configuration was asked."""
+    from neverlost.reports.counterexample.svg import render
+    from neverlost.reports.counterexample.timeline import timeline
+    from neverlost.reports.page import nines as page
+    from neverlost.reports.page.drawing import alone
+
+    pictures = {page.PLOT: alone(page.plot(document))}
+    loss = dominant_loss(judged[0]) if len(judged) == 1 else None
+    if loss is not None:
+        pictures[page.LOSS] = render(timeline(*loss))
+    yield from pictures.items()
+    yield "report.md", page.page(document, [*pictures])
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
@@ -102,14 +132,14 @@ def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
     every = [given] if isinstance(given, str | PathLike) else list(given or ())
     names = [File(fspath(each)).stem for each in every]
     if len(set(names)) < len(names):
-        raise InputError(f"two files of rates have one name: {', '.join(map(fspath, every))}; rename one")
+        raise InputError(f"two files of rates have one name: {', '.join(str(fspath(each)) for each in every)}; rename one")
     return {name: rates(each) for name, each in zip(names, every, strict=True)} or {SHIPPED: rates()}
 
 
 def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
-    """Configurations as shipped, once the replicas that are outside the ISR now are back."""
-    as_shipped = [each for each in every if each.configuration["defects"] == "shipped"]
-    return grouped([replace(each, configuration={**each.configuration, OUTSIDE: 0}) for each in as_shipped])
+    """Configurations as shipped where they are there, once the replicas that are outside the ISR now are back."""
+    back = [replace(each, configuration={**each.configuration, OUTSIDE: 0}) for each in every]
+    return grouped([each for each in back if each.configuration["defects"] == "shipped"] or back)
 
 
 def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:

@@ -103,10 +103,10 @@ def tolerance(
     parameters (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults
     everywhere, such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  `change` are
     settings as they might become, of which it is said what they change, and `waive` names known defects that are left out of
-    Kafka as shipped.  What the atlas
-    knows is looked up, unless it is to be decided `again`.  Unless `defects` says which, there are two tables for each
-    configuration: Kafka as designed, and as shipped with its known defects.  `decided` is called with the tables about the same
-    topics as soon as they are there, and how many such groups there are: what is looked up first, the worst of it first.
+    Kafka as shipped.  What the atlas knows is looked up, unless it is
+    to be decided `again`.  Unless `defects` says which, there are two tables for each configuration: Kafka as designed, and as
+    shipped with its known defects.  `decided` is called with the tables about the same topics as soon as they are there, and
+    how many such groups there are: what is looked up first, the worst of it first.
 
     Errors: `InputError` for bad input, before anything is searched.
     """

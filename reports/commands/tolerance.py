@@ -46,6 +46,9 @@ def tolerance(
         list[str] | None,
         typer.Option("--waive", metavar="DEFECT", help="leave a known defect out of Kafka as shipped (repeatable)"),
     ] = None,
+    nines: Annotated[
+        bool, typer.Option("--nines", help="also how likely a loss is in a year, at the shipped rates (see neverlost nines)")
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="decide afresh what the atlas knows")] = False,
     at_least: Annotated[
         str | None,
@@ -78,6 +81,7 @@ def tolerance(
         beside=[each.strip() for each in beside.split(",")] if beside else None,
         change=change,
         waive=waive,
+        likely=nines,
         again=again,
         topics=topic,
         files=files,

@@ -71,6 +71,7 @@ def answer(judged: Judged) -> dict[str, Any]:
     chosen, found = judged.chosen, judged.first
     about = {
         "heading": table.heading(chosen.configuration, chosen.release, chosen.subjects),
+        "label": label(chosen),
         "copies": chosen.configuration["replication.factor"],
         "latency": latency(chosen),
         "notices": [notice.document() for notice in chosen.notices],
@@ -90,6 +91,15 @@ def answer(judged: Judged) -> dict[str, Any]:
         "influences": [{"episode": each.episode, "what": each.what, "factor": each.factor} for each in found.influences],
         "as_shipped": _shipped_document(judged.shipped),
     }
+
+
+def label(chosen: Chosen) -> str:
+    """The settings that matter most, in a few words; topics by their names."""
+    racks = len(set(chosen.configuration["broker.rack"])) or 1
+    named = ", ".join(chosen.subjects) if chosen.brokers else ""
+    parts = table.setting(chosen.configuration, chosen.release, ()).partition(": ")[2]
+    flushed = ["flushed"] if chosen.configuration["flush.messages"] == "1" else []
+    return f"{named + ': ' if named else ''}{', '.join([parts, *flushed, many(racks, 'rack')])}"
 
 
 def _region_document(chosen: Chosen, found: Bound) -> dict[str, Any]:
@@ -132,13 +142,15 @@ def change(
     changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | Unbounded, found: Bound | Unbounded
 ) -> dict[str, Any]:
     """A change of settings, or of what is done about rates, with the bound after it and what it costs."""
-    says = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
-    is_bounded = isinstance(was, Bound) and isinstance(found, Bound) and was.loss.high and found.loss.high
+    named = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
+    gained = None
+    if isinstance(was, Bound) and isinstance(found, Bound) and was.loss.high and found.loss.high:
+        gained = math.log10(was.loss.high / found.loss.high)
     return {
-        "changes": says,
+        "changes": named,
         "verdict": str(found.verdict) if isinstance(found, Unbounded) else str(Verdict.HOLDS),
         **(NOTHING if isinstance(found, Unbounded) else _numbers(found)),
-        "gained": math.log10(was.loss.high / found.loss.high) if is_bounded else None,
+        "gained": gained,
         "copies": after.configuration["replication.factor"] - before.configuration["replication.factor"],
         "latency": latency(after) if latency(after) != latency(before) else None,
     }
@@ -207,7 +219,9 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         f"Writes are refused {_between(refused, _time)} a year.",
     ]
     if len(found["by_rates"]) > 1:
-        lines += [f"With {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
+        first, *others = found["by_rates"]
+        lines[0] = f"At the rates of {first}: {lines[0]}"
+        lines += [f"At the rates of {name}: {_bound(found['by_rates'][name])}." for name in others]
     lines.append(_region(found["region"]))
     if found["exits"]:
         lines.append(_exit(found["exits"][0]))
@@ -242,10 +256,10 @@ def _region(region: Mapping[str, Any]) -> str:
 
 
 def _exit(found: Mapping[str, Any]) -> str:
-    during = " and ".join(_says(each) for each in found["during"])
+    during = " and ".join(says(each) for each in found["during"])
     lost, out = found["to"]
     return (
-        f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{_says(found['then'])} "
+        f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{says(found['then'])} "
         f"({found['share']:.0%} of all ways; then {lost} lost data and {many(out, 'other')} out: --show)."
     )
 
@@ -281,18 +295,19 @@ def _as_shipped(found: Mapping[str, Any]) -> list[str]:
         return [f"As shipped: the same, decided with its known defects ({defects})."]
     steps = f" in {many(found['steps'], 'step')}" if found["steps"] else ""
     lines = [f"As shipped known defects can lose a record without leaving the region{steps}: {defects}."]
-    lines += [f"With their races at the rates of {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
+    lines += [f"With the races of {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
     return lines if found["by_rates"] else [*lines, "Not priced: give a rate for each of them in [defects]."]
 
 
-def _says(episode: str) -> str:
+def says(episode: str) -> str:
+    """What happens in an episode."""
     defect = next((each for each in DEFECTS if each.name == episode), None)
     return f"the race of {defect.name}" if defect is not None else KINDS[episode].says
 
 
 def _influence(found: Mapping[str, Any]) -> str:
     what = "how often" if found["what"] == "rate" else "how long it takes after"
-    return f"{what} {_says(found['episode'])} (1 % more: {found['factor']:.1f} % more)"
+    return f"{what} {says(found['episode'])} (1 % more: {found['factor']:.1f} % more)"
 
 
 def _between(found: Mapping[str, float], text: Any) -> str:
@@ -344,3 +359,27 @@ def shipped_words(found: Mapping[str, Any]) -> str:
     if shipped["by_rates"]:
         return words(next(iter(shipped["by_rates"].values()))["nines"])
     return f"no bound: {many(len(shipped['defects']), 'known defect')}"
+
+
+def refused(found: Mapping[str, Any]) -> str:
+    """For how long writes are refused in a year."""
+    return _between(found["writes_refused_seconds_a_year"], _time) if found["nines"] else "-"
+
+
+def often(found: Mapping[str, Any]) -> str:
+    """How often a year an episode comes, with its common cause."""
+    common = f", common cause {_between(found['common'], _percent)}" if found["common"]["high"] else ""
+    return f"{_between(found['rate'], _number)}{common}{', waits' if found['waits'] else ''}"
+
+
+def lasts(found: Mapping[str, Any]) -> str:
+    """How long an episode lasts."""
+    return _between(found["seconds"], _time)
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}"

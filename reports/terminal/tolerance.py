@@ -168,8 +168,28 @@ OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast")
 """Options of `check` that make sense for a single search."""
 
 
-def answer(output: Output, spot: Spot | None, **asked: Any) -> int:
-    """Find the tables and show them; returns the exit status."""
+def _likely(result: ToleranceResult, again: bool) -> dict[str, Any]:
+    from neverlost import likelihood
+    from neverlost.checker.atlas.index import shipped
+    from neverlost.reports.request import Request
+
+    return likelihood.beside([each.chosen for each in result.subjects], Request(), None, None if again else shipped())
+
+
+def _show_likely(out: Console, document: Mapping[str, Any]) -> None:
+    """What `nines` says of each group, the fewest nines first, where that was asked for."""
+    found = document.get("nines", {})
+    if not found:
+        return
+    from neverlost.reports.documents import nines
+
+    for each in sorted(found.values(), key=nines.order):
+        out.print(Text(f"{each['label']}: {nines.sentences(each)[0]}"))
+    out.print(Text("At the shipped rates; neverlost nines says what is assumed, and what buys the next nine.", "dim"))
+
+
+def answer(output: Output, spot: Spot | None, likely: bool = False, **asked: Any) -> int:
+    """Find the tables, and how `likely` a loss is where that was asked for, and show them; returns the exit status."""
     from neverlost import tolerances
     from neverlost.reports import exit_status
     from neverlost.reports.terminal import results as terminal
@@ -192,7 +212,9 @@ def answer(output: Output, spot: Spot | None, **asked: Any) -> int:
 
     with progress:
         result = tolerances.tolerance(out=output.out, progress=progress, decided=decided, **asked)
-    output.deliver(result.document, is_saved=True, lines=lines)
+        document = {**result.document, **({"nines": _likely(result, asked.get("again", False))} if likely else {})}
+    output.deliver(document, is_saved=not likely, lines=lines)
     if output.is_read:
         show(console, result, spot)
+        _show_likely(console, document)
     return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS

@@ -6,7 +6,8 @@ from tests.publish import __main__ as publish
 
 
 def test_every_published_file_is_made_by_the_command_or_recorded() -> None:
-    named = {each.name for each in publish.PAGES} | {each.rstrip("/") for each in publish.RECORDED} | {"README.md"}
+    pages = {name for each in publish.PAGES for name in (each.name, *each.beside)}
+    named = pages | {each.rstrip("/") for each in publish.RECORDED} | {"README.md"}
     assert {each.name for each in publish.PUBLISHED.iterdir()} <= named
 
 

@@ -40,8 +40,8 @@ TRACE = re.compile(r"^`neverlost check (?P<asked>[^\n`]*)`\n\n```text\n(?P<trace
 class Page:
     """A file of `reports/published`: the command that makes it, where the command leaves it, and what else it is made of.
 
-    `command` is run by the shell's rules, with `{out}` for a folder; `makes` is the file in that folder.  A page without a
-    command is prose, in which the counterexamples are found again.
+    `command` is run by the shell's rules, with `{out}` for a folder; `makes` is the file in that folder, `beside` are pictures
+    in it that the page shows.  A page without a command is prose, in which the counterexamples are found again.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Page:
     command: str = ""
     makes: str = ""
     inputs: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -75,6 +76,8 @@ class Page:
             if done.returncode not in VERDICTS:
                 raise SystemExit(f"{self.name}: {self.command!r} ended with {done.returncode}")
             made = Path(out, self.makes).read_text() if self.makes else done.stdout
+            for each in self.beside:
+                (PUBLISHED / each).write_text(Path(out, each).read_text())
         self.path.write_text(made)
 
 
@@ -90,6 +93,9 @@ def _necessity(model: str) -> Page:
         name, f"what each guard clause and mechanism of {model} is for", command, name, (f"specs/necessity/{model}.toml",)
     )
 
+
+RATES = ("specs/rates/default.toml", "tests/publish/one-room.toml")
+SETTINGS = "tests/publish/nines.toml"
 
 PAGES = (
     Page(
@@ -112,6 +118,14 @@ PAGES = (
         "neverlost claims --out {out}",
         "report.md",
         ("specs/claims/*.toml", "specs/scenarios/*.toml"),
+    ),
+    Page(
+        "nines.md",
+        "how likely a loss is: settings times rates, as a picture too, with what is assumed",
+        f"neverlost nines --matrix {SETTINGS} {' '.join(f'--rates {each}' for each in RATES)} --out {{out}}",
+        "report.md",
+        (SETTINGS, *RATES),
+        beside=("nines.svg",),
     ),
     Page("forecast.md", "forecasts against what was found", "python -m tests.bench.forecast"),
     Page(

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,6 +15,7 @@ from neverlost.bounded import dominant_loss
 from neverlost.checker.nines import exact
 from neverlost.checker.nines.bounds import strikes
 from neverlost.checker.nines.chain import chain
+from neverlost.model.sentences import sentences
 from neverlost.specs.errors import InputError
 from neverlost.specs.rates.rates import KINDS, YEAR, rates
 from neverlost.specs.region import Region, usual
@@ -129,6 +131,9 @@ def test_a_described_cluster_has_a_bound_for_each_group_of_topics(tmp_path: Path
     found = neverlost.nines(kafka_version="3.9", files={"describe": described}).nines
     assert [sorted(each.split(", ")) for each in found] == [["bills", "orders"], ["logs"]]
     one = neverlost.nines(kafka_version="3.9", files={"describe": described}, topics=["logs"])
+    beside = run("tolerance", "--describe", str(described), "--kafka-version", "3.9", "--nines")
+    assert beside.returncode == 0 and "RF 1, min ISR 1" in beside.stdout, beside.stderr
+    assert beside.stdout.count("An acknowledged record is lost in a year with a probability of at most") == 2
     assert [*one.nines] == ["logs"] and one.rows()[0]["loss_high"] == found["logs"]["loss_in_a_year"]["high"]
 
 
@@ -143,9 +148,15 @@ def test_settings_times_rates(tmp_path: Path) -> None:
     head, *cells = done.stdout.splitlines()[:5]
     assert head.split() == ["settings", "calm", "rough", "as", "shipped"]
     assert [each.count("no bound") for each in cells] == [2, 2, 0, 1], done.stdout
-    result = neverlost.nines(matrix=matrix, rates_files=[calm, rough])
+    result = neverlost.nines(matrix=matrix, rates_files=[calm, rough], out=tmp_path / "page")
     assert {row["rates"] for row in result.rows()} == {"calm", "rough"} and len(result.rows()) == 4
     assert all(low["loss_high"] < high["loss_high"] for low, high in zip(result.rows()[::2], result.rows()[1::2], strict=True))
+    page = (tmp_path / "page" / "report.md").read_text()
+    assert (
+        "![The ranges of each configuration](nines.svg)" in page and "## Rates: rough" in page and "## What is assumed" in page
+    )
+    picture = ElementTree.parse(tmp_path / "page" / "nines.svg")
+    assert len(picture.findall(".//{*}path")) == 4 and "no bound" in "".join(picture.getroot().itertext())
 
 
 def test_a_better_rate_is_a_better_bound_and_the_output_says_what_is_assumed(tmp_path: Path) -> None:
@@ -191,3 +202,40 @@ def test_what_is_not_decided_has_no_number() -> None:
 def test_what_no_fault_is_needed_for_has_no_bound() -> None:
     (found,) = neverlost.nines([*TWO, "acks=0"]).nines.values()
     assert (found["verdict"], found["nines"], found["region"]) == ("violated", None, None)
+
+
+ORDERED: list[tuple[int, dict[str, str]]] = [
+    (0, {"replication.factor": "3", "broker.rack": "a,b,c", "acks": "0"}),
+    (0, {"replication.factor": "3", "broker.rack": "a,b,c", "acks": "1"}),
+    (1, {"replication.factor": "1", "broker.rack": "a"}),
+    (2, {"replication.factor": "3", "broker.rack": "a,a,a", "min.insync.replicas": "2"}),
+    (3, {"replication.factor": "2", "broker.rack": "a,b"}),
+    (4, {"replication.factor": "2", "broker.rack": "a,b", "min.insync.replicas": "2", "eligible.leader.replicas": "true"}),
+    (5, {"replication.factor": "3", "broker.rack": "a,b,c", "min.insync.replicas": "1"}),
+    (5, {"replication.factor": "3", "broker.rack": "a,b,c", "min.insync.replicas": "2"}),
+    (6, {"replication.factor": "3", "broker.rack": "a,b,c", "min.insync.replicas": "2", "eligible.leader.replicas": "true"}),
+    (7, {"replication.factor": "3", "broker.rack": "a,b,c", "min.insync.replicas": "3", "eligible.leader.replicas": "true"}),
+]
+"""Ten configurations of Kafka 4.3 as an expert ranks them, the worst first: what is acknowledged early, then one copy, then all
+copies on one supply, then two, three, and three that remember who was in sync."""
+
+
+@pytest.mark.slow
+def test_ten_configurations_are_ordered_as_an_expert_orders_them() -> None:
+    """The surprise: without eligible leader replicas min.insync.replicas=2 buys no nine.  The counterexample says why: the ISR
+    shrinks below the minimum, and its last member, which has lost what was acknowledged before, is elected."""
+    usual_settings = {"kafka.version": "4.3", "eligible.leader.replicas": "false"}
+    found: dict[int, list[float]] = {}
+    for rank, settings in ORDERED:
+        result = neverlost.nines({**usual_settings, **settings})
+        (one,) = result.nines.values()
+        found.setdefault(rank, []).append(one["nines"]["low"] if one["nines"] else -1.0)
+        if settings.get("min.insync.replicas") == "2" and rank == 5:
+            loss = dominant_loss(result.judged[0])
+            assert loss is not None and loss[1].name == "acked-never-lost"
+            said = sentences(loss[0], loss[2].states, loss[2].steps)
+            assert any("the ISR is below min.insync.replicas=2" in each for each in said), said
+            assert any("is elected leader as the last member of the ISR, though it lacks" in each for each in said), said
+    assert [max(each) - min(each) < 1e-6 for each in found.values()] == [True] * len(found)
+    worst = [each[0] for each in found.values()]
+    assert worst == sorted(set(worst)), found
