@@ -66,7 +66,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         found.create_topic("whole", [1, 2], {"min.insync.replicas": "1"})
         found.create_topic("thin", [2, 3], {"min.insync.replicas": "1"})
         faults.crash(found, 3)
-        found.wait(lambda: found.partition("thin").isr == (2,), "broker 3 to leave the ISR", 60)
+        found.wait(lambda: found.partition("thin").isr == (2,), "broker 3 to leave the ISR", 180)
         yield found
 
 
@@ -80,7 +80,7 @@ def test_a_cluster_does_as_roll_says(kafka: Cluster) -> None:
     faults.stop(kafka, 1)
     assert kafka.produce("whole", b"m1").is_acknowledged and kafka.produce("thin", b"m2").is_acknowledged
     faults.start(kafka, 1)
-    kafka.wait(lambda: set(kafka.partition("whole").isr) == {1, 2}, "broker 1 to be in sync", 60)
+    kafka.wait(lambda: set(kafka.partition("whole").isr) == {1, 2}, "broker 1 to be in sync", 180)
     faults.stop(kafka, 2)
     assert kafka.produce("whole", b"m3").is_acknowledged
     assert not kafka.produce("thin", b"m4", seconds=15).is_acknowledged
