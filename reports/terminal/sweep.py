@@ -54,7 +54,9 @@ def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> Non
         rule = each["rule"]
         proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
         smallest = "" if rule["smallest"] else "; a smaller one may exist"
-        out.print(Text.assemble((each["property"], "bold"), " is violated iff ", (rule["violated_iff"], "bold red")))
+        is_always = rule["violated_iff"] == "always"
+        words = (" is violated in ", "every cell") if is_always else (" is violated iff ", rule["violated_iff"])
+        out.print(Text.assemble((each["property"], "bold"), words[0], (words[1], "bold red")))
         out.print(Text(f"  ({proof}{smallest}; {rule['cells']} cells)", "dim"))
         for exception in each["exceptions"][:most]:
             out.print(Text(f"  not safer: {exception['says']}", "yellow"))
@@ -84,4 +86,11 @@ def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
     if not changed:
         out.print(Text("as the baseline says", "green"))
     for each in changed:
-        out.print(Text(f"changed: {each['cell']}: {each['property']} was {each['was']}, is {each['is']}", "bold red"))
+        out.print(Text(f"changed: {each['cell']}: {each['property']} {change_words(each)}", "bold red"))
+
+
+def change_words(change: Mapping[str, Any]) -> str:
+    """What a cell was and is, where either may be missing from the matrix."""
+    if change["is"] is None:
+        return f"was {change['was']}, is no longer in the matrix"
+    return f"was {change['was']}, is {change['is']}" if change["was"] else f"is {change['is']}, and was not in the baseline"
