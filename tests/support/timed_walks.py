@@ -14,6 +14,7 @@ import numpy as np
 
 from neverlost.checker.nines.chain import Strike
 from neverlost.model.interpreters.columns import Successors, holds, pack_rows
+from neverlost.model.kraft.sizes import racks
 from neverlost.model.system import Step, System
 from neverlost.specs.property import Property
 
@@ -27,17 +28,23 @@ class Walked:
     impaired_years: float
 
 
-def struck(step: Step) -> int:
-    """The broker that a fault strikes."""
-    return step.arguments.get("follower", step.arguments.get("broker", -1))
+def struck(step: Step, rack_of: Sequence[int]) -> tuple[int, ...]:
+    """The brokers that a fault strikes: one, those of a rack, or none."""
+    if "rack" in step.arguments:
+        return tuple(broker for broker, rack in enumerate(rack_of) if rack == step.arguments["rack"])
+    one = step.arguments.get("follower", step.arguments.get("broker"))
+    return () if one is None else (one,)
 
 
 def walk(
     system: System, asked: Property, strikes: Mapping[str, Strike], walks: int, years: float, speed: float, seed: int
 ) -> Walked:
-    """Walks from the first state; `strikes` by the name of the fault; `speed` is how often a year a protocol step happens."""
+    """Walks from the first state; `strikes` by the name of the fault, each on a broker or on a rack.
+
+    `speed` is how often a year a protocol step happens.
+    """
     chance = np.random.default_rng(seed)
-    replicas = system.sizes["replica"]
+    replicas, rack_of = system.sizes["replica"], racks(system.configurations[0])
     expand = Successors(system)
     first = system.initial_states()[0][1]
     states = pack_rows(system, [first] * walks)
@@ -48,9 +55,9 @@ def walk(
     while states.shape[1]:
         many = states.shape[1]
         totals, chosen = ends.sum(axis=0), np.full(many, -2)
-        after, hit = states.copy(), np.full(many, -1)
+        after, hit = states.copy(), np.zeros((replicas, many), bool)
         ended = _pick(ends, chance)
-        variants = _variants(system, expand, states)
+        variants = _variants(system, expand, states, rack_of)
         for number, rows, words in expand.of(states):
             step = system.steps[number]
             fault = step.action.fault
@@ -60,14 +67,16 @@ def walk(
                 moved = (words != states[:, rows]).any(axis=0)
                 weight = np.where(moved & ~blocked, speed, 0.0)
             elif fault in strikes:
-                weight = strikes[fault].rate / variants[fault, struck(step)][rows]
+                weight = strikes[fault].rate / variants[fault, struck(step, rack_of)][rows]
             else:
                 continue
             totals[rows] += weight
             takes = chance.random(len(rows)) * np.maximum(totals[rows], 1e-300) < weight
             place = rows[takes]
             chosen[place], after[:, place] = number, words[:, takes]
-            hit[place] = -1 if fault is None else struck(step)
+            hit[:, place] = False
+            if fault is not None:
+                hit[np.ix_(struck(step, rack_of), place)] = True
         waits = chance.exponential(1 / np.maximum(totals, 1e-9))
         time += waits
         total_time += float((before * waits).sum())
@@ -75,11 +84,11 @@ def walk(
         for broker in range(replicas):
             is_end = (chosen == -2) & (ended == broker)
             ends[broker, is_end] = 0.0
-        for place in np.flatnonzero(hit >= 0):
+        for broker, place in np.argwhere(hit):
             fault = system.steps[chosen[place]].action.fault
-            known = ends[hit[place], place]
+            known = ends[broker, place]
             rate = 1 / strikes[str(fault)].duration
-            ends[hit[place], place] = min(known, rate) if known else rate
+            ends[broker, place] = min(known, rate) if known else rate
         states = after
         now = _impaired(system, states, replicas)
         onsets += int((now & ~before).sum())
@@ -97,13 +106,15 @@ def _impaired(system: System, states: Any, replicas: int) -> Any:
     ).reshape(replicas, states.shape[1])
 
 
-def _variants(system: System, expand: Successors, states: Any) -> dict[tuple[str, int], Any]:
-    """In how many ways each fault may strike each broker: they share its rate."""
-    found: dict[tuple[str, int], Any] = {}
+def _variants(
+    system: System, expand: Successors, states: Any, rack_of: Sequence[int]
+) -> dict[tuple[str, tuple[int, ...]], Any]:
+    """In how many ways each fault may strike each broker or rack: they share its rate."""
+    found: dict[tuple[str, tuple[int, ...]], Any] = {}
     numbers: Sequence[int] = [number for number, step in enumerate(system.steps) if step.action.fault is not None]
     for number, rows, _ in expand.of(states, numbers):
         step = system.steps[number]
-        counts = found.setdefault((str(step.action.fault), struck(step)), np.zeros(states.shape[1]))
+        counts = found.setdefault((str(step.action.fault), struck(step, rack_of)), np.zeros(states.shape[1]))
         counts[rows] += 1
     return found
 
