@@ -10,12 +10,13 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost import improvements
-from neverlost.bounded import Bounded, Judged, dominant_loss
+from neverlost.bounded import Bounded, Judged
 from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.search.options import Reporter
 from neverlost.keywords import Searching, Settings
 from neverlost.reports.documents import nines as describe
+from neverlost.reports.page import nines as page
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
@@ -88,7 +89,7 @@ def nines(
     document = describe.document(answers, given, neverlost.__version__)
     if out is not None:
         write_text(f"{out}/result.json", as_json(document))
-        for name, content in pages(document, judged):
+        for name, content in page.files(document).items():
             write_text(f"{out}/{name}", content)
     return NinesResult.of(document, judged=tuple(judged))
 
@@ -107,21 +108,6 @@ def _by_name(judged: Iterable[Judged]) -> dict[str, dict[str, Any]]:
         name = named(each.chosen)
         answers[name if name not in answers else f"{name} ({len(answers) + 1})"] = describe.answer(each)
     return answers
-
-
-def pages(document: Mapping[str, Any], judged: Sequence[Judged]) -> Iterator[tuple[str, str]]:
-    """What follows from a document, file by file: pictures and a page; the counterexample where one configuration was asked."""
-    from neverlost.reports.counterexample.svg import render
-    from neverlost.reports.counterexample.timeline import timeline
-    from neverlost.reports.page import nines as page
-    from neverlost.reports.page.drawing import alone
-
-    pictures = {page.PLOT: alone(page.plot(document))}
-    loss = dominant_loss(judged[0]) if len(judged) == 1 else None
-    if loss is not None:
-        pictures[page.LOSS] = render(timeline(*loss))
-    yield from pictures.items()
-    yield "report.md", page.page(document, [*pictures])
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:

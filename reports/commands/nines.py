@@ -34,6 +34,10 @@ def nines(
     ] = None,
     improve: Annotated[bool, typer.Option("--improve", help="also change each setting by one")] = False,
     show: Annotated[bool, typer.Option("--show", help="the counterexample behind the most frequent way to a loss")] = False,
+    picture: Annotated[
+        str | None,
+        typer.Option("--picture", metavar="FILE.svg", help="the same counterexample as a picture, of the first that has one"),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
@@ -63,6 +67,8 @@ def nines(
             **search,
         )
     output.deliver(result.document, is_saved=True, lines=shown.lines)
+    if picture is not None:
+        shown.draw(picture, result.judged)
     if output.is_read:
         shown.show(terminal.console(), result, with_loss=show)
     return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS

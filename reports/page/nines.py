@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 from neverlost.reports.documents import nines as describe
-from neverlost.reports.page.drawing import canvas, text
+from neverlost.reports.page.drawing import alone, canvas, text
 
-PLOT, LOSS = "nines.svg", "loss.svg"
-"""The pictures of a page: the ranges, and the counterexample behind the most frequent way to a loss."""
+PLOT, PAGE = "nines.svg", "report.md"
+"""The ranges as a picture, and the page that shows it."""
 
 COLOURS = ("one", "two", "three")
 LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 330, 900, 24, 34, 12, 14
@@ -66,12 +66,12 @@ def _x(nines: float, most: int) -> float:
     return LABEL + 8 + (WIDTH - LABEL - RIGHT - 8) * nines / most
 
 
-def page(document: Mapping[str, Any], pictures: Sequence[str]) -> str:
-    """The document of `neverlost nines` as Markdown."""
-    return "\n".join(_lines(document, pictures)) + "\n"
+def files(document: Mapping[str, Any]) -> dict[str, str]:
+    """What follows from a document of `neverlost nines`, and from nothing else: files by their names."""
+    return {PLOT: alone(plot(document)), PAGE: "\n".join(_lines(document)) + "\n"}
 
 
-def _lines(document: Mapping[str, Any], pictures: Sequence[str]) -> Iterator[str]:
+def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     rates = list(document["rates"])
     yield "# How likely a loss is\n"
     yield (
@@ -79,8 +79,7 @@ def _lines(document: Mapping[str, Any], pictures: Sequence[str]) -> Iterator[str
         " which a search decided that nothing is lost, at rates that are ranges. Made by `neverlost nines`, neverlost"
         f" {document['version']}.\n"
     )
-    if PLOT in pictures:
-        yield f"![The ranges of each configuration]({PLOT})\n"
+    yield f"![The ranges of each configuration]({PLOT})\n"
     yield f"| settings | {' | '.join(rates)} | writes refused in a year | as shipped |"
     yield f"| --- | {' | '.join('---' for _ in rates)} | --- | --- |"
     for each in document["nines"].values():
@@ -91,8 +90,6 @@ def _lines(document: Mapping[str, Any], pictures: Sequence[str]) -> Iterator[str
         yield f"**{each['label']}**\n"
         yield from (f"- {line}" for line in describe.sentences(each))
         yield ""
-    if LOSS in pictures:
-        yield f"![How the record is lost]({LOSS})\n"
     yield "## What is assumed\n"
     yield from (f"- {each}" for each in document["assumptions"])
     for name, used in document["rates"].items():

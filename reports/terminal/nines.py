@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from neverlost.reports.documents import nines as describe
+from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
     from neverlost.bounded import Judged
@@ -65,6 +67,24 @@ def _show_loss(out: Console, judged: Judged) -> None:
         out.print(Text("No way out of the region leads to a loss that is decided.", "yellow"))
     else:
         show_timeline(out, timeline(*found))
+
+
+def draw(file: str, judged: Iterable[Judged]) -> None:
+    """The counterexample behind the most frequent way to a loss, of the first configuration that has one, as SVG.
+
+    Errors: `InputError` where none has, or the file cannot be written.
+    """
+    from neverlost.bounded import dominant_loss
+    from neverlost.reports.counterexample.svg import render
+    from neverlost.reports.counterexample.timeline import timeline
+
+    found = next(filter(None, map(dominant_loss, judged)), None)
+    if found is None:
+        raise InputError(f"nothing is drawn to {file}: no way out of a decided region leads to a known loss")
+    try:
+        Path(file).write_text(render(timeline(*found)), encoding="utf-8")
+    except OSError as problem:
+        raise InputError(f"cannot write {file!r}: {problem.strerror}") from None
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:

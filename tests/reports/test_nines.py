@@ -95,7 +95,9 @@ def test_a_defect_is_priced_where_every_race_has_a_rate(tmp_path: Path) -> None:
     defects = found["as_shipped"]["defects"]
     assert "returning-leader" in defects and len(defects) > 1 and not found["as_shipped"]["by_rates"]
     file.write_text("[defects]\n" + "".join(f'{name} = "0 .. 0.5 /year"\n' for name in defects))
-    done = run("nines", *(f"--set={each}" for each in TWO), "--rates", str(file), "--json", "-")
+    picture = tmp_path / "loss.svg"
+    done = run("nines", *(f"--set={each}" for each in TWO), "--rates", str(file), "--json", "-", "--picture", str(picture))
+    assert "acknowledged record m1 is lost" in "".join(ElementTree.parse(picture).getroot().itertext())
     (found,) = json.loads(done.stdout)["nines"].values()
     with_races = found["as_shipped"]["by_rates"]["races"]["loss_in_a_year"]
     assert with_races["low"] == pytest.approx(found["loss_in_a_year"]["low"])
