@@ -11,7 +11,7 @@ from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Varia
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.asked_properties import chosen_properties
-from neverlost.specs.configuration.keys import MECHANISM, shown
+from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.configuration.keys import configuration as complete
 from neverlost.specs.errors import InputError
 from neverlost.specs.necessity import Plan, plan_of
@@ -67,6 +67,11 @@ def examine(
     chosen = configuration.choose(given)
     plan = plan_of(chosen.model.name)
     is_planned = plan is not None and set(given) == {"model"}
+    if not is_planned and is_without_faults(chosen.configuration):
+        raise InputError(
+            "nothing may fail here (every faults.* is 0), so no guard is needed; say what may, such as "
+            "--set faults.lossy_crash=1, or name a model alone, such as --set model=kraft-elr"
+        )
     named = _planned(plan) if plan is not None and is_planned else [("as given", bind(chosen.model, chosen.configuration))]
     asked = chosen_properties(chosen.model, names) if names else _properties(named[0][1], plan if is_planned else None)
     kept = profiles(named, asked, budget.workers, budget.seconds)

@@ -28,7 +28,7 @@ from neverlost.reports.request import Request
 from neverlost.results import Result, States, verdicts
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Given, choose, read_given
-from neverlost.specs.configuration.keys import KEYS
+from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.lemma import Lemma, lemmas_of
 from neverlost.specs.property import RECOVERY, Property
@@ -57,6 +57,10 @@ class ProofResult(Result):
     def outcomes(self) -> list[Outcome]:
         """What the prover found."""
         return [self.bounded.outcome] if self.bounded is not None else [each.outcome for each in self.inductions]
+
+
+SECONDS_WITHOUT_FAULTS = 30.0
+"""How long a bounded search goes on, unless a limit is given, where nothing may fail."""
 
 
 def prove(
@@ -104,7 +108,10 @@ def prove(
     system, keys = free_cells(given, free)
     system = weakened(system, without)
     goals = _asked(system, properties)
-    bounded = bounded_search.check(system, goals, depth, request.time_limit, request.workers or 2, request.memory_bytes)
+    seconds = request.time_limit
+    if seconds is None and all(map(is_without_faults, system.configurations)):
+        seconds = SECONDS_WITHOUT_FAULTS
+    bounded = bounded_search.check(system, goals, depth, seconds, request.workers or 2, request.memory_bytes)
     return _result(describe_proofs.bounded_document(bounded, keys), bounded, asked, out)
 
 

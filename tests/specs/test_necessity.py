@@ -90,6 +90,8 @@ def test_the_command_answers_with_a_document_and_a_page(tmp_path: Path) -> None:
     lossy = ["--set", "kafka.version=3.9", "--set", "faults.lossy_crash=3", "--set", "replication.factor=1"]
     wrong = neverlost("necessity", *lossy, "--property", "acked-never-lost")
     assert wrong.returncode == 64 and "no property holds in kraft" in wrong.stderr
+    calm = neverlost("necessity", "--set", "kafka.version=3.9")
+    assert calm.returncode == 64 and calm.stderr.startswith("neverlost: nothing may fail here (every faults.* is 0)")
 
 
 @pytest.mark.slow
