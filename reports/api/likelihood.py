@@ -12,9 +12,9 @@ import neverlost
 from neverlost import improvements
 from neverlost.bounded import Bounded, Judged
 from neverlost.checker.atlas.index import Atlas, shipped
-from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.search.options import Reporter
 from neverlost.keywords import Searching, Settings
+from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import nines as describe
 from neverlost.reports.page import nines as page
 from neverlost.reports.request import Request
@@ -40,12 +40,15 @@ class NinesResult(Answer):
     verdict: str
     nines: Mapping[str, Mapping[str, Any]] = field(repr=False)
     judged: tuple[Judged, ...] = field(repr=False)
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Of its bundle: a page and pictures, by name."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A row per configuration and set of rates."""
         return [row for subject, each in self.nines.items() for row in describe.rows(subject, each)]
 
 
+@kept
 def nines(
     settings: Settings = None,
     *,
@@ -79,19 +82,14 @@ def nines(
         raise InputError("a matrix has all settings: leave the configuration, the version and the cluster out, or --matrix")
     else:
         asked = list(_cells(matrix, settings))
-    if out is not None:
-        writable_directory(out)
     known = Bounded(given, Request(**search), progress, None if again else shipped())
     judged = [known.of(each) for each in asked]
     answers = _by_name(judged)
     for answer, each in zip(answers.values(), judged, strict=True) if improve else ():
         answer["changes"] = improvements.changes(each, known)
     document = describe.document(answers, given, neverlost.__version__)
-    if out is not None:
-        write_text(f"{out}/result.json", as_json(document))
-        for name, content in page.files(document).items():
-            write_text(f"{out}/{name}", content)
-    return NinesResult.of(document, judged=tuple(judged))
+    beside_it = {name: content.encode() for name, content in page.files(document).items()} if out is not None else {}
+    return NinesResult.of(document, judged=tuple(judged), files=beside_it)
 
 
 def beside(

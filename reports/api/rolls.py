@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, Unpack
 
 import neverlost
@@ -14,6 +15,7 @@ from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.inputs import configurations
 from neverlost.keywords import Searching, Settings
+from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
 from neverlost.results import Answer
@@ -43,12 +45,14 @@ class RollResult(Answer):
         return [{"broker": broker, **each} for broker, each in self.brokers.items()]
 
 
+@kept
 def roll(
     settings: Settings = None,
     *,
     files: Mapping[str, Any],
     kafka_version: str | None = None,
     at_a_time: int = 1,
+    out: str | PathLike[str] | None = None,
     progress: Reporter | None = None,
     **search: Unpack[Searching],
 ) -> RollResult:
@@ -56,7 +60,7 @@ def roll(
 
     Every partition begins where it stands: its replicas that are outside the ISR may stay there.  A stop happens whatever it
     does, and then one broker at a time may suffer something further.  `at_a_time` is how many may be stopped together.
-    `files` are the Kafka files of `check` by the names of its parameters.
+    `files` are the Kafka files of `check` by the names of its parameters.  With `out` an evidence bundle is written there.
 
     Errors: `InputError` for bad input, before anything is searched.
     """

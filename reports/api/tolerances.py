@@ -14,7 +14,6 @@ from neverlost.checker.atlas import lookup
 from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.campaign import tolerance as campaign
 from neverlost.checker.campaign.tolerance import Entry, Known, Tolerance
-from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.checker.outcome import Trace, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.inputs import about_topics, configurations
@@ -22,6 +21,7 @@ from neverlost.keywords import Searching, Settings
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import AnyNumber
 from neverlost.model.system import System, bind
+from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
@@ -79,6 +79,7 @@ class ToleranceResult(Answer):
         return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
 
 
+@kept
 def tolerance(
     settings: Settings = None,
     *,
@@ -106,7 +107,8 @@ def tolerance(
     Kafka as shipped.  What the atlas knows is looked up, unless it is
     to be decided `again`.  Unless `defects` says which, there are two tables for each configuration: Kafka as designed, and as
     shipped with its known defects.  `decided` is called with the tables about the same topics as soon as they are there, and
-    how many such groups there are: what is looked up first, the worst of it first.
+    how many such groups there are: what is looked up first, the worst of it first.  With `out`
+    an evidence bundle is written into that directory.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
@@ -115,8 +117,6 @@ def tolerance(
     proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
     after = [remedies.changed(each, proposed) if proposed else None for each in every]
     more = [_also(each, also) for each in every]
-    if out is not None:
-        writable_directory(out)
     tables = Tables(properties, request, progress, None if again else shipped())
     groups: dict[str, list[int]] = {}
     for number, each in enumerate(every):
@@ -140,8 +140,6 @@ def tolerance(
             decided(group, len(groups))
     found = [made[number] for number in range(len(every))]
     document = _document(found)
-    if out is not None:
-        write_text(f"{out}/result.json", as_json(document))
     return ToleranceResult.of(document, subjects=tuple(found))
 
 

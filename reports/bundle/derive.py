@@ -18,14 +18,19 @@ from neverlost.reports.bundle.seal import COMMAND, RESULT
 from neverlost.specs.configuration.input import Contents, known, parsed_json
 from neverlost.specs.errors import InputError
 
-HOMES = {"check": "checks", "sweep": "sweeps", "prove": "proofs", "observe": "observations"}
+HOMES = {
+    "check": "checks",
+    "sweep": "sweeps",
+    "prove": "proofs",
+    "observe": "observations",
+    "tolerance": "tolerances",
+    "roll": "rolls",
+    "nines": "likelihood",
+}
 """The module of each command's function."""
 
 BUNDLE = "bundle"
 """The folder of it in a temporary one."""
-
-LIMITED = ("check", "sweep", "prove", "observe")
-"""Commands whose search can be cut short."""
 
 
 @dataclass
@@ -73,7 +78,9 @@ def derived(question: Question, seconds: float | None = None) -> Derived:
         arguments["engine"] = "memory" if engine == "spark" else engine
         arguments["forecast"] = False
         arguments["symmetry"] = question.arguments.get("symmetry")
-    if question.command in LIMITED and seconds is not None:
+    if question.command == "roll":
+        arguments.setdefault("files", {})
+    if seconds is not None:
         arguments["time_limit"] = seconds
     place = scratch.Folder("verify")
     with warnings.catch_warnings(), known(question.contents):

@@ -28,7 +28,7 @@ SCHEMA = "neverlost.question/1"
 COMMIT = "[0-9a-f]{40}(-dirty)?"
 FILE, FOLDER = "question.json", "question"
 
-SPELLED = {"properties": "property", "keep_going": "continue", "topics": "topic"}
+SPELLED = {"properties": "property", "keep_going": "continue", "topics": "topic", "beside": "with", "rates_files": "rates"}
 """Options that the command line calls otherwise."""
 
 FILES = ("describe", "configs", "server_properties", "controller_properties", "producer_properties", "consumer_properties")
@@ -59,6 +59,21 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "mechanisms",
         "losses",
     ),
+    "tolerance": (
+        "settings",
+        "config",
+        "files",
+        "kafka_version",
+        "topics",
+        "properties",
+        "also",
+        "beside",
+        "change",
+        "waive",
+        "again",
+    ),
+    "roll": ("settings", "files", "kafka_version", "at_a_time"),
+    "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "improve", "again"),
 }
 """What each command is asked with.  Files are named as they were read; where to work and to write is no part of a question."""
 
@@ -142,6 +157,7 @@ class Question:
         settings = plain.pop("settings", None) or []
         pairs = [f"{key}={value}" for key, value in settings.items()] if isinstance(settings, dict) else settings
         words += [part for each in pairs for part in ("--set", each)]
+        plain |= plain.pop("files", {})
         for name, value in plain.items():
             words += _option(f"--{SPELLED.get(name, name).replace('_', '-')}", value)
         return shlex.join(words) + "\n"
@@ -232,11 +248,15 @@ def _plain(value: Any) -> Any:
     raise InputError(f"bad value {value!r}: use texts, numbers, true and false, and lists of them")
 
 
-PATHS = ("metadata_log", "broker_log", "clients", *FILES)
-FLAGS = ("certificate", "advise", "agree", "keep_going", "unbounded", "mine", "mechanisms", "losses", "symmetry", "forecast")
+PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
+FLAGS = (
+    *("certificate", "advise", "agree", "keep_going", "unbounded", "mine", "mechanisms", "losses", "symmetry", "forecast"),
+    *("improve", "again"),
+)
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {
     "depth": int,
     "partition": int,
+    "at_a_time": int,
     "workers": int,
     "time_limit": (int, float),
     "memory_limit": (int, str),
@@ -249,9 +269,11 @@ def _fits(name: str, value: Any) -> bool:
         return isinstance(value, bool)
     if name in NUMBERS:
         return isinstance(value, NUMBERS[name]) and not isinstance(value, bool)
-    if name == "settings" and isinstance(value, dict):
+    if name == "files":
+        return isinstance(value, dict) and all(each in FILES and _fits(each, value[each]) for each in value)
+    if name in ("settings", "also", "change") and isinstance(value, dict):
         return True
-    if name in ("settings", "properties", "topics", "free", "without"):
+    if name in ("settings", "properties", "topics", "free", "without", "also", "change", "beside", "waive"):
         return _is_texts(value)
     return isinstance(value, str) or (name in PATHS and _is_texts(value))
 
@@ -261,6 +283,8 @@ def _is_texts(value: Any) -> bool:
 
 
 def _option(name: str, value: Any) -> list[str]:
+    if isinstance(value, dict):
+        value = [f"{key}={each}" for key, each in value.items()]
     if isinstance(value, bool):
         return [name] if value else [name.replace("--", "--no-", 1)]
     return [part for each in (value if isinstance(value, list) else [value]) for part in (name, str(each))]

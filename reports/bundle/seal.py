@@ -147,15 +147,17 @@ def write_pictures(place: Path, name: str, counterexample: Counterexample) -> No
 
 
 def render(folder: Path, document: Mapping[str, Any], place: Path, known: Mapping[str, Counterexample] | None = None) -> None:
-    """Write everything that a result and its traces decide: reports, pictures, and the gate files; nothing for what is no
-    verdict on properties.
+    """Write everything that a result and its traces decide: reports, pictures, and the gate files; nothing for an
+    observation.
 
     The traces are those of the folder; `known` ones need not be read again.
     """
     from neverlost.reports.ci.gate import write_gate
     from neverlost.reports.page.render import write_reports
+    from neverlost.reports.page.tables import write_tables
 
     if "properties" not in document and "cells" not in document:
+        write_tables(document, place)
         return
     traces = Saved(folder, known)
     write_reports(folder, document, place, traces)

@@ -18,6 +18,7 @@ from neverlost.checker.machine.whole_files import as_json
 from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, worst
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
+from neverlost.reports.bundle import tables
 from neverlost.reports.bundle.derive import Derived
 from neverlost.reports.bundle.measured import is_measurement, is_plain
 from neverlost.reports.bundle.seal import RESULT
@@ -47,6 +48,9 @@ def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -
     try:
         if "matrix" in derived:
             return _sweep(derived, there, files, own, seed, seconds)
+        if own.question.command in tables.MAIN:
+            found, places = tables.completed(own.question.command, derived, there)
+            return found, [f"{each}: as stated: not everything was decided, there or here; {AGAIN}" for each in places]
         if own.question.command == "observe":
             return _observed(derived, there)
         return _cells(derived, there, files, own)

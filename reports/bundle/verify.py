@@ -17,7 +17,7 @@ from neverlost.checker.evidence import reachable_states as reachable
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.checker.outcome import EngineError
 from neverlost.model.system import bind
-from neverlost.reports.bundle import contained, ledger_lines, measured, seal, solvers, stated
+from neverlost.reports.bundle import contained, ledger_lines, measured, seal, solvers, stated, tables
 from neverlost.reports.bundle.contained import MANIFEST
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.bundle.kept_levels import CERTIFICATE
@@ -28,7 +28,7 @@ from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents.merged_rows import many
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.input import Contents, parsed_json
-from neverlost.specs.errors import InputError
+from neverlost.specs.errors import InputError, misread
 from neverlost.specs.property import properties
 
 SECONDS = 60.0
@@ -220,9 +220,14 @@ def _certificate(files: Contents, own: Derived, result: Document) -> str:
 
 def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: Verification, is_cut: bool) -> None:
     """Reports, pictures and gate files are decided by the documents; the rest of the files by the question alone."""
-    rendered = own.rendered(documents, RESULT)
+    try:
+        rendered = own.rendered(documents, RESULT)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
+        raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
     alone = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
+    if own.question.command in tables.MAIN and not is_cut:
+        alone |= {name: content for name, content in own.files.items() if name not in rendered and name not in checked}
     if is_cut and own.question.command == "prove":
         left = [name for name in files if name.startswith(f"{OBLIGATIONS}/") and name not in own.files]
         checked |= set(left)

@@ -22,6 +22,7 @@ def roll(
     settings: options.Settings = None,
     kafka_version: options.KafkaVersion = None,
     at_a_time: Annotated[int, typer.Option("--at-a-time", metavar="N", help="how many brokers to restart together")] = 1,
+    out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     **given: Unpack[SearchingCluster],
@@ -33,11 +34,13 @@ def roll(
     from neverlost.reports.output import Output
     from neverlost.reports.terminal.progress import LiveProgress
 
-    output = Output(json, None, quiet)
+    output = Output(json, out, quiet)
     files, search = options.files_of(given)
     with LiveProgress() as progress:
-        found = rolls.roll(settings, files=files, kafka_version=kafka_version, at_a_time=at_a_time, progress=progress, **search)
-    output.deliver(found.document, lines=lines)
+        found = rolls.roll(
+            settings, files=files, kafka_version=kafka_version, at_a_time=at_a_time, out=out, progress=progress, **search
+        )
+    output.deliver(found.document, is_saved=True, lines=lines)
     if output.is_read:
         for line in lines(found.document):
             typer.echo(line)

@@ -12,7 +12,7 @@ from tests.support.program import ROOT
 
 PLACE = ROOT / "reports" / "published" / "bundles"
 MAKE = "python -m tests.publish.bundles"
-KINDS = (*forger.KINDS, "induction")
+KINDS = (*forger.KINDS, *forger.TABLES, "induction")
 
 
 def write(kind: str) -> None:

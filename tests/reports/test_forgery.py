@@ -12,9 +12,9 @@ import pytest
 
 from neverlost.reports.counterexample.saved import SUFFIX
 from tests.support import forger
-from tests.support.forger import KINDS, Bundle, Files
+from tests.support.forger import KINDS, TABLES, Bundle, Files
 
-SEED, TRACE_LEAVES = 16, 500
+SEED, TRACE_LEAVES, TABLE_LEAVES = 16, 500, 25
 DOCUMENTS = ("question.json", "result.json", "ledger.json", "manifest.json", "environment.json")
 
 
@@ -32,16 +32,97 @@ def test_the_bundles_verify_before_anything_is_changed(bundle: Bundle) -> None:
     assert forger.judged(bundle.files, bundle.own).is_complete
 
 
+def places_of(bundle: Bundle) -> list[tuple[str, forger.Path_]]:
+    there = [name for name in DOCUMENTS if name in bundle.files]
+    return [(name, path) for name in there for path in forger.leaves(json.loads(bundle.files[name]))]
+
+
+def survivors(bundle: Bundle, places: list[tuple[str, forger.Path_]]) -> list[tuple[str, forger.Path_, str]]:
+    """The places that can be changed without being refused or named."""
+    wrong = []
+    for name, path in places:
+        forged = forger.rewritten(bundle.files, name, lambda document, path=path: forger.changed(document, path))
+        said = forger.accepted(forged, bundle.own)
+        if said is not None and not forger.is_measured(name, path) and not names(said, name, path):
+            wrong.append((name, path, said))
+    return wrong
+
+
 def test_no_leaf_of_a_document_can_be_changed(bundle: Bundle) -> None:
-    wrong, count = [], 0
-    for name in DOCUMENTS:
-        for path in forger.leaves(json.loads(bundle.files[name])) if name in bundle.files else ():
-            count += 1
-            forged = forger.rewritten(bundle.files, name, lambda document, path=path: forger.changed(document, path))
-            said = forger.accepted(forged, bundle.own)
-            if said is not None and not forger.is_measured(name, path) and not names(said, name, path):
-                wrong.append((name, path, said))
-    assert not wrong and count > 50
+    places = places_of(bundle)
+    assert not survivors(bundle, places) and len(places) > 50
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_no_leaf_of_a_table_can_be_changed(kind: str, place: Path) -> None:
+    bundle = forger.bundle(kind, place / kind)
+    assert forger.judged(bundle.files, bundle.own).is_complete
+    every = places_of(bundle)
+    assert not survivors(bundle, random.Random(SEED).sample(every, min(TABLE_LEAVES, len(every))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", TABLES)
+def test_no_leaf_at_all_of_a_table_can_be_changed(kind: str, place: Path) -> None:
+    bundle = forger.bundle(kind, place / kind)
+    assert not survivors(bundle, places_of(bundle))
+
+
+def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+    (found,) = document["tolerance"].values()
+    return found
+
+
+def lost(document: dict[str, Any]) -> dict[str, Any]:
+    return next(each for each in rows(document) if each["verdict"] == "violated")
+
+
+OTHER_SOURCE = {"atlas": "search", "search": "atlas"}
+
+TABLE_FORGERIES: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
+    "a loss that holds": ("tolerance", lambda document: lost(document).update(verdict="holds")),
+    "a row less": ("tolerance", lambda document: rows(document).pop()),
+    "a row twice": ("tolerance", lambda document: rows(document).append(rows(document)[0])),
+    "rows in another order": ("tolerance", lambda document: rows(document).reverse()),
+    "a sentence less": ("tolerance", lambda document: next(iter(document["says"].values())).pop()),
+    "found in another way": (
+        "tolerance",
+        lambda document: rows(document)[0].update(source=OTHER_SOURCE[rows(document)[0]["source"]]),
+    ),
+    "one more broker": ("roll", lambda document: document["brokers"].update({"9": document["brokers"]["1"]})),
+    "no broker": ("roll", lambda document: document["brokers"].clear()),
+    "no assumptions": ("nines", lambda document: document["assumptions"].clear()),
+    "other rates": ("nines", lambda document: document["rates"].clear()),
+}
+
+
+@pytest.mark.parametrize("how", TABLE_FORGERIES)
+def test_no_table_can_be_changed_in_its_structure(how: str, place: Path) -> None:
+    kind, change = TABLE_FORGERIES[how]
+    bundle = forger.bundle(kind, place / kind)
+    assert forger.accepted(of_result(change)(bundle.files), bundle.own) is None
+
+
+def test_a_row_that_claims_nothing_is_named(place: Path) -> None:
+    """Nothing may hide behind it: another row is refused all the same."""
+    bundle = forger.bundle("tolerance", place / "tolerance")
+    said = forger.accepted(
+        of_result(lambda document: rows(document)[0].update(verdict="inconclusive"))(bundle.files), bundle.own
+    )
+    assert said is not None and said.startswith("partly") and "[0]: as stated" in said
+
+    def both(document: dict[str, Any]) -> None:
+        lost(document).update(verdict="holds")
+        rows(document)[0].update(verdict="inconclusive")
+
+    assert forger.accepted(of_result(both)(bundle.files), bundle.own) is None
+
+
+def test_a_table_of_other_settings_is_refused(place: Path) -> None:
+    """The question is changed, and the answer made to name it."""
+    bundle = forger.bundle("roll", place / "roll")
+    for more in ({"settings": {"acks": "1"}}, {"files": {}}, {"at_a_time": 2}):
+        assert forger.refused(forger.asking(bundle.files, lambda document, more=more: document["arguments"].update(more)))
 
 
 def names(said: str, name: str, path: forger.Path_) -> bool:

@@ -1,0 +1,58 @@
+"""`report.md` and `report.html` of a tolerance, of a rolling restart and of a bound of loss: their sentences, to be cited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from neverlost.checker.machine.whole_files import write_text
+from neverlost.specs.visible import plain_markdown
+
+DERIVED = "Nothing in this report was measured: all of it follows from question.json, and `neverlost verify` derives it again."
+
+
+def write_tables(document: Mapping[str, Any], place: Path) -> None:
+    """Both reports, where the document is one of these."""
+    made = SECTIONS.get(str(document.get("schema")))
+    if made is None:
+        return
+    title, sections = made[0], made[1](document)
+    environment = Environment(
+        loader=PackageLoader("neverlost.reports.page", "templates"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    data = {"title": title, "version": document["version"], "verdict": document["verdict"], "sections": sections}
+    write_text(place / "report.html", environment.get_template("tables.html").render(**data, derived=DERIVED))
+    plain = environment.overlay(finalize=lambda value: plain_markdown(value) if isinstance(value, str) else value)
+    write_text(place / "report.md", plain.get_template("tables.md").render(**data) + f"\n{DERIVED}\n")
+
+
+def _tolerance(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    return {subject: list(says) for subject, says in document["says"].items()}
+
+
+def _roll(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    from neverlost.reports.commands.roll import lines
+
+    return {"Brokers": list(lines(document))}
+
+
+def _nines(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    from neverlost.reports.documents.nines import sentences
+
+    found = {subject: list(sentences(each)) for subject, each in document["nines"].items()}
+    return found | {"Assumed": list(document["assumptions"])}
+
+
+SECTIONS = {
+    "neverlost.tolerance/1": ("what a configuration survives", _tolerance),
+    "neverlost.roll/1": ("which brokers may be stopped", _roll),
+    "neverlost.nines/1": ("how likely a loss is in a year", _nines),
+}
+"""By the schema of a document: the title of its reports, and their sections."""
