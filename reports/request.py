@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 
 from neverlost.checker.search.explore import ENGINES
 from neverlost.checker.search.options import Limits, Options
@@ -42,6 +44,15 @@ class Request:
         if self.resume and self.state_dir is None:
             raise InputError("--resume needs --state-dir DIR: the levels of the run to go on from")
         self.options()
+
+    def require_apart(self, out: str | PathLike[str] | None) -> None:
+        """Errors: `InputError` where the levels would be kept inside the directory of the results, or be it."""
+        if self.state_dir is None or out is None or "://" in self.state_dir:
+            return
+        if Path(self.state_dir).resolve().is_relative_to(Path(out).resolve()):
+            raise InputError(
+                f"--state-dir {self.state_dir!r} is inside --out {str(out)!r}, whose files are sealed; name another"
+            )
 
     @property
     def memory_bytes(self) -> int | None:

@@ -90,6 +90,7 @@ def check(
         keep_going=request.keep_going or None,
     ).with_effort(request)
     every = about_topics(every, asked.arguments["topics"]) if topics else every
+    request.require_apart(out)
     if out is not None:
         writable_directory(out)
     with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):

@@ -9,6 +9,7 @@ import hashlib
 import re
 import shlex
 import subprocess
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -18,12 +19,18 @@ from typing import Any, TypeVar
 
 import neverlost
 from neverlost.checker.machine.whole_files import as_json
-from neverlost.reports.bundle.redaction import redacted
+from neverlost.reports.bundle.redaction import redacted, without_secrets
 from neverlost.reports.request import Request
 from neverlost.specs.configuration.input import Contents, keeping, known, parsed_json
 from neverlost.specs.errors import InputError, unknown
 
 Found = TypeVar("Found")
+
+
+class SecretsWarning(UserWarning):
+    """A file has passwords in it."""
+
+
 SCHEMA = "neverlost.question/1"
 COMMIT = "[0-9a-f]{40}(-dirty)?"
 FILE, FOLDER = "question.json", "question"
@@ -207,7 +214,13 @@ def asked(
     with keeping() as contents:
         found = read(**plain)
     if not redact:
-        return Question(command, plain, contents), found
+        masked = without_secrets(contents)
+        if masked == contents:
+            return Question(command, plain, contents), found
+        secret = ", ".join(repr(name) for name in contents if masked[name] != contents[name])
+        warnings.warn(SecretsWarning(f"{secret}: the values of secret settings are not read and not kept"), stacklevel=3)
+        with known(masked), keeping() as kept:
+            return Question(command, plain, kept), read(**plain)
     hidden = redacted(plain, contents, names(found))
     with known(hidden.contents), keeping() as again:
         found = read(**hidden.arguments)

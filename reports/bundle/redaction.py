@@ -13,11 +13,20 @@ from typing import Any
 from neverlost.specs.configuration.input import STANDARD_INPUT, Contents
 from neverlost.specs.errors import InputError
 
+SECRET = r"password|secret|sasl\.jaas\.config"
+"""What the keys are called whose values are never kept, redacted or not."""
+
 PRIVATE = (
-    r"(?im)^(\s*[\"']?[\w.-]*(?:password|secret|jaas|token|credential|servers?|listeners?|principal|user|host|connect|location"
-    r"|log\.dirs?|voters|url|client[._-]id|group[._-]id)[\w.-]*[\"']?\s*[:=]\s*)([^\s#][^\n]*)$"
+    rf"{SECRET}|jaas|token|credential|servers?|listeners?|principal|user|host|connect|location"
+    r"|log\.dirs?|voters|url|client[._-]id|group[._-]id"
 )
-"""A line of a properties file whose value is private."""
+"""What the keys are called whose values say where a cluster is or how to log in to it."""
+
+LINE = (
+    r"(?im)((?:^|[{{,])[ \t]*(?:-[ \t]*)?[\"']?[\w.-]*(?:{})[\w.-]*[\"']?[ \t]*[:=][ \t]*)"
+    r"(?:([\"'])(?:(?!\2)[^\\\n]|\\.)*\2|[^\s\"'#{{\[](?:[^\\\n]|\\\n|\\.)*)"
+)
+"""A line with such a key, and its value, which may go on in the next lines."""
 
 ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")
@@ -42,12 +51,29 @@ def redacted(arguments: Mapping[str, Any], contents: Contents, names: Iterable[s
     return Redacted(_replaced(arguments, files, topics), hidden)
 
 
+def without_secrets(contents: Contents) -> Contents:
+    """The contents without the values of secret settings; files that are not text have none."""
+    return {name: _without_secrets(each) for name, each in contents.items()}
+
+
+def _without_secrets(content: bytes) -> bytes:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return content
+    return _masked(text, SECRET).encode()
+
+
+def _masked(text: str, keys: str) -> str:
+    return re.sub(LINE.format(keys), lambda found: f"{found[1]}{found[2] or ''}redacted{found[2] or ''}", text)
+
+
 def _without(name: str, content: bytes, topics: Mapping[str, str]) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{name!r} is not UTF-8 text, so no name in it can be replaced; drop --redact") from None
-    text = re.sub(PRIVATE, r"\1redacted", text)
+    text = _masked(text, PRIVATE)
     text = TOPIC_ID.sub(r"\1redacted-redacted-red", text)
     return _in_text(ADDRESS.sub("192.0.2.1", text), topics)
 

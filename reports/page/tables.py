@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,18 @@ def _tolerance(document: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _roll(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    from neverlost.reports.commands.roll import lines
-
-    return {"Brokers": list(lines(document))}
+    return {"Brokers": list(_words_of("commands.roll").lines(document))}
 
 
 def _nines(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    from neverlost.reports.documents.nines import sentences
-
+    sentences = _words_of("documents.nines").sentences
     found = {subject: list(sentences(each)) for subject, each in document["nines"].items()}
     return found | {"Assumed": list(document["assumptions"])}
+
+
+def _words_of(module: str) -> Any:
+    """Who has the words of a document: found by name, because those that write bundles are among what it imports."""
+    return import_module(f"neverlost.reports.{module}")
 
 
 SECTIONS = {
