@@ -226,8 +226,11 @@ def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: V
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
     alone = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
-    if own.question.command in tables.MAIN and not is_cut:
-        alone |= {name: content for name, content in own.files.items() if name not in rendered and name not in checked}
+    if own.question.command in tables.MAIN:
+        pages = {name: content for name, content in own.files.items() if name not in rendered and name not in checked}
+        alone |= {} if is_cut else pages
+        checked |= pages.keys() if is_cut else set()
+        found.unchecked += [f"{name}: as it is there; {stated.AGAIN}" for name in pages if is_cut and name not in alone]
     if is_cut and own.question.command == "prove":
         left = [name for name in files if name.startswith(f"{OBLIGATIONS}/") and name not in own.files]
         checked |= set(left)

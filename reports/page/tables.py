@@ -1,4 +1,4 @@
-"""`report.md` and `report.html` of a tolerance, of a rolling restart and of a bound of loss: their sentences, to be cited."""
+"""`report.md` and `report.html` of a tolerance and of a rolling restart: their sentences, to be cited."""
 
 from __future__ import annotations
 
@@ -39,23 +39,11 @@ def _tolerance(document: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _roll(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    return {"Brokers": list(_words_of("commands.roll").lines(document))}
-
-
-def _nines(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    sentences = _words_of("documents.nines").sentences
-    found = {subject: list(sentences(each)) for subject, each in document["nines"].items()}
-    return found | {"Assumed": list(document["assumptions"])}
-
-
-def _words_of(module: str) -> Any:
-    """Who has the words of a document: found by name, because those that write bundles are among what it imports."""
-    return import_module(f"neverlost.reports.{module}")
+    return {"Brokers": list(import_module("neverlost.reports.commands.roll").lines(document))}
 
 
 SECTIONS = {
     "neverlost.tolerance/1": ("what a configuration survives", _tolerance),
     "neverlost.roll/1": ("which brokers may be stopped", _roll),
-    "neverlost.nines/1": ("how likely a loss is in a year", _nines),
 }
 """By the schema of a document: the title of its reports, and their sections."""
