@@ -17,20 +17,23 @@ from neverlost.checker.machine import locks
 from neverlost.specs.errors import InputError
 
 PREFIX = "neverlost-scratch-"
+MEMORY = "/dev/shm"
+"""A folder in memory, where there is one."""
 
 UNOWNED = 3600.0
 """Seconds after which a folder is left over whose owner was killed before it could lock it."""
 
 
 @contextmanager
-def folder(what: str) -> Iterator[str]:
-    """A folder of this process, held for as long as it is there.
+def folder(what: str, in_memory: bool = False) -> Iterator[str]:
+    """A folder of this process, held for as long as it is there; `in_memory` where that can be.
 
     Errors: `InputError` where none can be made.
     """
     clear_once()
     try:
-        place = tempfile.mkdtemp(prefix=f"{PREFIX}{what}-")
+        base = MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None
+        place = tempfile.mkdtemp(prefix=f"{PREFIX}{what}-", dir=base)
     except OSError as problem:
         raise InputError(f"cannot make a temporary folder: {problem.strerror or problem}; set TMPDIR") from None
     try:
@@ -69,7 +72,7 @@ class Folder:
 def clear() -> int:
     """Remove the folders that no process holds any longer; how many there were."""
     found = 0
-    for each in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for each in (path for base in {tempfile.gettempdir(), MEMORY} for path in Path(base).glob(f"{PREFIX}*")):
         try:
             about = each.stat()
             is_left = about.st_uid == os.getuid() and ((each / locks.OWNER).exists() or time.time() - about.st_mtime > UNOWNED)

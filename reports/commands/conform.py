@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -25,6 +28,11 @@ def register(app: typer.Typer) -> None:
 def conform(
     kafka_version: Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version")] = None,
     classpath: Annotated[str | None, typer.Option(metavar="DIR", help="a folder of Kafka's jars: your own build")] = None,
+    git: Annotated[str | None, typer.Option("--git", metavar="REF", help="a commit of Kafka's checkout here")] = None,
+    base: Annotated[str | None, typer.Option("--base", metavar="REF", help="what --git is held against")] = None,
+    changed: Annotated[
+        str | None, typer.Option("--changed", metavar="FILES", help="compare only what these files concern (-: standard input)")
+    ] = None,
     settings: options.Settings = None,
     part: Annotated[list[str] | None, typer.Option("--part", metavar="NAME", help="compare only this (repeatable)")] = None,
     short: Annotated[bool, typer.Option("--short", help="under a minute: few configurations")] = False,
@@ -43,6 +51,7 @@ def conform(
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.checker.kafka.conform import run as comparing
+    from neverlost.checker.kafka.conform import sources
     from neverlost.checker.kafka.conform.classes import kafka as judges
     from neverlost.checker.machine import processes
     from neverlost.reports.documents import conform as page
@@ -58,6 +67,10 @@ def conform(
             raise InputError("--between goes with --short, --trust-maven and where results go only")
         old, new = (judges.of_version(each, trust_maven) for each in between)
         return _between(old, new, short, request, output)
+    if git is not None or base is not None:
+        if kafka_version or classpath or settings or part or baseline or free or changed or git is None or base is None:
+            raise InputError("--git REF and --base REF go together, with --short and where results go, and with nothing else")
+        return _git(git, base, short, request, output)
     if (kafka_version is None) == (classpath is None):
         raise InputError("say which Kafka: either --kafka-version X.Y or --classpath DIR")
     if not free and (fix or depth is not None):
@@ -65,12 +78,17 @@ def conform(
     for name in part or ():
         if name not in comparing.PARTS:
             raise unknown("part", name, comparing.PARTS, "--part")
+    asked = part or list(comparing.PARTS)
+    if changed is not None:
+        asked = sources.concerned(sys.stdin if changed == "-" else re.split(r"[\s,]+", changed), asked)
+        if not asked:
+            return _nothing_concerns(output)
     known = page.baseline(baseline)
     kafka = judges.of_folder(classpath) if classpath else judges.of_version(str(kafka_version), trust_maven)
     if free:
         return _free(kafka, page.bounds(settings or [], fix or []), depth, request, output)
     given = " ".join(settings) if settings else None
-    todo = comparing.jobs(kafka, part or list(comparing.PARTS), short, given)
+    todo = comparing.jobs(kafka, asked, short, given)
     with PartsProgress() as progress:
         progress.expect(len(todo))
 
@@ -87,6 +105,30 @@ def conform(
     if output.is_read:
         page.show(terminal.console(), document)
     return page.exit_status(document)
+
+
+def _nothing_concerns(output: Output) -> int:
+    """None of the changed files is judged: that is an answer, without Java."""
+    from neverlost.reports.documents import conform as page
+
+    document = page.unconcerned()
+    output.deliver(document, lines=page.verdict_lines)
+    if output.is_read:
+        print(document["reason"])
+    return page.exit_status(document)
+
+
+def _git(ref: str, base: str, short: bool, request: Request, output: Output) -> int:
+    """What a branch of the checkout that this is run in changes, by the jars that Gradle makes of both."""
+    from neverlost.checker.kafka.conform import run as comparing
+    from neverlost.checker.kafka.conform import sources
+    from neverlost.checker.kafka.conform.classes import kafka as judges
+
+    checkout = Path.cwd()
+    if not sources.concerned(sources.changed_between(checkout, base, ref), list(comparing.PARTS)):
+        return _nothing_concerns(output)
+    with sources.built(checkout, base) as old, sources.built(checkout, ref) as new:
+        return _between(judges.of_folder(str(old)), judges.of_folder(str(new)), short, request, output)
 
 
 def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Output) -> int:
@@ -117,6 +159,8 @@ def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, out
         found = search(kafka, bounds, workers, depth, request.time_limit, lambda so_far: progress(page.free_rate(so_far)))
     document = page.free_document(found)
     output.deliver(document, lines=page.verdict_lines)
+    if output.out is not None:
+        page.write_free(output.out, document)
     if output.is_read:
         page.show_free(terminal.console(), found)
     return page.free_status(found)

@@ -16,11 +16,13 @@ from rich.text import Text
 
 import neverlost
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.entry_calls import as_document
 from neverlost.checker.kafka.conform.free import Bounds
 from neverlost.checker.kafka.conform.free_search import Found
 from neverlost.checker.kafka.conform.run import Between, Report
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports import exit_status as statuses
+from neverlost.reports.documents import kafka_test
 from neverlost.reports.output import verdict_line
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
@@ -45,6 +47,13 @@ def document(found: Report, known: frozenset[str] | None = None) -> dict[str, An
         "left": found.left,
         "seconds": round(found.seconds, 1),
     }
+
+
+def unconcerned() -> dict[str, Any]:
+    """The document where no changed file is judged by any part."""
+    reason = "nothing that changed is judged here: no part of conform looks at these files"
+    empty: dict[str, Any] = {"parts": [], "differences": [], "left": {}, "seconds": 0.0}
+    return {"schema": SCHEMA, "version": neverlost.__version__, "kafka": None, "verdict": "agrees", "reason": reason, **empty}
 
 
 def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
@@ -80,6 +89,8 @@ def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any
         "model": list(each.model),
         "known": each.known,
         "new": each.known is None and (known is None or each.key not in known),
+        "test": None if each.test is None else as_document(each.test),
+        "records": list(each.records) if each.test is None else each.test.records,
     }
 
 
@@ -202,6 +213,14 @@ def write(directory: str, stated: dict[str, Any]) -> None:
     """The page, and what a build server shows as tests."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
     write_text(Path(directory) / f"conform-{stated['kafka']}.junit.xml", junit(stated))
+    kafka_test.write(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
+
+
+def write_free(directory: str, stated: Mapping[str, Any]) -> None:
+    """A loss as a test and as metadata records."""
+    if stated["test"] is not None:
+        case = f"loss of an acknowledged record in {len(stated['trace'])} events"
+        kafka_test.write(directory, stated["kafka"], [{"case": case, "test": stated["test"], "records": stated["records"]}])
 
 
 def between_document(found: Between) -> dict[str, Any]:
@@ -298,6 +317,8 @@ def free_document(found: Found) -> dict[str, Any]:
         "replayed": found.replayed,
         "trace": None if found.trace is None else list(found.trace),
         "described": list(found.described),
+        "test": None if found.script is None else as_document(found.script),
+        "records": [] if found.script is None else found.script.records,
         "seconds": round(found.seconds, 1),
     }
 

@@ -175,7 +175,7 @@ def _place(keys: Keys) -> str:
 
 
 def main() -> int:
-    """Run the campaign; 0 when 90% of the fixes that the models can show are found."""
+    """Run the campaign; 0 when 90% of the fixes are found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="write rediscovery.md there")
     parser.add_argument("--short", action="store_true", help="the part of the grid that CI has time for")
@@ -190,8 +190,7 @@ def main() -> int:
     print(text)
     if given.out is not None:
         write_text(given.out / "rediscovery.md", text)
-    able = [judgement for fix, judgement in found if fix.off]
-    return 0 if 10 * sum(map(is_found, able)) >= 9 * len(able) else 21
+    return 0 if 10 * sum(is_found(judgement) for _, judgement in found) >= 9 * len(found) else 21
 
 
 if __name__ == "__main__":

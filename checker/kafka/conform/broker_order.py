@@ -5,7 +5,6 @@ Source: kafka.server.metadata.BrokerMetadataPublisher, kafka.log.LogManager.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
 )
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.checker.machine import scratch
 
 PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"
 EPOCH = 7
@@ -73,7 +73,7 @@ def order_of_publication() -> tuple[str, ...]:
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
     """Whether a broker counts as stopped cleanly: which directories have a clean-shutdown file, and which are `there` again."""
     handler = first_of(PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler")
-    with tempfile.TemporaryDirectory(prefix="neverlost-conform-") as folder:
+    with scratch.folder("conform") as folder:
         places = [Path(folder, str(number)) for number in range(len(written))]
         for place, has_file in zip(places, written, strict=True):
             place.mkdir()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from neverlost.checker.kafka.conform.entry_calls import Script
 
 
 @dataclass(frozen=True)
 class Difference:
     """One case in which Kafka's class and the model do not do the same.
 
-    `known` names the entry of the list of known differences that explains it, or nothing.
+    `known` names the entry of the list of known differences that explains it, or nothing.  `test` is the case as calls of
+    entry points, and `records` as metadata records, where there are any.
     """
 
     part: str
@@ -21,6 +25,8 @@ class Difference:
     kafka: tuple[str, ...]
     model: tuple[str, ...]
     known: str | None = None
+    test: Script | None = None
+    records: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def key(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from neverlost.checker.kafka.conform.classes.broker import Broker, Host, Request, Seen
 from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
 from neverlost.checker.kafka.conform.classes.jvm import call, field_of
+from neverlost.checker.kafka.conform.entry_calls import Call, Script
 
 LEADER, FOLLOWERS = 1, (2, 3)
 LEADER_EPOCH, FIRST_PARTITION_EPOCH = 5, 10
@@ -70,6 +71,29 @@ class Saved:
     answer: Answer | None
     committed: tuple[Committed, ...]
     replayed: int
+
+
+class NotedBroker:
+    """A Broker whose calls of entry points are noted."""
+
+    def __init__(self, broker: Broker, calls: list[Call]) -> None:
+        self.broker, self.calls = broker, calls
+
+    def __getattr__(self, name: str) -> Any:
+        """The broker's own, noted where it is called."""
+        found = getattr(self.broker, name)
+        if name not in ENTRY_POINTS:
+            return found
+
+        def noted(*arguments: Any) -> Any:
+            self.calls.append(Call(name, tuple(each for each in arguments if not isinstance(each, Request))))
+            return found(*arguments)
+
+        return noted
+
+
+ENTRY_POINTS = ("learn", "append", "fetch", "shrink", "pass_lag", "look_again", "answer", "refuse")
+"""What a path to a loss calls."""
 
 
 class World:
@@ -264,6 +288,18 @@ class World:
         acknowledged = [self.broker.acknowledged(offset + 1) for offset in range(high_watermark)]
         lines.append(f"    acks=all up to offset {high_watermark}: {acknowledged}; lacking at {list(self.lacking())}: {LOST}")
         return lines
+
+    def script(self, path: Sequence[Event]) -> Script:
+        """The calls that a path to a loss makes, and how far the high watermark may be at its end."""
+        self.restore(self.first)
+        broker, first = self.broker, self.committed[0]
+        noted = NotedBroker(broker, [Call("learn", (LEADER, first.isr, LEADER_EPOCH, first.partition_epoch))])
+        self.broker = noted  # type: ignore[assignment]
+        for event in path:
+            self.do(event)
+        self.broker = broker
+        most = min(self.ends[each] for each in self.committed[-1].isr if each != LEADER)
+        return Script(self.bounds.min_isr, 1 + len(FOLLOWERS), tuple(noted.calls), most=most)
 
     def _shown(self) -> str:
         seen, newest = self.seen(), self.committed[-1]

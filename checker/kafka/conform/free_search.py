@@ -18,6 +18,7 @@ from typing import Any
 
 from neverlost.checker.kafka.conform.classes import jvm
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
+from neverlost.checker.kafka.conform.entry_calls import Script
 from neverlost.checker.kafka.conform.free import Bounds, Event, Key, Saved, World
 from neverlost.checker.machine.processes import prepare_child
 
@@ -53,6 +54,8 @@ class Found:
     """States that were reached by their whole path again, and found to be the same."""
     trace: tuple[Event, ...] | None = None
     described: tuple[str, ...] = ()
+    script: Script | None = None
+    """The same as calls of the leader's entry points."""
     seconds: float = 0.0
     reason: str | None = None
     levels: list[int] = field(default_factory=list)
@@ -100,6 +103,7 @@ def _explore(found: Found, crew: _Crew, depth: int | None, begun: float, seconds
         progress(found)
         if found.trace is not None:
             found.described = tuple(crew.ask(0, ("described", found.trace)))
+            found.script = crew.ask(0, ("script", found.trace))
             return
         _check_restored(found, crew, parents, frontier)
         if len(frontier) >= SPREAD:
@@ -318,3 +322,7 @@ class _Worker:
     def do_described(self, path: Sequence[Event]) -> list[str]:
         """What each event of a path does, in Kafka's words."""
         return self.world.described(path)
+
+    def do_script(self, path: Sequence[Event]) -> Script:
+        """The calls that a path makes."""
+        return self.world.script(path)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,15 @@ from neverlost.checker.kafka.conform.cases import reached
 from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
 from neverlost.checker.kafka.conform.classes.jvm import call, field_of, java_class, kafka_class, option
 from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.entry_calls import (
+    LEADER_EPOCH,
+    PARTITION_EPOCH,
+    Script,
+    calls_to,
+    event_calls,
+    run,
+    shown,
+)
 from neverlost.checker.kafka.conform.leader_cases import (
     LEADER,
     RETRIED_ERRORS,
@@ -32,8 +42,9 @@ from neverlost.checker.kafka.conform.leader_cases import (
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NO_REPLICA
 
-LEADER_EPOCH, PARTITION_EPOCH = 5, 10
 UNKNOWN_END = -1
+TRIES = 50
+"""For how many differences of one kind of event calls of entry points are looked for that show it."""
 RANDOM_EVENTS = 12
 """Events that are drawn for each random state."""
 
@@ -174,64 +185,61 @@ class Leader:
 
     # firing
 
-    def fire(self, state: LeaderState, event: LeaderEvent) -> None:
+    def fire(self, event: LeaderEvent) -> None:
         """Let an event reach the Partition."""
-        broker = self.broker
-        if event.name == "append":
-            broker.append()
-        elif event.name == "shrink":
-            broker.shrink()
-        elif event.name == "answer":
-            broker.answer(broker.requests[0], PARTITION_EPOCH + 1)
-        elif event.name == "refusal":
-            broker.refuse(broker.requests[0], event.error)
-        elif "fetch" in event.name:
-            broker.fenced = {event.follower + 1} if event.is_fenced else set()
-            broker.fetch(event.follower + 1, event.offset, LEADER_EPOCH - 1 if event.name.startswith("diverging") else None)
-        else:
-            late = broker.requests[:1]
-            name, _, then = event.name.partition(", then the late ")
-            self._learn(name, event)
-            if then == "answer":
-                broker.answer(late[0], PARTITION_EPOCH + 1)
-            elif then == "refusal":
-                broker.refuse(late[0], event.error)
-
-    def _learn(self, name: str, event: LeaderEvent) -> None:
-        epochs = {
-            "newer record": (LEADER_EPOCH, PARTITION_EPOCH + 1),
-            "record of the same partition epoch": (LEADER_EPOCH, PARTITION_EPOCH),
-            "older record": (LEADER_EPOCH, PARTITION_EPOCH - 1),
-            "record of a new leader epoch": (LEADER_EPOCH + 1, PARTITION_EPOCH + 1),
-            "record of another leader": (LEADER_EPOCH + 1, PARTITION_EPOCH + 1),
-        }[name]
-        self.is_other_epoch = epochs[0] != LEADER_EPOCH
-        leader = 2 if event.name == "record of another leader" else 1
-        self.broker.learn(leader, sorted(each + 1 for each in event.isr), *epochs)
+        for each in event_calls(event):
+            run(self.broker, each)
+            self.is_other_epoch |= each.name == "learn" and each.arguments[2] != LEADER_EPOCH
 
     # reading
 
-    def observed(self, state: LeaderState) -> Observed:
+    def observed(self) -> Observed:
         """What the Partition holds now."""
-        broker, seen = self.broker, self.broker.seen()
-        isr = frozenset(each - 1 for each in seen.isr)
-        asked: frozenset[int] = frozenset()
-        if seen.is_inflight:
-            asked = isr ^ frozenset(each - 1 for each in broker.requests[-1].isr)
-        known = dict(seen.remote)
-        fetched = tuple(max(0, known.get(each + 1, 0)) for each in range(self.replicas))
-        start = broker.partition.leaderEpochStartOffsetOpt()
-        found = LeaderState(
-            min_isr=state.min_isr,
-            log_end=seen.log_end,
-            high_watermark=seen.high_watermark,
-            isr=isr,
-            pending=min(asked, default=NO_REPLICA),
-            fetched=fetched,
-            epoch_start=0 if start.isEmpty() else int(start.get()),
-        )
-        acked = frozenset(each for each in range(seen.log_end) if broker.acknowledged(each + 1) == (True, "NONE"))
-        return Observed(Outcome(found.normal, acked), asked)
+        return observed(self.broker, self.min_isr)
+
+    def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[Outcome]) -> Script | None:
+        """Calls of entry points after which a new Partition shows what this one did; None where the calls tried do not."""
+        acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
+        expected = shown_set(shown(each.state, each.acked if acked is not None else None) for each in answers)
+        if shown(found.outcome.state, acked) in expected:
+            return None
+        before, then = tuple(calls_to(state, event.slow)), tuple(event_calls(event))
+        broker = Broker(self.host, range(1, self.replicas + 1))
+        self.host.clock.now = STARTED
+        try:
+            for each in before:
+                run(broker, each)
+            if observed(broker, self.min_isr).outcome.state.normal != state.normal:
+                return None
+            for each in then:
+                run(broker, each)
+        except (IndexError, java_class("java.lang.Throwable")):
+            return None
+        if observed(broker, self.min_isr) != found:
+            return None
+        return Script(self.min_isr, self.replicas, (*before, *then), expected)
+
+
+def observed(broker: Broker, min_isr: int) -> Observed:
+    """What a Partition holds."""
+    seen = broker.seen()
+    isr = frozenset(each - 1 for each in seen.isr)
+    asked: frozenset[int] = frozenset()
+    if seen.is_inflight:
+        asked = isr ^ frozenset(each - 1 for each in broker.requests[-1].isr)
+    known = dict(seen.remote)
+    start = broker.partition.leaderEpochStartOffsetOpt()
+    found = LeaderState(
+        min_isr=min_isr,
+        log_end=seen.log_end,
+        high_watermark=seen.high_watermark,
+        isr=isr,
+        pending=min(asked, default=NO_REPLICA),
+        fetched=tuple(max(0, known.get(each, 0)) for each in broker.replicas),
+        epoch_start=0 if start.isEmpty() else int(start.get()),
+    )
+    acked = frozenset(each for each in range(seen.log_end) if broker.acknowledged(each + 1) == (True, "NONE"))
+    return Observed(Outcome(found.normal, acked), asked)
 
 
 def scala_set(*values: int) -> Any:
@@ -251,6 +259,8 @@ class Comparison:
         self.replicas = setting.system.sizes["replica"]
         self.leaders: dict[int, Leader] = {}
         self.tally = Tally("leader")
+        self.tested: set[str] = set()
+        self.tries: Counter[str] = Counter()
 
     def leader(self, min_isr: int) -> Leader:
         """The Partition under this minimum."""
@@ -268,22 +278,22 @@ class Comparison:
             self.tally.gaps = [FENCED_GAP]
             return
         leader.install(state, event.slow)
-        leader.fire(state, event)
+        leader.fire(event)
         self.tally.cases += 1
         self.tally.calls += 1
         self.tally.by_event[event.name] += 1
-        found = leader.observed(state)
+        found = leader.observed()
         if _agrees(found, answers):
             return
         if leader.broker.partition.isLeader():
             leader.broker.look_again()
-            later = leader.observed(state)
+            later = leader.observed()
             if _agrees(later, answers):
                 self.tally.by_event["(at the next look at the high watermark)"] += 1
                 return
             leader.broker.pass_lag()
             leader.broker.look_again()
-            if _agrees(leader.observed(state), answers):
+            if _agrees(leader.observed(), answers):
                 self.tally.by_event["(after waiting for a replica that is about to join)"] += 1
                 return
         self._differs(state, event, found, answers)
@@ -292,8 +302,8 @@ class Comparison:
         """What Kafka does, now and when it looks at the high watermark again."""
         leader = self.leader(state.min_isr)
         leader.install(state, event.slow)
-        leader.fire(state, event)
-        return str(leader.observed(state))
+        leader.fire(event)
+        return str(leader.observed())
 
     def _differs(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[Outcome]) -> None:
         known = None
@@ -302,9 +312,14 @@ class Comparison:
         elif event.name == "shrink" and not (found.asked - state.maximal_isr) and found.asked != event.slow:
             at_end = {each for each in event.slow if state.fetched[each] >= state.log_end}
             known = KNOWN["caught-up"] if at_end else None
-        method = entry_point(event)
+        case, kafka = f"{event} when {state}", (str(found),)
+        test = None
+        if known is None and event.name not in self.tested and self.tries[event.name] < TRIES:
+            self.tries[event.name] += 1
+            test = self.leader(state.min_isr).script(state, event, found, answers)
+            self.tested |= {event.name} if test else set()
         self.tally.differences.append(
-            Difference("leader", method, self.setting.text, f"{event} when {state}", (str(found),), shown_set(answers), known)
+            Difference("leader", entry_point(event), self.setting.text, case, kafka, shown_set(answers), known, test)
         )
 
     def close(self) -> None:

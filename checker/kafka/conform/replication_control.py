@@ -10,7 +10,7 @@ Source: org.apache.kafka.controller.ReplicationControlManager, ClusterControlMan
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from neverlost.checker.kafka.conform.change_builder import ELECTIONS, LEADER_EPO
 from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
 from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
 from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.entry_calls import partition_record
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NO_REPLICA, Configuration
 from neverlost.model.limits import AnyNumber
@@ -179,6 +180,22 @@ class Judge:
         self.calls += len(found)
         return found
 
+    def records(self, before: Knowledge) -> tuple[Mapping[str, Any], ...]:
+        """The partition and who is fenced, as metadata records."""
+
+        def ids(brokers: frozenset[int]) -> list[int]:
+            return sorted(each + 1 for each in brokers)
+
+        last = [] if before.last_known_leader == NO_REPLICA else [before.last_known_leader + 1]
+        elr = {"eligibleLeaderReplicas": ids(before.elr), "lastKnownElr": last} if before.elr or last else {}
+        others = {"addingReplicas": ids(before.adding), "removingReplicas": ids(before.removing), **elr}
+        leader = before.leader if before.leader == NO_REPLICA else before.leader + 1
+        partition = partition_record(ids(before.replicas), ids(before.isr), leader, LEADER_EPOCH, PARTITION_EPOCH, **others)
+        epochs = self.controller.epochs
+        fenced = [{"brokerId": each, "brokerEpoch": int(epochs[each]), "fenced": 1} for each in ids(before.fenced)]
+        changes = [{"type": "BROKER_REGISTRATION_CHANGE_RECORD", "version": 2, "data": each} for each in fenced]
+        return partition, *changes
+
     def read(self, before: Knowledge) -> Knowledge:
         """What the controller holds now, as knowledge."""
         after = self.controller.read()
@@ -230,9 +247,10 @@ def compare(setting: Setting) -> Tally:
     tally = Tally("controller", cases=len(found), transitions=transitions, states=len(states))
     judge = Judge(setting.configuration, setting.system.sizes["replica"])
 
-    def differs(case: str, method: str, kafka: tuple[str, ...], model: tuple[str, ...], known: str | None = None) -> None:
-        entry = f"ReplicationControlManager.{method}"
-        tally.differences.append(Difference("controller", entry, setting.text, case, kafka, model, known))
+    def differs(case: Case, shown: str, kafka: tuple[str, ...], model: tuple[str, ...], known: str | None = None) -> None:
+        entry = f"ReplicationControlManager.{METHODS[case.event]}"
+        records = judge.records(case.before)
+        tally.differences.append(Difference("controller", entry, setting.text, shown, kafka, model, known, records=records))
 
     for case in found:
         tally.by_event[case.event] += 1
@@ -242,11 +260,11 @@ def compare(setting: Setting) -> Tally:
             judged, modelled = (shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers))
             is_epoch_only = kafka == {moved(case.before, case.before, 1, 0)}
             known = DIRECTORY if case.event == "controller_assign_directory" and is_epoch_only else None
-            differs(case_shown, METHODS[case.event], judged, modelled, known)
+            differs(case, case_shown, judged, modelled, known)
         if case.event == "controller_alter_isr":
             for name, expected, error in judge.refusals(case):
                 tally.by_event[f"{case.event}, refused"] += 1
                 if error != expected:
-                    differs(f"{case_shown}, with {name}", "validateAlterPartitionData", (error,), (expected,))
+                    differs(case, f"{case_shown}, with {name}", (error,), (expected,))
     tally.calls, tally.seconds = judge.calls, time.monotonic() - begun
     return tally

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from neverlost.checker.kafka.conform import cases
+from neverlost.checker.kafka.conform import cases, sources
 from neverlost.checker.kafka.conform.change_builder import EVENTS
 from neverlost.checker.kafka.conform.classes import kafka
+from neverlost.checker.kafka.conform.run import PARTS
 from neverlost.model.interpreters.ints import successors
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose, read_settings
+from neverlost.specs.errors import InputError
 from tests.support.program import neverlost
 
 TWO = "model=kraft-elr replication.factor=2 min.insync.replicas=2 bounds.records=1 faults.crash=1 faults.fence=1"
@@ -151,3 +154,51 @@ def test_a_free_search_reads_few_keys(arguments: list[str], says: str) -> None:
     option, value = arguments
     with pytest.raises(InputError, match=says):
         bounds([value] if option == "--set" else [], [value] if option == "--fix" else [])
+
+
+@pytest.mark.parametrize(
+    ("changed", "parts"),
+    [
+        ("core/src/main/scala/kafka/cluster/Partition.scala", ["entry-points", "leader", "random"]),
+        ("./metadata/src/main/java/org/apache/kafka/controller/ReplicationControlManager.java", ["entry-points", "controller"]),
+        (
+            "metadata/src/main/java/org/apache/kafka/controller/PartitionChangeBuilder.java",
+            ["builder", "entry-points", "controller"],
+        ),
+        ("storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java", ["entry-points", "leader", "random"]),
+        ("docs/upgrade.html clients/src/main/java/org/apache/kafka/clients/NetworkClient.java", []),
+    ],
+)
+def test_a_change_concerns_the_parts_that_judge_its_files(changed: str, parts: list[str]) -> None:
+    assert sources.concerned(changed.split(), list(PARTS)) == parts
+    assert set(sources.patterns()) == set(PARTS)
+
+
+def test_a_change_that_concerns_no_part_is_an_answer() -> None:
+    done = neverlost("conform", "--kafka-version", "4.3", "--changed", "docs/upgrade.html,README.md")
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1) and "nothing that changed is judged here" in done.stdout
+
+
+def test_a_commit_is_built_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True)
+
+    source = tmp_path / "core" / "src" / "main" / "scala" / "kafka" / "cluster" / "Partition.scala"
+    source.parent.mkdir(parents=True)
+    source.write_text("one")
+    build = "mkdir -p core/build/libs && touch core/build/libs/kafka_2.13-9.9.9.jar core/build/libs/kafka_2.13-9.9.9-test.jar\n"
+    (tmp_path / "gradlew").write_text(f"#!/bin/sh\n{build}")
+    (tmp_path / "gradlew").chmod(0o755)
+    git("init", "-q", "-b", "trunk")
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    git("checkout", "-q", "-b", "mine")
+    source.write_text("two")
+    git("commit", "-q", "-a", "-m", "two")
+    assert sources.changed_between(tmp_path, "trunk", "mine") == [str(source.relative_to(tmp_path))]
+    with sources.built(tmp_path, "mine") as place:
+        assert [each.name for each in sources.jars(place)] == ["kafka_2.13-9.9.9.jar"]
+        assert (place / source.relative_to(tmp_path)).read_text() == "two"
+    assert not place.exists() and sources.jars(tmp_path) == ()
+    with pytest.raises(InputError, match=r"git worktree in .*invalid reference: nowhere"), sources.built(tmp_path, "nowhere"):
+        pass

@@ -8,9 +8,8 @@ Source: kafka.cluster.Partition, kafka.log.LogManager, org.apache.kafka.storage.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +31,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     optional,
     proxy,
 )
+from neverlost.checker.machine import scratch
 
 PARTITION = "kafka.cluster.Partition"
 STARTED = 1_000_000
@@ -44,15 +44,6 @@ FIELDS = (
     "assignmentState",
 )
 """The fields of a Partition that its entry points change, besides its log and its remote replicas."""
-
-
-def memory_folder() -> str | None:
-    """A folder in memory where there is one: a log is appended to and truncated thousands of times."""
-    try:
-        with tempfile.TemporaryDirectory(dir="/dev/shm"):
-            return "/dev/shm"
-    except OSError:
-        return None
 
 
 class _IdleScheduler:
@@ -78,11 +69,11 @@ class Host:
     """What the partitions of one broker share: the log directory with its LogManager, and the clock."""
 
     def __init__(self, me: int = 1, min_isr: int = 1, folders: Sequence[str] = ()) -> None:
-        """`folders`: its log directories; by default one, which it makes and removes."""
+        """`folders`: its log directories; by default one, in memory: a log is appended to and truncated thousands of times."""
         self.me, self.clock, self.partitions = me, Clock(STARTED), 0
         self.time = self.clock.java()
-        self.folder = tempfile.mkdtemp(prefix="neverlost-conform-", dir=memory_folder())
-        self.folders = tuple(folders) or (self.folder,)
+        self.held = ExitStack()
+        self.folders = tuple(folders) or (self.held.enter_context(scratch.folder("conform", in_memory=True)),)
         configuration = self._configuration(min_isr)
         self.lag = int(configuration.replicaLagTimeMaxMs())
         self.logs = self._log_manager(configuration)
@@ -142,7 +133,7 @@ class Host:
 
     def close(self) -> None:
         """Remove the log directory."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.held.close()
 
 
 @dataclass(frozen=True)

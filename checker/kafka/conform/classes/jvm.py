@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.machine import scratch
 from neverlost.specs.errors import InputError
 
 PACKAGE = "org.apache.kafka."
@@ -41,20 +40,12 @@ def start(jars: Iterable[Path], java: Path) -> None:
     """Start Java with these jars; once in a process."""
     import jpype
 
-    quiet = Path(tempfile.mkdtemp(prefix="neverlost-conform-"))
-    for name, text in SILENCE.items():
-        (quiet / name).write_text(text)
-    try:
-        jpype.startJVM(
-            str(next((java / "lib").rglob("libjvm.so"), java)) if (java / "lib").is_dir() else None,
-            MEMORY,
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=4",
-            "-Xrs",
-            classpath=[str(quiet), *map(str, sorted(jars))],
-        )
-    finally:
-        shutil.rmtree(quiet)
+    library = next((java / "lib").rglob("libjvm.so"), java) if (java / "lib").is_dir() else None
+    with scratch.folder("conform") as quiet:
+        for name, text in SILENCE.items():
+            Path(quiet, name).write_text(text)
+        options = (MEMORY, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", "-Xrs")
+        jpype.startJVM(None if library is None else str(library), *options, classpath=[quiet, *map(str, sorted(jars))])
     java_class("java.lang.System").setErr(
         java_class("java.io.PrintStream")(java_class("java.io.OutputStream").nullOutputStream())
     )

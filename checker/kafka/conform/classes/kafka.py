@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neverlost.checker.kafka.cluster.jars import CORE, fetched, wanted
+from neverlost.checker.kafka.conform import sources
 from neverlost.checker.kafka.conform.classes.jvm import require_bridge
 from neverlost.checker.spark.java import java_home
 from neverlost.specs.errors import InputError
@@ -76,14 +77,16 @@ def of_version(version: str, trust: bool = False, environment: Mapping[str, str]
 
 
 def of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka:
-    """The jars of a folder (or of its `libs`), whatever they are: a committer's own build.
+    """The jars of a folder, of its `libs`, or of a checkout that Gradle has built, whatever they are: a committer's own build.
 
     Errors: `InputError` for a folder without Kafka's core jar.
     """
     place = Path(folder).expanduser()
-    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")]))
+    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or sources.jars(place)
     if not any(CORE.search(str(each)) for each in jars):
-        raise InputError(f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs': name a folder with Kafka's jars")
+        raise InputError(
+            f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs' or a build: name a folder with Kafka's jars"
+        )
     require_bridge()
     return Kafka(_version(jars, folder), jars, java_home(environment, needed_by="a comparison with Kafka's classes"))
 
