@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from neverlost.checker.kafka.conform.classes import kafka
+from tests.support.maven import fetched_jar
 from tests.support.program import neverlost
 
 LEADER = "replication.factor=2 min.insync.replicas=2 faults.isr_shrink=1 start.outside_isr=1 bounds.records=2"
@@ -56,11 +58,28 @@ def failures(folder: Path, jars: Path) -> set[str]:
     return found
 
 
+def passes(test: Path, jars: Path) -> bool:
+    """Whether a Java test passes with a folder of Kafka's jars."""
+    junit = fetched_jar("org.junit.platform", "junit-platform-console-standalone", "1.13.1")
+    classes = jars.parent / f"classes-of-{jars.name}"
+    compiled = ["javac", "-nowarn", "-cp", f"{jars}/*:{junit}", "-d", str(classes), str(test)]
+    subprocess.run(compiled, check=True, timeout=600)
+    path = ":".join([str(classes), *map(str, sorted(jars.glob("*.jar")))])
+    asked = ["execute", "--class-path", path, "--select-class", "kafka.cluster.PartitionDiffersTest", "--disable-banner"]
+    done = subprocess.run(["java", "-jar", str(junit), *asked], capture_output=True, text=True, timeout=600, check=False)
+    assert "tests found" in done.stdout and "0 tests found" not in done.stdout, done.stdout + done.stderr
+    return done.returncode == 0
+
+
 @pytest.mark.kafka
 def test_one_changed_line_of_partition_is_found(tmp_path: Path) -> None:
     assert failures(tmp_path / "released", built(tmp_path / "release")) == set()
     found = failures(tmp_path / "changed", built(tmp_path / "build", UNDER_MIN_ISR))
     assert {"append", "fetch"} & found
+    test = tmp_path / "changed" / "PartitionDiffersTest.java"
+    records = json.loads((tmp_path / "changed" / "conform-4.3.1.records.json").read_text())
+    assert records[0]["records"][0]["type"] == "PARTITION_RECORD" and not (tmp_path / "released" / test.name).exists()
+    assert {name: passes(test, tmp_path / name) for name in ("release", "build")} == {"release": True, "build": False}
 
 
 @pytest.mark.kafka
