@@ -81,6 +81,11 @@ public class PartitionDiffersTest {
             DelayedOperations delayed = new DelayedOperations(Option.apply(TOPIC), PARTITION, null, null, null, null) {
                 @Override
                 public void checkAndCompleteAll() { }
+
+                @Override
+                public int numDelayedDelete() {
+                    return 0;
+                }
             };
             partition = new Partition(PARTITION, config.replicaLagTimeMaxMs(), 1, brokerEpoch(), clock(), listener(), delayed,
                 cache(), logs(), controller(), Option.apply(TOPIC));
