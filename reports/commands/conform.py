@@ -51,8 +51,8 @@ def conform(
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.checker.kafka.conform import sources
     from neverlost.checker.kafka.conform.classes import kafka as judges
+    from neverlost.checker.kafka.conform.classes import sources
     from neverlost.checker.machine import processes
     from neverlost.reports.documents import conform as page
     from neverlost.reports.output import Output
@@ -121,8 +121,8 @@ def _nothing_concerns(output: Output) -> int:
 def _git(ref: str, base: str, short: bool, request: Request, output: Output) -> int:
     """What a branch of the checkout that this is run in changes, by the jars that Gradle makes of both."""
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.checker.kafka.conform import sources
     from neverlost.checker.kafka.conform.classes import kafka as judges
+    from neverlost.checker.kafka.conform.classes import sources
 
     checkout = Path.cwd()
     if not sources.concerned(sources.changed_between(checkout, base, ref), list(comparing.PARTS)):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.kafka.conform import cases, sources
+from neverlost.checker.kafka.conform import cases
 from neverlost.checker.kafka.conform.change_builder import EVENTS
-from neverlost.checker.kafka.conform.classes import kafka
+from neverlost.checker.kafka.conform.classes import kafka, sources
 from neverlost.checker.kafka.conform.run import PARTS
 from neverlost.model.interpreters.ints import successors
 from neverlost.model.system import System, bind

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neverlost.checker.kafka.cluster.jars import CORE, fetched, wanted
-from neverlost.checker.kafka.conform import sources
+from neverlost.checker.kafka.conform.classes import sources
 from neverlost.checker.kafka.conform.classes.jvm import require_bridge
 from neverlost.checker.spark.java import java_home
 from neverlost.specs.errors import InputError
