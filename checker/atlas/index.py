@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from neverlost.checker.digest import model_digest, question_digest
 from neverlost.checker.machine.whole_files import write_bytes
@@ -79,7 +79,7 @@ def number_of(question_id: str) -> int:
 def size_key(model: Model, sizes: Sizes) -> str:
     """What stands for all questions about a model that have these sizes; another meaning of the model is another key."""
     meaning = question_digest(model, [properties()[name] for name in ANSWERED])
-    text = json.dumps([model.name, meaning, type(sizes).__name__, asdict(sizes)], sort_keys=True, default=sorted)
+    text = json.dumps([model.name, meaning, type(sizes).__name__, asdict(cast(Any, sizes))], sort_keys=True, default=sorted)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -7,6 +7,7 @@ about; an identifier contains such a digest, so a row of another meaning is neve
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ class Row:
     verdict: str
     steps: int | None
 
-    @property
+    @builtins.property
     def asked(self) -> Configuration:
         """The whole configuration that was asked about."""
         return {**_defaults(self.model), **restored(json.loads(self.question))}

@@ -42,7 +42,8 @@ class CoverageResult(Answer):
 
 def atlas_coverage() -> CoverageResult:
     """What the shipped atlas decides of every chapter's questions; a question with a search cut short is not decided."""
-    atlas, seen, chapters = index.shipped(), set[str](), []
+    atlas, seen = index.shipped(), set[str]()
+    chapters: list[dict[str, Any]] = []
     for chapter in CHAPTERS:
         ids = {
             question_id(chosen.model, question(chosen.model, {**chosen.configuration, **limits}), [name])

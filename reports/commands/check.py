@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
@@ -74,7 +74,13 @@ def check(
                 f"--format {format} is about one search: limit faults, such as --set faults.lossy_crash=1; "
                 "without limits check answers what tolerance does, as text or json"
             )
-        asked = {"config": config, "kafka_version": kafka_version, "properties": properties, "topics": topic, "files": files}
+        asked: dict[str, Any] = {
+            "config": config,
+            "kafka_version": kafka_version,
+            "properties": properties,
+            "topics": topic,
+            "files": files,
+        }
         return without_limits.answer(output, None, settings=settings, **asked, **search)
     with LiveProgress() as progress, shown_once(output):
         result = neverlost.check(

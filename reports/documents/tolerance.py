@@ -252,11 +252,11 @@ def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str
 def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
     """The spots of which two tables say something else; None where one of them has no such spot."""
     every = sorted({*found.entries, *after.entries})
-    said = [(spot, *(words(each, spot) if spot in each.entries else None for each in (found, after))) for spot in every]
+    one, other = ({spot: words(each, spot) for spot in each.entries} for each in (found, after))
     return [
-        {"losing": spot.losing, "out": spot.out, "before": before, "after": then}
-        for spot, before, then in said
-        if before != then
+        {"losing": spot.losing, "out": spot.out, "before": one.get(spot), "after": other.get(spot)}
+        for spot in every
+        if one.get(spot) != other.get(spot)
     ]
 
 

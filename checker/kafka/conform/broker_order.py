@@ -98,7 +98,7 @@ def compare(setting: Setting) -> Tally:
     begun, tally = time.monotonic(), Tally("broker")
     configuration = setting.configuration
     comes_first = configuration["mechanism.configuration-before-isr"]
-    expected = (CONFIGURATION, TOPICS) if comes_first else (TOPICS, CONFIGURATION)
+    expected: tuple[str, ...] = (CONFIGURATION, TOPICS) if comes_first else (TOPICS, CONFIGURATION)
     if not configuration["mechanism.configuration-in-order"]:
         expected = (APART,)
     method = "BrokerMetadataPublisher.onMetadataUpdate"
