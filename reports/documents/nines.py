@@ -60,10 +60,22 @@ def document(answers: Mapping[str, Any], given: Mapping[str, Rates], version: st
         "schema": SCHEMA,
         "version": version,
         "verdict": str(Verdict.INCONCLUSIVE if undecided else Verdict.HOLDS),
-        "nines": answers,
-        "rates": {name: rates(each) for name, each in given.items()},
+        "nines": _rounded(answers),
+        "rates": _rounded({name: rates(each) for name, each in given.items()}),
         "assumptions": list(ASSUMPTIONS),
     }
+
+
+DIGITS = 9
+"""Of each number: the last ones of a sum differ between versions of Python and NumPy."""
+
+
+def _rounded(found: Any) -> Any:
+    if isinstance(found, float):
+        return float(f"{found:.{DIGITS}g}")
+    if isinstance(found, Mapping):
+        return {name: _rounded(each) for name, each in found.items()}
+    return [_rounded(each) for each in found] if isinstance(found, list) else found
 
 
 def answer(judged: Judged) -> dict[str, Any]:

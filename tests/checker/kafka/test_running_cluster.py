@@ -110,7 +110,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def security(secrets: Path) -> dict[str, str]:
     """Brokers that show themselves by certificate, ask for a password or a certificate, and allow what the ACLs do."""
-    users = 'user_auditor="heard" user_stranger="unknown"'
+    users = 'user_auditor="sesame" user_stranger="unknown"'
     shown = {
         f"listener.name.{name.lower()}.{key}": value
         for name in LISTENERS
@@ -184,8 +184,8 @@ def audited(kafka: Cluster, secrets: Path, tmp_path: Path) -> list[dict[str, tup
     trusting = f"ssl.truststore.type=PEM\nssl.truststore.location={secrets / certificates.AUTHORITY}\n"
     sasl = f"{trusting}security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
     written = {
-        "password": sasl + f'sasl.jaas.config={PLAIN} username="auditor" password="heard";\n',
-        "wrong": sasl + f'sasl.jaas.config={PLAIN} username="auditor" password="misheard";\n',
+        "password": sasl + f'sasl.jaas.config={PLAIN} username="auditor" password="sesame";\n',
+        "wrong": sasl + f'sasl.jaas.config={PLAIN} username="auditor" password="wrong";\n',
         "stranger": sasl + f'sasl.jaas.config={PLAIN} username="stranger" password="unknown";\n',
         "certificate": f"{trusting}security.protocol=SSL\nssl.keystore.type=PEM\nssl.keystore.location={secrets}/auditor.pem\n",
         "untrusted": "security.protocol=SSL\n",
