@@ -64,7 +64,7 @@ def test_no_password_is_kept_and_that_is_said(tmp_path: Path) -> None:
     assert not [name for name, content in files.items() if b"hunter2" in content]
 
 
-def test_a_redacted_bundle_names_nobody_and_redaction_undone_is_refused(tmp_path: Path) -> None:
+def test_a_redacted_bundle_names_no_one_and_redaction_undone_is_refused(tmp_path: Path) -> None:
     files = asked(tmp_path, redact=True)
     private = (b"payments7", b"audit", b"hunter2", b"alice", b"10.1.2.3")
     assert not [(name, each) for name, content in files.items() for each in private if each in content]
