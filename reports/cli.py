@@ -100,7 +100,6 @@ def _register(words: Sequence[str]) -> None:
 def main() -> NoReturn:
     """Run a command; bad usage and bad input are one line and exit 64, our own defects one line and exit 70."""
     gc.set_threshold(GARBAGE)
-    from neverlost.checker.machine.resources import given_out
     from neverlost.reports import exit_status
     from neverlost.specs.errors import InputError
 
@@ -118,11 +117,13 @@ def main() -> NoReturn:
         _fail("interrupted", exit_status.INCONCLUSIVE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(exit_status.HOLDS)
+        sys.exit(exit_status.INCONCLUSIVE)  # what came of it was not read to its end: that is no verdict
     except Exception as problem:
         usage = getattr(problem, "format_message", None)
         if usage is not None:
             _fail(usage(), exit_status.USAGE)
+        from neverlost.checker.machine.resources import given_out
+
         with contextlib.suppress(type(problem)):
             _fail(f"{given_out(problem)}: nothing is claimed; {REMEDY}", exit_status.INCONCLUSIVE)
         if os.environ.get("NEVERLOST_DEBUG"):
