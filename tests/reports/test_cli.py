@@ -269,7 +269,7 @@ def test_a_document_goes_through_a_pipe_that_stays_one(tmp_path: Path) -> None:
 
 
 def test_output_that_is_not_read_to_its_end_is_no_verdict() -> None:
-    with subprocess.Popen([sys.executable, "-m", "neverlost", "mechanisms"], stdout=subprocess.PIPE) as writer:
+    with subprocess.Popen([sys.executable, "-m", "neverlost", "properties"], stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         writer.stdout.close()
         assert writer.wait(timeout=60) == 20
