@@ -59,6 +59,9 @@ TYPER_INTERRUPTED = 130
 
 REMEDY = "ask for less, make more of it free, or keep levels on disk with --state-dir DIR and --memory-limit SIZE"
 
+TYPER_UNREAD = 1
+"""The status with which typer's `main` ends where a pipe is closed on it."""
+
 GARBAGE = 100_000
 """Objects made between two collections: imports make many that stay, and looking at them costs a tenth of a short `check`."""
 
@@ -116,8 +119,11 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         _fail("interrupted", exit_status.INCONCLUSIVE)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(exit_status.INCONCLUSIVE)  # what came of it was not read to its end: that is no verdict
+        _leave_unread()
+    except SystemExit as ended:
+        if ended.code == TYPER_UNREAD:
+            _leave_unread()
+        raise
     except Exception as problem:
         usage = getattr(problem, "format_message", None)
         if usage is not None:
@@ -130,6 +136,14 @@ def main() -> NoReturn:
             raise
         text = f"internal error: {type(problem).__name__}: {problem} (set NEVERLOST_DEBUG=1 for the traceback)"
         _fail(text, exit_status.INTERNAL)
+
+
+def _leave_unread() -> NoReturn:
+    """End where the output is not read to its end: that is no verdict."""
+    from neverlost.reports import exit_status
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(exit_status.INCONCLUSIVE)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
