@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -93,11 +93,31 @@ def _common(
         typer.echo(SHORT_HELP)
 
 
+class _Names:
+    """Takes commands as the program does, and keeps their names and first lines: all that the list of commands shows."""
+
+    def __init__(self, program: typer.Typer) -> None:
+        self._program = program
+
+    def command(self, *given: Any, **named: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """As `typer.Typer.command`, without the options of the command."""
+
+        def take(command: Callable[..., Any]) -> Callable[..., Any]:
+            def shown() -> None: ...
+
+            shown.__name__, shown.__doc__ = command.__name__, command.__doc__
+            self._program.command(*given, **named)(shown)
+            return command
+
+        return take
+
+
 def _register(words: Sequence[str]) -> None:
-    """Let the program know its commands; only the first word's where that is one, because each takes a millisecond or two."""
+    """Let the program know its commands: each takes a millisecond, so only the first word's where that is one."""
     first = words[0] if words else ""
+    known: Any = _Names(app) if list(words) in (["-h"], ["--help"]) else app
     for name in (first,) if first in COMMANDS and first not in OF_ALL else COMMANDS:
-        importlib.import_module(f"neverlost.reports.commands.{name}").register(app)
+        importlib.import_module(f"neverlost.reports.commands.{name}").register(known)
 
 
 def main() -> NoReturn:

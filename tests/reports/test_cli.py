@@ -404,6 +404,14 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_the_list_of_commands_is_that_of_the_program_with_all_its_options() -> None:
+    program = (
+        "import sys; from neverlost.reports import cli; cli._Names = lambda app: app; sys.argv[0] = 'neverlost'; cli.main()"
+    )
+    whole = subprocess.run([sys.executable, "-c", program, "-h"], capture_output=True, text=True, check=True).stdout
+    assert neverlost("-h").stdout.splitlines()[1:] == whole.splitlines()[1:] and "  tolerance" in whole
+
+
 def test_version_and_short_help() -> None:
     import neverlost as package
 
