@@ -64,6 +64,8 @@ READDED = "replication.factor=2 min.insync.replicas=2 faults.crash=2 faults.reas
 CRASHED = "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.lossy_crash=1"
 CLEARED = "replication.factor=2 min.insync.replicas=1 faults.min_isr_change=1 faults.crash=2"
 CANCELLED = "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1"
+TAKEN_OUT = "replication.factor=2 min.insync.replicas=2 faults.disk_loss=1 faults.fence=1"
+ASSIGNED = "replication.factor=2 min.insync.replicas=2 faults.lossy_crash=1 faults.fence=1 eligible.leader.replicas=true"
 RETURNING = "replication.factor=3 min.insync.replicas=2 faults.leader_move=3"
 ACKED, COMMITTED, COPIES, LED = "acked-never-lost", "committed-never-lost", "acked-on-min-isr", "led-when-all-run"
 OFFLINE, ELR, TWO = "unclean.leader.election.enable=false", "eligible.leader.replicas=true", "min.insync.replicas=2"
@@ -94,6 +96,8 @@ CASES = (
     Case("cleared-elr-4.3", "raised min ISR strands a partition (F8)", about(NEW, CLEARED), LED, NEW, True, False),
     Case("cancelled-reassignment-4.2", "cancelling leaves one copy (G3)", about("4.2", CANCELLED), COPIES, "4.2", True, False),
     Case("cancelled-reassignment-4.3", "the same trace", about("4.2", CANCELLED), COPIES, NEW, False, False),
+    Case("taken-out-directory-4.3", "a clean return without a log directory", about(NEW, TAKEN_OUT), ACKED, NEW, True, True),
+    Case("assigned-directory-4.1", "a directory assignment clears the ELR", about("4.1", ASSIGNED), ACKED, "4.1", True, True),
     *both("returning-leader", "a leader that returns", RETURNING, ACKED, True, True),
 )
 
