@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
 from neverlost.checker.evidence import ledger
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.model.catalogue import models
@@ -29,10 +27,10 @@ from neverlost.reports.documents.sweep import tolerated
 from neverlost.reports.page.drawing import STYLE, alone, inside
 from neverlost.reports.page.growth import growth_of
 from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
+from neverlost.reports.page.templating import for_markdown, for_pages
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
 from neverlost.specs.property import properties
-from neverlost.specs.visible import plain_markdown
 
 MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 
@@ -41,13 +39,6 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
     """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere."""
     place = target or folder
     data = report_data(folder, document, traces)
-    environment = Environment(
-        loader=PackageLoader("neverlost.reports.page", "templates"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     growth, graph = growth_of(document), _graph(document)
     extra = {
         "chart_style": STYLE + SPACE_TIME_STYLE,
@@ -55,18 +46,12 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
         "graph": None if graph is None else {"says": graph.says, "picture": inside(graph.drawn)},
     }
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    write_text(place / "report.html", environment.get_template("report.html").render(data=data, packed=packed, **extra))
+    write_text(place / "report.html", for_pages().get_template("report.html").render(data=data, packed=packed, **extra))
     listed = {"pairs": tables.pairs(data), "alone": tables.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
-    write_text(
-        place / "report.md", environment.overlay(finalize=_in_markdown).get_template("report.md").render(data=data, **listed)
-    )
+    write_text(place / "report.md", for_markdown().get_template("report.md").render(data=data, **listed))
     for name, drawn in (("growth", growth), ("graph", None if graph is None else graph.drawn)):
         if drawn is not None:
             write_text(place / f"{name}.svg", alone(drawn))
-
-
-def _in_markdown(value: Any) -> Any:
-    return plain_markdown(value) if isinstance(value, str) else value
 
 
 def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None = None) -> dict[str, Any]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.specs.visible import plain_markdown
+from neverlost.reports.documents import roll
+from neverlost.reports.page.templating import for_markdown, for_pages
 
 DERIVED = "Nothing in this report was measured: all of it follows from question.json, and `neverlost verify` derives it again."
 
@@ -21,17 +19,9 @@ def write_tables(document: Mapping[str, Any], place: Path) -> None:
     if made is None:
         return
     title, sections = made[0], made[1](document)
-    environment = Environment(
-        loader=PackageLoader("neverlost.reports.page", "templates"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     data = {"title": title, "version": document["version"], "verdict": document["verdict"], "sections": sections}
-    write_text(place / "report.html", environment.get_template("tables.html").render(**data, derived=DERIVED))
-    plain = environment.overlay(finalize=lambda value: plain_markdown(value) if isinstance(value, str) else value)
-    write_text(place / "report.md", plain.get_template("tables.md").render(**data) + f"\n{DERIVED}\n")
+    write_text(place / "report.html", for_pages().get_template("tables.html").render(**data, derived=DERIVED))
+    write_text(place / "report.md", for_markdown().get_template("tables.md").render(**data) + f"\n{DERIVED}\n")
 
 
 def _tolerance(document: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -39,7 +29,7 @@ def _tolerance(document: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _roll(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    return {"Brokers": list(import_module("neverlost.reports.commands.roll").lines(document))}
+    return {"Brokers": list(roll.lines(document))}
 
 
 SECTIONS = {

@@ -16,8 +16,9 @@ from neverlost.checker.kafka.cluster.metadata import Reader
 from neverlost.checker.kafka.cluster.network import frames
 from neverlost.checker.kafka.cluster.process import ClusterError
 
-API, VERSION, CORRELATION = 45, 0, 1
+REASSIGNMENT_API, REASSIGNMENT_VERSION = 45, 0
 LOG_DIRS_API, LOG_DIRS_VERSION = 34, 1
+CORRELATION = 1
 CLIENT = b"neverlost"
 NO_TAGS = b"\0"
 
@@ -39,13 +40,17 @@ def alter_directory(address: str, topic: str, directory: str, seconds: float = 3
     Errors: `ClusterError` with Kafka's refusal, or without an answer.
     """
     asked = f"the move of {topic} to {directory}"
-    header = struct.pack(">hhih", LOG_DIRS_API, LOG_DIRS_VERSION, CORRELATION, len(CLIENT)) + CLIENT
+    header = _header(LOG_DIRS_API, LOG_DIRS_VERSION)
     places = [struct.pack(">h", len(each.encode())) + each.encode() for each in (directory, topic)]
     body = struct.pack(">i", 1) + places[0] + struct.pack(">i", 1) + places[1] + struct.pack(">ii", 1, 0)
     answer = _answer(address, header + body, asked, seconds)
     error = struct.unpack(">h", answer[-2:])[0] if answer else "the connection was closed"
     if error:
         raise ClusterError(f"{asked} is refused: error {error}")
+
+
+def _header(api: int, version: int) -> bytes:
+    return struct.pack(">hhih", api, version, CORRELATION, len(CLIENT)) + CLIENT
 
 
 def _answer(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
@@ -61,7 +66,7 @@ def _answer(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
 
 def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
     """Header and body."""
-    header = struct.pack(">hhih", API, VERSION, CORRELATION, len(CLIENT)) + CLIENT + NO_TAGS
+    header = _header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
     name = topic.encode()
     wanted = b"\0" if replicas is None else bytes([len(replicas) + 1]) + struct.pack(f">{len(replicas)}i", *replicas)
     partitions = b"\2" + struct.pack(">i", 0) + wanted + NO_TAGS

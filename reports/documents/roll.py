@@ -1,0 +1,32 @@
+"""What `roll` says of a cluster's brokers, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
+"""How a further fault reads after "if another then"."""
+
+
+def lines(document: Mapping[str, Any]) -> Iterable[str]:
+    """A line for each broker, those that may be stopped first; then the order, and what comes before the others."""
+    for broker, each in document["brokers"].items():
+        wrong = _unless_ok(each["now"])
+        stop = f"must not be stopped: {wrong}" if wrong else "may be stopped"
+        then = [f"{words}: {_unless_ok(each['then'][name]) or 'ok'}" for name, words in FURTHER.items()]
+        yield f"broker {broker} {stop}. If another then {'; '.join(then)}."
+    groups = ", then ".join(" and ".join(each) for each in document["order"])
+    if groups:
+        yield f"Restart {document['at_a_time']} at a time: {groups}; go on when every ISR is what it was."
+    yield from (f"Before the others, {names_of(each['partitions'])}: {each['do']}." for each in document["first"])
+
+
+def _unless_ok(says: Mapping[str, list[str]]) -> str:
+    return "; ".join(f"{each} on {names_of(names)}" for each, names in says.items() if each != "ok")
+
+
+def names_of(partitions: list[str], most: int = 3) -> str:
+    """Some partitions, the first by name."""
+    left = len(partitions) - most
+    return ", ".join(partitions[:most]) + (f" and {left} more" if left > 0 else "")

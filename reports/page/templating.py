@@ -1,0 +1,29 @@
+"""The templates of pages and reports, and how what a user wrote stands in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from neverlost.specs.visible import plain_markdown
+
+
+def for_pages() -> Environment:
+    """Templates in which every value is escaped as HTML has to be."""
+    return Environment(
+        loader=PackageLoader("neverlost.reports.page", "templates"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def for_markdown() -> Environment:
+    """Templates in which every text is escaped as Markdown has to be."""
+    return for_pages().overlay(finalize=_in_markdown)
+
+
+def _in_markdown(value: Any) -> Any:
+    return plain_markdown(value) if isinstance(value, str) else value
