@@ -54,8 +54,8 @@ def defined(system: System) -> list[Property]:
     return [each for each in properties().values() if set(each.needs) <= set(system.places)]
 
 
-LONG = ("kraft",)
-"""Models of which another one has every action: their rows are slow."""
+LONG = ("kraft", "pull-raft")
+"""Models of which another one has every action, and one whose messages fill the state: their rows are slow."""
 
 
 def named(names: Iterable[str]) -> list[Any]:

@@ -1,0 +1,1 @@
+"""Kafka's controller quorum: Raft whose followers pull."""
