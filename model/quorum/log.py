@@ -1,0 +1,83 @@
+"""The quorum's log: clients' records, and an entry with which every leader begins its epoch.
+
+A slot holds a record's number, or that of the entry with which the leader of an epoch began (`leader_change`).  Until an
+entry of its own epoch is on a majority a leader commits nothing, so KafkaRaftClient appends one at once (LeaderChangeMessage).
+"""
+
+from __future__ import annotations
+
+from neverlost.model.kernel import Primitives, Value, count, smaller
+from neverlost.model.kraft.broker.high_watermark import acknowledge
+from neverlost.model.kraft.broker.log import EMPTY, append, has_beyond, log_end, offsets, truncate_to
+from neverlost.model.quorum.roles import is_leader
+from neverlost.model.system import View
+
+
+def leader_change(s: View, epoch: Value) -> Value:
+    """The content of the slot with which the leader of an epoch begins."""
+    return epoch + s.sizes.record
+
+
+def epoch_of(k: Primitives, s: View, content: Value) -> Value:
+    """The epoch in which a slot's entry was appended; 0 for an empty slot."""
+    found: Value = k.ite(content > s.sizes.record, content - s.sizes.record, 0)
+    for record in range(s.sizes.record):
+        found = k.ite(content == record + 1, s.record_epoch[record], found)
+    return found
+
+
+def last_epoch(k: Primitives, s: View, voter: int) -> Value:
+    """The epoch of a log's last entry; 0 for an empty log."""
+    found: Value = 0
+    for offset in offsets(s):
+        here = s.log_record[voter][offset]
+        found = k.ite(here != EMPTY, epoch_of(k, s, here), found)
+    return found
+
+
+def is_longer_log(k: Primitives, s: View, one: int, other: int) -> Value:
+    """Whether a log is ahead of another: by the epoch of its last entry, then by its length."""
+    first, second = last_epoch(k, s, one), last_epoch(k, s, other)
+    return k.any_of(first > second, k.all_of(first == second, has_beyond(k, s, one, other)))
+
+
+def append_as_leader(k: Primitives, s: View, leader: int, content: Value) -> None:
+    """Effect: put an entry, if any, at the log's end; it is on disk if leaders flush before they count themselves."""
+    append(k, s, leader, content)
+    if s.sizes.flushed_end and s.sizes.leader_flushes:
+        s.flushed_end[leader] = k.ite(content != EMPTY, log_end(k, s, leader), s.flushed_end[leader])
+
+
+def truncated(k: Primitives, s: View, voter: int, end: Value) -> None:
+    """Effect: drop the entries at `end` and after."""
+    truncate_to(k, s, voter, end)
+    if s.sizes.flushed_end:
+        s.flushed_end[voter] = smaller(k, s.flushed_end[voter], end)
+
+
+def is_voter(s: View, controller: int) -> Value:
+    """Whether a controller votes and counts: all do, except those that came back with another directory and say so."""
+    return s.is_voter[controller] if s.sizes.directory_ids else True
+
+
+def commit(k: Primitives, s: View, leader: int) -> None:
+    """Effect: raise the high watermark to the last offset that a majority has, if its entry is of the leader's own epoch.
+
+    The leader counts itself, if it is a voter still.
+
+    Source: LeaderState.maybeUpdateHighWatermark.
+    """
+    old = s.high_watermark[leader]
+    new = old
+    for offset in offsets(s):
+        here = s.log_record[leader][offset]
+        held = [
+            k.all_of(is_voter(s, each), True if each == leader else s.fetch_offset[leader][each] > offset)
+            for each in range(s.sizes.replica)
+        ]
+        own = k.any_of(k.not_(s.own_epoch_commit), epoch_of(k, s, here) == s.epoch[leader])
+        passed = k.all_of(is_leader(s, leader), here != EMPTY, own, count(k, held) >= s.sizes.majority, new <= offset)
+        new = k.ite(passed, offset + 1, new)
+    s.high_watermark[leader] = new
+    for offset in offsets(s):
+        acknowledge(k, s, s.log_record[leader][offset], new > offset)

@@ -1,0 +1,111 @@
+"""How a controller stops and starts again: what is on disk, and what a lost directory takes with it.
+
+Source: KafkaRaftClient.initialize, QuorumState.initialize, FileQuorumStateStore, KafkaMetadataLog.
+"""
+
+from __future__ import annotations
+
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
+from neverlost.model.kraft.broker.log import EMPTY, holds_record
+from neverlost.model.kraft.faults import DISK_LOSS, KILL, LOSSY_CRASH
+from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import settle as settle_limits
+from neverlost.model.quorum.log import truncated
+from neverlost.model.quorum.roles import CANDIDATE, FOLLOWER
+from neverlost.model.quorum.voters import count_votes, everyone, forget_role
+from neverlost.model.system import View
+
+
+def is_impaired(k: Primitives, s: View, voter: int) -> Value:
+    """Whether a controller is down, or has lost data and has not caught up with what was acknowledged."""
+    return k.any_of(k.not_(s.is_running[voter]), s.ghost_lost_data[voter])
+
+
+def settle(k: Primitives, s: View) -> None:
+    """Effect, after every step: who has every acknowledged record again has lost nothing any more."""
+    if s.sizes.has_impaired:
+        for voter in everyone(s):
+            lacking = [
+                k.all_of(s.ghost_acked[record], k.not_(holds_record(k, s, voter, record))) for record in range(s.sizes.record)
+            ]
+            s.ghost_lost_data[voter] = k.all_of(s.ghost_lost_data[voter], k.any_of(*lacking))
+    settle_limits(k, s)
+
+
+def stop(k: Primitives, s: View, voter: int) -> None:
+    """Effect: the process ends; log and quorum-state stay, the latter if votes are durable."""
+    s.is_running[voter] = False
+    forget_role(s, voter)
+    s.high_watermark[voter] = 0
+    s.voted_for[voter] = k.ite(s.durable_votes, s.voted_for[voter], NO_REPLICA)
+    s.leader[voter] = k.ite(s.durable_votes, s.leader[voter], NO_REPLICA)
+
+
+def note_loss(s: View, voter: int) -> None:
+    """Effect: remember that a controller has lost data."""
+    if s.sizes.has_impaired:
+        s.ghost_lost_data[voter] = True
+
+
+@action(broker="replica", says="unclean shutdown of controller {broker}, log intact", fault="kill")
+def controller_crash(k: Primitives, s: View, broker: int) -> Clauses:
+    """The process dies and the page cache survives it."""
+    yield from may_strike(k, s, KILL, broker)
+    yield "is running", s.is_running[broker]
+    strike(s, KILL, broker)
+    stop(k, s, broker)
+
+
+@action(
+    broker="replica",
+    kept="offset",
+    says="unclean shutdown of controller {broker} that loses unflushed data",
+    fault="lossy_crash",
+)
+def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
+    """The machine dies, and what was not flushed is gone; quorum-state is always synced when it is written.
+
+    A controller flushes all that it appends before anybody can count it, so where both rules are on nothing is ever lost so.
+    """
+    yield from may_strike(k, s, LOSSY_CRASH, broker)
+    yield "is running", s.is_running[broker]
+    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
+    yield "was not flushed", s.flushed_end[broker] <= kept if s.sizes.flushed_end else False
+    strike(s, LOSSY_CRASH, broker)
+    truncated(k, s, broker, kept)
+    note_loss(s, broker)
+    stop(k, s, broker)
+
+
+@action(broker="replica", says="controller {broker} stops and its directory is replaced by an empty one", fault="disk_loss")
+def controller_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
+    """It comes back under its old id, formatted anew: without log, epoch and vote.
+
+    Without directory ids nothing bars it: it votes, and for an empty log if it is asked.
+    """
+    yield from may_strike(k, s, DISK_LOSS, broker)
+    yield "is running", s.is_running[broker]
+    strike(s, DISK_LOSS, broker)
+    truncated(k, s, broker, 0)
+    note_loss(s, broker)
+    stop(k, s, broker)
+    s.epoch[broker] = 0
+    s.voted_for[broker] = NO_REPLICA
+    s.leader[broker] = NO_REPLICA
+    if s.sizes.directory_ids:
+        s.is_voter[broker] = False
+
+
+@action(broker="replica", says="controller {broker} starts again")
+def controller_restart(k: Primitives, s: View, broker: int) -> Clauses:
+    """It is what its quorum-state says: a follower of the leader that it knew, resigned if that was itself, a candidate again
+    if it had voted for itself, else without a leader.
+
+    Source: QuorumState.initialize.
+    """
+    yield "is down", k.not_(s.is_running[broker])
+    s.is_running[broker] = True
+    asks = k.all_of(s.voted_for[broker] == broker, s.leader[broker] == NO_REPLICA)
+    s.role[broker] = k.ite(asks, CANDIDATE, FOLLOWER)
+    s.has_vote[broker][broker] = asks
+    count_votes(k, s, broker)

@@ -1,0 +1,68 @@
+"""The controller quorum: what its rules are for, and what public specifications found without them.
+
+Source of the expectations: TLC on Vanlightly/raft-tlaplus at 69ad9d60 (KRaft.tla, RaftFsync.tla, with the changes named).
+There a request, its handling and the handling of its answer are steps of their own, and so are taking the lead and advancing
+the commit index; here they are one, so that the same counterexample is shorter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from neverlost.model.interpreters import ints
+from neverlost.specs.property import properties
+from tests.support.modern import explored, system
+
+KEYS: dict[str, Any] = {"min_isr": None, "acks": None, "bounds.max_leader_epoch": 2}
+KEPT, ONE, ONCE, SAME = "quorum-keeps-acked", "one-leader-per-epoch", "votes-once-per-epoch", "log-matching"
+
+
+def quorum(**given: Any) -> Any:
+    return system("kraft-quorum", **(KEYS | given))
+
+
+@pytest.mark.parametrize(
+    ("name", "published", "steps", "given"),
+    [
+        pytest.param(ONE, 9, 6, {"kill": 1, "off": "durable-votes", "bounds.max_leader_epoch": 1}, id="forgets votes"),
+        pytest.param(KEPT, 16, 10, {"off": "vote-log-check"}, id="no log check"),
+        pytest.param(KEPT, 7, 5, {"rf": 1, "lossy_crash": 1, "off": "flush-before-commit"}, id="no fsync, alone"),
+        pytest.param(
+            KEPT, 19, 14, {"rf": 2, "lossy_crash": 2, "off": "flush-before-commit,flush-before-fetch"}, id="no fsync, two"
+        ),
+        pytest.param(KEPT, 8, 3, {"rf": 2, "off": "majority-quorum"}, id="half a quorum"),
+        pytest.param(ONE, 4, 2, {"rf": 2, "off": "majority-quorum"}, id="half a quorum elects two"),
+    ],
+)
+def test_what_public_specifications_lose_is_lost_here(name: str, published: int, steps: int, given: dict[str, Any]) -> None:
+    bound = quorum(**given)
+    (finding,) = explored(bound, name).findings
+    assert finding.verdict.value == "violated"
+    assert len(finding.trace.steps) == steps <= published
+    state = finding.trace.states[0]
+    for number, after in zip(finding.trace.steps, finding.trace.states[1:], strict=True):
+        state = ints.take(bound, state, bound.steps[number])
+        assert state == after
+    assert not ints.evaluate(bound, state, properties()[name].condition)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rf": 1, "kill": "any", "lossy_crash": "any"},
+        {"rf": 2, "kill": "any", "lossy_crash": "any"},
+        {"rf": 3},
+        {"rf": 3, "on": "pre-vote"},
+        {"rf": 3, "on": "directory-ids", "disk_loss": 1, "bounds.max_leader_epoch": 1},
+    ],
+)
+def test_every_guarantee_holds(given: dict[str, Any]) -> None:
+    assert [each.verdict.value for each in explored(quorum(**given)).findings] == ["holds"] * 4
+
+
+def test_every_action_fires() -> None:
+    stopping = quorum(rf=2, kill=1, lossy_crash=1, disk_loss=1, off="flush-before-fetch,flush-before-commit")
+    fired = {*explored(stopping, ONE).fired, *explored(quorum(), ONE).fired}
+    assert fired == {each.name for each in stopping.model.actions}
