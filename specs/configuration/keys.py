@@ -13,6 +13,7 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.mechanisms import PREFIX
 from neverlost.model.limits import AT_ONCE, MOST, NO_LIMIT, AnyNumber, parsed
+from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, listed, unknown
 
@@ -138,6 +139,26 @@ KEYS: dict[str, Key] = {
         *[Key(each.key, "faults", "limit", 0, f"how many times {each.says}", 0, MOST) for each in FAULTS],
         _number(AT_ONCE, "faults", NO_LIMIT, NO_LIMIT, MOST, "how many brokers may be impaired at once (0: no limit)"),
         _number("start.outside_isr", "start", 0, 0, 6, "replicas outside the ISR when the search begins, which may come back"),
+        _choice(
+            "transaction.version", "cluster", "2", "2: every transaction ends with a new producer epoch (KIP-890)", "1", "2"
+        ),
+        _choice(
+            "isolation.level",
+            "consumer",
+            "read_committed",
+            "which records consumers of the results read",
+            "read_committed",
+            "read_uncommitted",
+        ),
+        *[
+            _number(f"faults.{name}", "faults", 0, 0, MOST, f"how many times {says}")
+            for name, says in TRANSACTION_FAULTS.items()
+        ],
+        _number(
+            "bounds.producers", "bounds", 2, 1, 4, "producers with one transactional.id, each started after the one before"
+        ),
+        _number("bounds.partitions", "bounds", 2, 1, 3, "partitions that a transaction writes results to"),
+        _number("bounds.transactions", "bounds", 2, 1, 4, "transactions that may be begun"),
         _number("bounds.records", "bounds", 2, 1, 9, "records that may be produced"),
         _number("bounds.log_size", "bounds", 0, 1, 12, "slots of a log (default: bounds.records)"),
         _number("bounds.max_leader_epoch", "bounds", 2, 0, 30, "highest leader epoch"),

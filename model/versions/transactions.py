@@ -1,0 +1,47 @@
+"""transactions: consume, transform and produce in transactions, as in today's Kafka (transaction.version=2, KIP-890)."""
+
+from __future__ import annotations
+
+from neverlost.model.kernel import Model
+from neverlost.model.transactions.coordinator import COORDINATOR_ACTIONS
+from neverlost.model.transactions.mechanisms import DEFAULTS, KEYS, MECHANISMS
+from neverlost.model.transactions.partition import PARTITION_ACTIONS
+from neverlost.model.transactions.producer import PRODUCER_ACTIONS
+from neverlost.model.transactions.state import FAULTS, fields, initial, settle, sizes
+
+MODEL = Model(
+    name="transactions",
+    summary="consume, transform, produce in transactions: producers of one transactional.id, coordinator, markers, offsets",
+    keys=(
+        "transaction.version",
+        "isolation.level",
+        *[f"faults.{each}" for each in FAULTS],
+        "bounds.producers",
+        "bounds.partitions",
+        "bounds.transactions",
+        *KEYS,
+    ),
+    sizes=sizes,
+    fields=fields,
+    initial=initial,
+    actions=(*PRODUCER_ACTIONS, *COORDINATOR_ACTIONS, *PARTITION_ACTIONS),
+    guarantees=(
+        "atomic-visibility",
+        "no-commit-after-abort",
+        "no-duplicate-effect",
+        "no-lost-effect",
+        "offsets-never-ahead",
+        "offsets-never-behind",
+        "one-producer-per-epoch",
+        "no-hanging-transaction",
+    ),
+    frozen={
+        "bumps_epoch": lambda c: int(c["transaction.version"] == "2"),
+        "reads_uncommitted": lambda c: int(c["isolation.level"] == "read_uncommitted"),
+        **{each.flag: (lambda c, key=each.key: int(c[key])) for each in MECHANISMS},
+    },
+    defaults=DEFAULTS,
+    symmetric=lambda configuration: False,
+    normalise=settle,
+    source="apache/kafka 4.3: TransactionCoordinator, TransactionMetadata, ProducerStateManager; KIP-98, KIP-360, KIP-447, KIP-890",
+)
