@@ -27,7 +27,7 @@ from neverlost.model.transactions.state import (
 
 
 def verifies(k: Primitives, s: View, partition: int) -> Value:
-    """Whether a leader asks the coordinator before the first record of a transaction; with version 2 that adds the partition."""
+    """Whether a leader asks the coordinator before a transaction's first record; with version 2 that adds the partition."""
     rule = s.offset_commit_verification if partition == s.sizes.offsets else s.transaction_verification
     return k.any_of(s.bumps_epoch, rule)
 

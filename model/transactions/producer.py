@@ -93,7 +93,8 @@ def producer_begin(k: Primitives, s: View, producer: int, attempt: int) -> Claus
 def producer_send(k: Primitives, s: View, producer: int, attempt: int, partition: int) -> Clauses:
     """A result, or the offset commit after the results; before each the client of version 1 adds its partition.
 
-    Source: Sender, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit; TransactionCoordinator.handleAddPartitionsToTransaction.
+    Source: Sender, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit;
+    TransactionCoordinator.handleAddPartitionsToTransaction.
     """
     yield from works_on(k, s, producer, attempt, OPEN)
     before = [s.sent[producer][each] for each in partitions(s) if each < partition]

@@ -61,6 +61,11 @@ class TransactionSizes(Sizes):
         return self.producer + 2 * self.attempt + 1
 
     @property
+    def replica(self) -> int:
+        """What the pictures show as brokers: the partitions, and the coordinator."""
+        return self.partition + 1
+
+    @property
     def offsets(self) -> int:
         """The partition of `__consumer_offsets`."""
         return self.partition - 1

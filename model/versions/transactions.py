@@ -43,5 +43,5 @@ MODEL = Model(
     defaults=DEFAULTS,
     symmetric=lambda configuration: False,
     normalise=settle,
-    source="apache/kafka 4.3: TransactionCoordinator, TransactionMetadata, ProducerStateManager; KIP-98, KIP-360, KIP-447, KIP-890",
+    source="TransactionCoordinator, TransactionMetadata, ProducerStateManager of Kafka 4.3; KIP-98, KIP-360, KIP-447, KIP-890",
 )

@@ -146,7 +146,7 @@ def _decided(
 
 
 def _size(chosen: Chosen) -> int:
-    return int(chosen.configuration["replication.factor"])
+    return int(chosen.configuration.get("replication.factor", 1))
 
 
 def _advice(

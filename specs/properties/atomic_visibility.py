@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def atomic_visibility(k: Any, s: Any) -> Value:
-    """Markers reach partitions one by one, so a record that is still undecided counts: it will be seen when its marker comes."""
+    """Markers reach partitions one by one, so a record that is undecided counts: it will be seen with its marker."""
     return k.all_of(
         *[
             implies(k, is_visible(k, s, each, one), is_there(k, s, each, other))

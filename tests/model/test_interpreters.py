@@ -20,6 +20,7 @@ from neverlost.model.interpreters.terms import Terms, bit_width, condition, stat
 from neverlost.model.kernel import ModelError
 from neverlost.model.kraft.faults import FAULTS, RACK_LOSS
 from neverlost.model.system import State, Step, System, bind
+from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.property import Property, properties
 
@@ -29,6 +30,7 @@ RICH = {
     "bounds.max_leader_epoch": 2,
     "min.insync.replicas": 2,
     "unclean.leader.election.enable": "true",
+    **{f"faults.{each}": 1 for each in TRANSACTION_FAULTS},
 }
 LIMITED = {"faults.lossy_crash": "any:1", "faults.kill": "any", "faults.fence": "any:2", "faults.at_once": 2}
 """Limits that are read from the state, beside totals; the other models have totals only."""
@@ -54,7 +56,7 @@ def defined(system: System) -> list[Property]:
     return [each for each in properties().values() if set(each.needs) <= set(system.places)]
 
 
-LONG = ("kraft", "pull-raft")
+LONG = ("kraft", "pull-raft", *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")])
 """Models of which another one has every action, and one whose messages fill the state: their rows are slow."""
 
 
