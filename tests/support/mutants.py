@@ -11,7 +11,6 @@ import os
 import random
 import resource
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -20,16 +19,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-
 from neverlost.reports import cli
 from neverlost.specs.claim import read_source
 from neverlost.specs.errors import InputError
 from neverlost.specs.necessity import read_plan
+from neverlost.specs.rates.rates import rates
 from neverlost.specs.scenario import read_scenario
 from tests.publish.bundles import PLACE
-from tests.support import forger
-from tests.support.program import DATA, ROOT
+from tests.support import forger, forked
+from tests.support.program import DATA, ROOT, neverlost
 
 CONTRACT = (0, 12, 13, 20, 21, 22, 64)
 SECONDS, BYTES = 60, 2 << 30
@@ -46,7 +44,21 @@ BRIEF = (
     *("--time-limit", "0.3", "--no-forecast", "--workers", "1", "--quiet"),
 )
 """What is read is what is tried: with faults to search for, `check` would make whole tables of what it reads."""
+ELSEWHERE = ("--out", "--state-dir", "--export", "--json", "--picture", "-")
+"""Not for a drawn word to follow: nothing is written, and standard input is empty."""
+
 OBSERVED = ("--no-losses", "--time-limit", "3", "--quiet")
+
+STORED = ("explore", "kip-101", "--set", "replication.factor=2", "--workers", "1")
+COMMANDS = (
+    ("tolerance", "--set", "kafka.version=4.1", "--set", "min.insync.replicas=2", "--waive", "KAFKA-19522", "--quiet"),
+    ("tolerance", "--at-least", "crash=any lossy_crash=any:1 at_once=2", "--set", "kafka.version=3.9", *BRIEF[4:]),
+    ("check", "--set", "model=kraft", "--set", "faults.data_loss=any:1", "--set", "broker.rack=a,a,b", *BRIEF[2:]),
+    ("nines", "--set", "kafka.version=3.9", "--set", "acks=all", "--quiet"),
+    ("explain", "faults.lossy_crash"),
+    ("sweep", "small", "--time-limit", "0.3", "--workers", "1", "--memory-limit", "512M", "--quiet"),
+)
+"""Arguments that are mutated themselves."""
 
 TOKENS = (
     b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe2\x80\xae", b"NaN", b"1e400", b"-1", b"9" * 400, b"[" * 300, b"{" * 300,
@@ -59,13 +71,17 @@ TOKENS = (
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads a file: `argv` of the program with `{}` for the file, or a function; `file` is what is mutated."""
+    """What reads a file: `argv` of the program with `{}` for the file, or a function; `file` is what is mutated.
+
+    With `folder` the whole of it is given; with `is_command` the file has the arguments themselves, one a line.
+    """
 
     name: str
     file: Path
     argv: tuple[str, ...] = ()
     function: Callable[[Path], object] | None = None
     folder: Path | None = None
+    is_command: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +127,21 @@ def readers(place: Path) -> list[Reader]:
         Reader("scenario", ROOT / "specs" / "scenarios" / "last-replica-standing.toml", function=read_scenario),
         Reader("claims", ROOT / "specs" / "claims" / "confluent-replication.toml", function=read_source),
         Reader("plan", ROOT / "specs" / "necessity" / "kip-320.toml", function=read_plan),
+        Reader("rates", ROOT / "specs" / "rates" / "default.toml", function=rates),
+        Reader("roll", kafka / "describe-3.9.txt", ("roll", "--describe", "{}", "--quiet", "--time-limit", "0.3")),
+        Reader(
+            "tolerance", kafka / "describe-4.1-elr.txt", ("tolerance", "--describe", "{}", "--quiet", "--time-limit", "0.3")
+        ),
+        Reader("consumer", kafka / "consumer.properties", ("check", "--consumer-properties", "{}", *BRIEF)),
     ]
+    for number, words in enumerate(COMMANDS):
+        (place / f"command-{number}").write_text("\n".join(words))
+        found.append(Reader(f"command {words[0]}", place / f"command-{number}", is_command=True))
+    levels = place / "levels"
+    neverlost(*STORED, "--state-dir", str(levels))
+    for name in ("meta.json", "level-0003.json"):
+        resumed = (*STORED, "--state-dir", "{}", "--resume", "--quiet", "--time-limit", "3")
+        found.append(Reader(f"levels {name}", levels / name, resumed, folder=levels))
     for path in sorted((kafka / "formats").iterdir()):
         found.append(Reader(f"describe {path.name}", path, ("check", "--describe", "{}", "--no-advise", *BRIEF)))
     for path in sorted(kafka.glob("describe-*.txt")) + sorted(kafka.glob("configs-*.txt")):
@@ -119,8 +149,8 @@ def readers(place: Path) -> list[Reader]:
         found.append(Reader(path.name, path, ("check", option, "{}", "--no-advise", *BRIEF)))
     for path in sorted((kafka / "clients").iterdir()):
         found.append(Reader(f"producer {path.name}", path, ("check", "--producer-properties", "{}", *BRIEF)))
-    for kind in ("proof", "observation"):
-        for name in ("manifest.json", "question.json", "result.json"):
+    for kind in ("proof", "observation", "roll"):
+        for name in ("manifest.json", "question.json", "result.json", "ledger.json"):
             found.append(Reader(f"verify {kind} {name}", PLACE / kind / name, ("verify", "{}"), folder=PLACE / kind))
     found.append(Reader("report", PLACE / "check" / "result.json", ("report", "{}"), folder=PLACE / "check"))
     return [each for each in found if each.file.exists()]
@@ -176,54 +206,45 @@ def status(reader: Reader, content: bytes, place: Path, is_apart: bool = True) -
         (place / "manifest.json").write_bytes(sealed["manifest.json"])
     if not is_apart:
         return _warmed(reader, given)
-    child = os.fork()
-    if child == 0:
-        os._exit(_run(reader, given))
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        done, found = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(found)
-        time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return -9
+    said = given.parent / "said"
+    said.unlink(missing_ok=True)
+    child = forked.started(_arguments(reader, given), said, lambda: _limited(reader, given))
+    code = forked.ended(child, PATIENCE)
+    if code is None:
+        forked.end(child)
+    return -9 if code is None else code
+
+
+def _arguments(reader: Reader, given: Path) -> list[str]:
+    if reader.is_command:
+        words = given.read_bytes().replace(b"\0", b"").decode(errors="surrogateescape").split("\n")
+        return [each for each in words if each not in ELSEWHERE]
+    return [str(given) if each == "{}" else each for each in reader.argv]
 
 
 def _warmed(reader: Reader, given: Path) -> int:
     """The same in this process, silently."""
-    sys.argv = ["neverlost", *(str(given) if each == "{}" else each for each in reader.argv)]
+    sys.argv = ["neverlost", *_arguments(reader, given)]
     with (
         open(os.devnull, "w") as quiet,
         contextlib.redirect_stdout(quiet),
         contextlib.redirect_stderr(quiet),
-        contextlib.suppress(SystemExit),
+        contextlib.suppress(SystemExit, InputError),
     ):
         reader.function(given) if reader.function is not None else cli.main()
     return 0
 
 
-def _run(reader: Reader, given: Path) -> int:
-    quiet = os.open(os.devnull, os.O_RDWR)
-    said = os.open(given.parent / "said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    for stream, target in ((0, quiet), (1, quiet), (2, said)):
-        os.dup2(target, stream)
+def _limited(reader: Reader, given: Path) -> None:
+    """In the copy: limits first; a function that reads is called instead of the program."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_used() + BYTES, _used() + BYTES))
-    try:
-        if reader.function is not None:
+    if reader.function is not None:
+        try:
             reader.function(given)
-            return 0
-        sys.argv = ["neverlost", *(str(given) if each == "{}" else each for each in reader.argv)]
-        cli.main()
-    except InputError:
-        return 64
-    except SystemExit as done:
-        sys.stderr.flush()
-        return done.code if isinstance(done.code, int) else 1
-    except BaseException as problem:
-        os.write(2, f"{type(problem).__name__}: {problem}".encode())
-        return 70
+        except InputError:
+            sys.exit(64)
+        sys.exit(0)
 
 
 def _used() -> int:
@@ -231,18 +252,10 @@ def _used() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def _put_together() -> None:
-    """The commands, once: every child would do it again."""
-    with contextlib.suppress(AttributeError):
-        cli._register()
-        cli.app = typer.main.get_command(cli.app)  # type: ignore[assignment]
-    cli._register = lambda: None
-
-
 def found(numbers: range, seed: int, place: Path) -> Iterator[Tried]:
     """Mutants by their numbers, each reader in turn."""
     every = readers(place)
-    _put_together()
+    forked.prepare()
     for each in every:  # what is imported and remembered once is not measured for each
         status(each, each.file.read_bytes(), place / "tried", is_apart=False)
     for number in numbers:
