@@ -24,9 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neverlost import atlases
 from neverlost.checker.machine import scratch
 from neverlost.checker.search import memory
 from neverlost.reports.bundle import contained, measured, question
+from neverlost.specs.common_settings import ONE, USUAL, Chapter
 from tests.support import apart, forger, forked
 from tests.support.program import DATA
 
@@ -38,7 +40,7 @@ GONE = 60.0
 """Seconds until a process that outlives its parent is a failure: a Java takes some."""
 
 SPACE = ("--set", "model=kip-320", "--set", "bounds.records=1", "--set", "bounds.max_leader_epoch=1", "--continue")
-BUILD = ("atlas", "build", "--chapter", "1", "--share", "9/40", "--workers", "2", "--quiet")
+BUILD = ("atlas", "build", "--chapter", "1", "--workers", "2", "--quiet")
 ON_SPARK = ("--master", "local[2]")
 SMALL_TASKS = ("--spark-conf", "neverlost.driver.states=500", "--spark-conf", "neverlost.task.least=300")
 
@@ -79,8 +81,8 @@ def works(place: Path) -> list[Work]:
         Work("shared", 30, (*check, *kept, "--symmetry", "--workers", "2"), resume, True, _shared_at_once),
         Work("spark", 15, (*check, *kept, *spark), resume, True),
         Work("sweep", 30, ("sweep", str(place / "matrix.toml"), "--no-forecast", "--out", out), (), True),
-        Work("atlas", 25, (*BUILD, *table), (), True),
-        Work("atlas on spark", 5, (*BUILD, *table, *ON_SPARK), (), True),
+        Work("atlas", 25, (*BUILD, *table), (), True, _small_atlas),
+        Work("atlas on spark", 5, (*BUILD, *table, *ON_SPARK), (), True, _small_atlas),
         Work("observe", 15, ("observe", str(history), "--no-losses", "--out", out), (), True),
     ]
 
@@ -91,6 +93,10 @@ def _compiled_at_once() -> None:
 
 def _shared_at_once() -> None:
     memory.WORTH_SHARING = 300
+
+
+def _small_atlas() -> None:
+    atlases.CHAPTERS = (Chapter("one replica", (1,), USUAL | ONE, defects=("fixed",), together=8),)
 
 
 def started(work: Work, place: Path, more: Sequence[str] = ()) -> int:
