@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 from neverlost.checker.atlas.index import Answer, Atlas, shipped
 from neverlost.checker.digest import question_id
+from neverlost.checker.outcome import Counts, Finding, Outcome, Verdict
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.system import bind
+from neverlost.model.system import System, bind
 from neverlost.specs.common_settings import ANSWERED
 from neverlost.specs.configuration.canonical import canonical, fields_read
 from neverlost.specs.property import Property, properties
+
+ENGINE = "atlas"
+"""What an outcome that was looked up names as its engine."""
 
 _known: dict[tuple[str, tuple[object, ...]], Configuration] = {}
 """Canonical forms that were asked for."""
@@ -42,3 +46,13 @@ def answers(atlas: Atlas, model: Model, configuration: Configuration, asked: Seq
     found = question(model, configuration)
     known = [atlas.find(question_id(model, found, [each.name])) for each in asked]
     return None if None in known else [each for each in known if each is not None]
+
+
+def outcome(system: System, asked: Sequence[Property]) -> Outcome | None:
+    """What the shipped atlas says of the one configuration of a system, without states or traces; None for what it has not."""
+    atlas, configuration = shipped(), system.configurations[0]
+    found = answers(atlas, system.model, configuration, asked) if atlas is not None else None
+    if found is None or any(verdict is Verdict.INCONCLUSIVE for verdict, _ in found):
+        return None
+    findings = tuple(Finding(each, 0, verdict) for each, (verdict, _) in zip(asked, found, strict=True))
+    return Outcome(system, findings, Counts(), 0.0, engine=ENGINE)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from neverlost.checker.atlas import lookup
+from neverlost.checker.campaign.tolerance import Entry
 from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Outcome, Verdict, worst
 from neverlost.specs.configuration.choose import Chosen
@@ -26,6 +28,7 @@ SECONDS_EACH = 30.0
 
 Key = tuple[str, tuple[tuple[str, Any], ...]]
 Decide = Callable[[Chosen, Sequence[Property]], Outcome]
+DecideAll = Callable[[Sequence[Chosen], Sequence[Property]], Sequence[Sequence[Entry]]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ class Remedy:
         if self.chosen is not None and self.outcome is not None:
             names = [each.property.name for each in self.outcome.findings]
             found["id"] = question_id(self.chosen.model, self.chosen.configuration, names)
-            found["distinct"] = self.outcome.counts.distinct
+            is_known = self.outcome.engine == lookup.ENGINE
+            found |= {"source": lookup.ENGINE} if is_known else {"distinct": self.outcome.counts.distinct}
         return found
 
     @property
@@ -73,10 +77,13 @@ class Remedy:
 
 
 class Advisor:
-    """Finds remedies; `decide` explores a configuration.  A configuration that several need is decided once."""
+    """Finds remedies; `decide` decides a configuration, `decide_all` several at once.
 
-    def __init__(self, decide: Decide) -> None:
-        self._decide = decide
+    A configuration that several need is decided once.
+    """
+
+    def __init__(self, decide: Decide, decide_all: DecideAll) -> None:
+        self._decide, self._decide_all = decide, decide_all
         self._known: dict[Key, Outcome] = {}
         self._tried: dict[Key, Outcome] = {}
 
@@ -104,10 +111,11 @@ class Advisor:
         """Whether it holds with every known defect mended, and the defects of which mending one alone is enough."""
         if not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
             return False, ()
-        alone = [
-            each for each in remedies.defects_in(chosen) if self._holds(chosen, {each.mechanism.key: "on"}, asked) is not None
-        ]
-        return True, tuple(alone)
+        every = remedies.defects_in(chosen)
+        found = self._decide_all([remedies.changed(chosen, {each.mechanism.key: "on"}) for each in every], asked)
+        return True, tuple(
+            each for each, entries in zip(every, found, strict=True) if all(entry.verdict is Verdict.HOLDS for entry in entries)
+        )
 
     def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
         """The changed configuration with its outcome, where everything holds in it."""

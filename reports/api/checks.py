@@ -9,6 +9,9 @@ from typing import Any, Unpack
 
 from neverlost import forecasts
 from neverlost.advice import SECONDS_EACH, Advisor, Remedy
+from neverlost.checker.atlas import lookup
+from neverlost.checker.campaign import tolerance
+from neverlost.checker.campaign.tolerance import Entry
 from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.outcome import Outcome, Verdict, worst
 from neverlost.checker.search.explore import explore as explored
@@ -94,7 +97,7 @@ def check(
     if out is not None:
         writable_directory(out)
     with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
-        found = _decided(every, properties, keeping, progress, decided if len(every) > 1 else None)
+        found = _decided(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
         certificate_file = certify(found[0][0])
     advised = any(each.subjects for each in every) if advise is None else advise
     advice = _advice(every, [outcome for outcome, _ in found], properties, request, progress) if advised else {}
@@ -132,17 +135,32 @@ def _decided(
     request: Request,
     progress: Reporter | None,
     decided: Decided | None,
+    agree: bool,
 ) -> list[tuple[Outcome, dict[str, Any]]]:
-    """Every configuration explored, those with fewer replicas first."""
-    order = sorted(range(len(every)), key=lambda number: _size(every[number]))
-    asked = None if properties is None else list(properties)
-    found = {}
-    for number in order:
+    """Every configuration decided: those first that the atlas knows to hold, the others by search, fewer replicas first."""
+    asked = [chosen_properties(each.model, properties) for each in every]
+    known = {} if agree else _known_to_hold(every, asked, request)
+    found: dict[int, tuple[Outcome, dict[str, Any]]] = {}
+    for number in sorted(range(len(every)), key=lambda number: (number not in known, _size(every[number]))):
         chosen = every[number]
-        found[number] = searched(chosen.system, chosen_properties(chosen.model, asked), request, progress)
+        if number in known:
+            found[number] = known[number], {}
+        else:
+            found[number] = searched(chosen.system, asked[number], request, progress)
         if decided is not None:
             decided(chosen, found[number][0])
     return [found[number] for number in range(len(every))]
+
+
+def _known_to_hold(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: Request) -> dict[int, Outcome]:
+    """What the atlas says of several configurations, by number, where everything holds: a loss is searched for, to show how.
+
+    Who asks about one, or says how to search, wants the search.
+    """
+    if len(every) == 1 or request.engine != "memory" or request.symmetry or request.state_dir is not None:
+        return {}
+    found = {number: lookup.outcome(chosen.system, asked[number]) for number, chosen in enumerate(every)}
+    return {number: known for number, known in found.items() if known is not None and known.verdict is Verdict.HOLDS}
 
 
 def _size(chosen: Chosen) -> int:
@@ -158,7 +176,16 @@ def _advice(
 ) -> dict[int, Remedy]:
     """The remedies of the violated configurations, by number."""
     short = replace(request, time_limit=min(request.time_limit or SECONDS_EACH, SECONDS_EACH), state_dir=None, resume=False)
-    advisor = Advisor(lambda chosen, asked: explored(chosen.system, asked, short.options(), progress, request.engine))
+
+    def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
+        known = lookup.outcome(chosen.system, asked)
+        return known if known is not None else explored(chosen.system, asked, short.options(), progress, request.engine)
+
+    def decide_all(several: Sequence[Chosen], asked: Sequence[Property]) -> Sequence[Sequence[Entry]]:
+        cells = [(each.model, each.configuration) for each in several]
+        return tolerance.decided(cells, asked, short.options(), request.engine, progress)
+
+    advisor = Advisor(decide, decide_all)
     broken = [number for number, each in enumerate(outcomes) if any(one.verdict is Verdict.VIOLATED for one in each.findings)]
     return {number: advisor.remedy(every[number], chosen_properties(every[number].model, properties)) for number in broken}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from neverlost.checker.atlas.lookup import ENGINE as ATLAS
 from neverlost.checker.campaign.sweep import REPLAYED, SAME
 from neverlost.checker.digest import property_digest
 from neverlost.checker.evidence import ledger
@@ -55,7 +56,7 @@ def _how(each: Mapping[str, Any], cell: Mapping[str, Any], document: Mapping[str
         return f"{document['solver']}, {len(proof['lemmas'])} lemmas"
     if "matrix" in document:
         return HOW.get(each["how"]) or f"{document['engine']} engine"
-    return f"{cell['engine']} engine, {cell['states']['distinct']:,} states"
+    return "the atlas" if cell["engine"] == ATLAS else f"{cell['engine']} engine, {cell['states']['distinct']:,} states"
 
 
 def others(stated: Sequence[Line], document: Mapping[str, Any]) -> list[Line]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.atlas.lookup import ENGINE as ATLAS
 from neverlost.checker.evidence import ledger
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.model.catalogue import models
@@ -171,6 +172,7 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
     distinct = (cell.get("states") or {}).get("distinct")
     kind = "orbits of states under renaming of replicas" if about.get("symmetry") else "states"
     counts = f"{distinct:,} distinct {kind}, exact identity" if distinct else ""
+    counts = "as the atlas has it" if about.get("engine") == ATLAS else counts
     off = f"NOT the model as it is, but without {' and '.join(about['without'])}: " if about.get("without") else ""
     commit = f" (commit {about['commit'][:12]}{'-dirty' * about['commit'].endswith('-dirty')})" if about.get("commit") else ""
     stamp = f"neverlost {about.get('version', '')}{commit}, {cell.get('id')}"

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 import neverlost
+from neverlost.checker.atlas import lookup
 from neverlost.reports.documents.answers import groups
+from neverlost.results import States
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.kafka_files import remedies
 from tests.support.program import DATA
@@ -118,3 +120,29 @@ def test_the_screen_has_a_line_for_each_group_and_the_commands(topics: Path) -> 
         64,
         "neverlost: unknown topic 'click' in --topic; did you mean 'clicks'? ava",
     )
+
+
+def test_what_the_atlas_knows_to_hold_is_not_searched_for(
+    topics: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of several configurations; what loses is searched for, to show how, and one configuration alone always is."""
+    asked: dict[str, Any] = {"faults.out": "any:1", "bounds.records": 1, "defects": "fixed", "acks": "all"}
+    about: dict[str, Any] = {"describe": topics, "kafka_version": "3.9", "properties": ["acked-never-lost"], "workers": 1}
+    order = list[str]()
+    found = neverlost.check(
+        asked, **about, out=tmp_path / "b", decided=lambda each, outcome: order.append(f"{outcome.engine} {each.subjects[0]}")
+    )
+    assert [each.split()[0] for each in order] == sorted(each.split()[0] for each in order) and order[0].startswith("atlas ")
+    by_atlas = {each.topics[0]: each for each in found.configurations if each.document["engine"] == "atlas"}
+    assert by_atlas and all(each.verdict == "holds" and each.states == States(0, 0, 0, 0) for each in by_atlas.values())
+    for name in by_atlas:
+        alone = neverlost.check(asked, **about, topics=[name])
+        assert (alone.verdict, alone.configurations[0].document["engine"]) == ("holds", "memory")
+        assert alone.configurations[0].document["id"] == by_atlas[name].document["id"]
+    monkeypatch.setattr(lookup, "shipped", lambda: None)
+    searched = neverlost.check(asked, **about)
+    assert [each.verdict for each in searched.configurations] == [each.verdict for each in found.configurations]
+    assert "the atlas" in (tmp_path / "b" / "ledger.json").read_text()
+    done = run("verify", str(tmp_path / "b"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "as the atlas has it" in (tmp_path / "b" / "report.html").read_text()
