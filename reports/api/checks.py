@@ -7,7 +7,6 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Unpack
 
-from neverlost import forecasts
 from neverlost.advice import SECONDS_EACH, Advisor, Remedy
 from neverlost.checker.atlas import lookup
 from neverlost.checker.campaign import tolerance
@@ -22,7 +21,6 @@ from neverlost.model.system import System
 from neverlost.reports.bundle import kept_levels, question, seal
 from neverlost.reports.bundle.question import Question
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
-from neverlost.reports.documents import forecast
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.request import Request
 from neverlost.results import Result, States, verdicts
@@ -226,6 +224,9 @@ def searched(
     Before it refuses it searches as long as the forecast took: a violation may be near.
     Returns the outcome, and `{"forecast": ...}` for its document.
     """
+    from neverlost import forecasts  # numpy, which nothing before a search needs
+    from neverlost.reports.documents import forecast
+
     require_fields(system, asked)
     require_alike(system, request)
     foretold = forecasts.before(system, request, progress)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from neverlost.checker.disk import parquet
-from neverlost.checker.disk.levels import Store
 from neverlost.checker.evidence import reachable_states
 from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import Outcome, Verdict
@@ -41,6 +39,9 @@ def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[K
     if target is None:
         yield request, lambda outcome: None
         return
+    from neverlost.checker.disk import parquet
+    from neverlost.checker.disk.levels import Store
+
     parquet.empty_directory(str(target))
     with kept(request) as keeping:
 
@@ -65,6 +66,8 @@ def certified(
         raise InputError("--certificate needs --out DIR: the reachable states become a file of the bundle")
     if request.symmetry or total > 1:
         raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
+    from neverlost.checker.disk.levels import Store
+
     with kept(request) as keeping:
 
         def certify(outcome: Outcome) -> dict[str, bytes]:

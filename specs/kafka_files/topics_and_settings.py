@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.documents import Node
@@ -26,17 +26,17 @@ class Partition:
     where: str
     leader: int | None = None
 
-    @cached_property
+    @property
     def outside(self) -> int:
         """How many settled replicas are not in the ISR."""
-        return len(set(self.settled) - set(self.isr))
+        return len(set(self.settled) - set(self.isr)) if self.isr != self.replicas else 0
 
     @property
     def is_offline(self) -> bool:
         """Whether there is no leader, or none that would still be a replica."""
         return not self.has_leader or self.outside == len(self.settled)
 
-    @cached_property
+    @property
     def settled(self) -> tuple[int, ...]:
         """Replicas without those that a reassignment in progress is adding; `TopicCommand` counts these."""
         return tuple(each for each in self.replicas if each not in self.adding) if self.adding else self.replicas
