@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.machine import scratch
+from neverlost.checker.native.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
 from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_text
+from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.interpreters.machine_code import SIGNATURES, Loaded, Rows, compiled, left_its_bounds, processor
 from neverlost.model.interpreters.native import program
 from neverlost.model.system import System
@@ -68,13 +70,20 @@ def write(path: Path, content: bytes) -> None:
 class Programs:
     """A search's machine code: the best there is at any time.
 
-    Errors: `RuntimeError` where the compiler does not know the processor.
+    Errors: `RuntimeError` where the compiler does not know the processor, or symmetry is of too many replicas.
     """
 
-    def __init__(self, system: System, properties: Sequence[Property]) -> None:
-        self.system = system
+    def __init__(self, system: System, properties: Sequence[Property], symmetry: Symmetry | None = None) -> None:
+        self.system, self.symmetry = system, symmetry
         self.functions: dict[str, Callable[..., int]] = {}
-        text = program(system, [each.condition for each in properties]) + "\n" + table_text(Layout.of(system))
+        self._signatures = SIGNATURES | TABLE_SIGNATURES
+        texts = [program(system, [each.condition for each in properties]), table_text(Layout.of(system))]
+        if symmetry is not None:
+            if symmetry.replicas > MOST_REPLICAS:
+                raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
+            texts.append(Orbits(symmetry).text)
+            self._signatures = self._signatures | ORBIT_SIGNATURES
+        text = "\n".join(texts)
         self._fast, plain = folder() / name_of(text, True), folder() / name_of(text, False)
         self._compiler: subprocess.Popen[bytes] | None = None
         self._scratch: scratch.Folder | None = None
@@ -92,7 +101,7 @@ class Programs:
             raise
 
     def _load(self, machine_code: bytes) -> None:
-        self._loaded = Loaded(machine_code, SIGNATURES | TABLE_SIGNATURES)
+        self._loaded = Loaded(machine_code, self._signatures)
         self.functions.update(self._loaded.functions)
 
     def _start_compiler(self, text: str) -> None:
@@ -117,6 +126,10 @@ class Programs:
         self._load(found)
         return True
 
+    def identify(self, rows: Rows, count: int) -> int:
+        """Put the first rows into the form that the search knows them by; how many states they stand for."""
+        return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
+
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
         """The successors of a few packed states, and for each its row and, in the upper half, its step.
 
@@ -129,6 +142,7 @@ class Programs:
         count = self.functions["expand"](rows.ctypes.data, len(rows), *places)
         if count < 0:
             raise left_its_bounds(self.system, rows, count)
+        self.identify(after, count)
         return after[:count], origins[:count]
 
     def close(self) -> None:

@@ -128,7 +128,9 @@ class Native:
         after, origins = self.programs.successors(rows)
         found: set[tuple[int, ...]] = set(zip(origins.tolist(), *after.T.tolist(), strict=True))
         wanted: set[tuple[int, ...]] = set()
+        symmetry = self.programs.symmetry
         for number, places, words in Successors(self.system).of(np.ascontiguousarray(rows.T)):
+            words = symmetry.canonical(words) if symmetry else words
             wanted |= set(zip((places | number << 32).tolist(), *words.tolist(), strict=True))
         if found != wanted:
             raise EngineError("machine code and the columns interpreter disagree on successors")
@@ -146,6 +148,7 @@ class Native:
             count = expand(chunk.ctypes.data, len(chunk), *places)
             if count < 0:
                 raise left_its_bounds(self.system, chunk, count)
+            self.programs.identify(after, count)
             self._scatter(worker, after, count)
 
     def _scatter(self, worker: int, rows: Rows, count: int) -> None:
@@ -186,6 +189,8 @@ class Native:
     def _checked(self, rows: Rows) -> LevelReport:
         """What some states of a new level bring."""
         report = LevelReport(len(rows), by_configuration=self._no_states())
+        if self.programs.symmetry is not None:
+            report.orbits = self.programs.identify(rows, len(rows))
         cells = self.configurations.of(rows.T) if self.configurations.count > 1 else None
         if cells is not None:
             report.by_configuration = np.bincount(cells, minlength=self.configurations.count)

@@ -62,7 +62,7 @@ class MemorySearch(LevelSearch):
         self.workers: Local | Processes | Any = Local(self.local)
         self.store = opened(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
-        self._may_compile = options.machine_code and options.limits.memory_bytes is None and not options.symmetry
+        self._may_compile = options.machine_code and options.limits.memory_bytes is None
 
     def _seed(self) -> None:
         levels = self.store.levels() if self.store is not None and self.options.resume else []
@@ -121,7 +121,7 @@ class MemorySearch(LevelSearch):
         try:
             from neverlost.checker.native import programs, team
 
-            compiled = programs.Programs(self.system, self.properties)
+            compiled = programs.Programs(self.system, self.properties, self.local.symmetry)
         except (ImportError, OSError, RuntimeError):
             self._may_compile = False
             return False

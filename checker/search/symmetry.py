@@ -1,11 +1,14 @@
 """Symmetry over replicas: one packed state stands for all that differ only by their names.
 
-A permutation of replicas moves the elements of every array over replicas and renames replica-valued
-ones.  The canonical state of an orbit is the smallest, comparing packed words in order.
+A permutation of replicas moves the elements of every array over replicas and renames replica-valued ones.  What is
+said of each replica alone is its description; the canonical state of an orbit is the smallest, comparing packed words in
+order, of those whose replicas stand in the order of their descriptions.  Few permutations give one of these: as many as
+there are ways to order replicas that are described alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import permutations
 
@@ -21,39 +24,106 @@ FEW = 2048
 """Up to so many states, one pass over all permutations is faster than one pass per permutation."""
 
 
+DESCRIBED = 64
+"""Bits of a description at most."""
+
+POINTING = 2
+"""Bits of a description that say whether a replica-valued element is this replica, and whether it is any."""
+
+
 class Symmetry:
     """The permutations of a system's replicas, as moves of bits."""
 
     def __init__(self, system: System) -> None:
         self.system = system
-        replicas = system.sizes.get("replica", 1)
-        self._orders = list(permutations(range(replicas)))
-        self._moves = [_moves(system, order) for order in self._orders[1:]]
+        self.replicas = system.sizes.get("replica", 1)
+        self.orders = list(permutations(range(self.replicas)))
+        self._moves = [_moves(system, order) for order in self.orders]
+        self._standing = np.argsort(np.array(self.orders), axis=1)
+
+    @cached_property
+    def descriptions(self) -> list[tuple[Slot, ...]]:
+        """Elements that say something of one replica, the same for each replica in order."""
+        found: dict[tuple[str, tuple[int, ...]], dict[int, Slot]] = {}
+        for slot in [each for each in self.system.slots if not each.is_constant]:
+            places = [*zip(slot.field.axes, slot.index, strict=True)]
+            whose = {index for axis, index in places if axis == "replica"}
+            if not whose and slot.field.kind == "replica":
+                whose = {*range(self.replicas)}
+            elif len(whose) != 1:
+                continue
+            label = slot.field.name, tuple(index for axis, index in places if axis != "replica")
+            found.setdefault(label, {}).update(dict.fromkeys(whose, slot))
+        used, chosen = 0, []
+        for slots in found.values():
+            width = described_bits(slots[0])
+            if used + width <= DESCRIBED:
+                used += width
+                chosen.append(tuple(slots[replica] for replica in range(self.replicas)))
+        return chosen
+
+    def _ranks(self, states: Packed) -> NDArray[np.int8]:
+        """How many replicas are described by less than each one.  Shape: `(replicas, n)`."""
+        said = np.zeros((self.replicas, states.shape[1]), np.uint64)
+        for slots in self.descriptions:
+            for replica, slot in enumerate(slots):
+                said[replica] = said[replica] << np.uint64(described_bits(slot)) | _said(states, slot, replica, self.replicas)
+        ranks = np.zeros(said.shape, np.int8)
+        for one, other in permutations(range(self.replicas), 2):
+            ranks[one] += said[other] < said[one]
+        return ranks
 
     @cached_property
     def _all_at_once(self) -> AllAtOnce:
-        return AllAtOnce(self.system, self._orders)
-
-    def images(self, states: Packed) -> list[Packed]:
-        """The states under every permutation but the identity."""
-        return [_moved(states, moves) for moves in self._moves]
+        return AllAtOnce(self.system, self.orders)
 
     def canonical(self, states: Packed) -> Packed:
-        """The smallest image of each state."""
-        if 0 < states.shape[1] <= FEW and self._moves:
-            return self._all_at_once.canonical(states)
-        best = states.copy()
-        for image in self.images(states):
-            less = _is_less(image, best)
-            best = np.where(less, image, best)
+        """The canonical state of the orbit of each state."""
+        if len(self.orders) == 1 or not states.shape[1]:
+            return states
+        ranks = self._ranks(states)
+        if states.shape[1] <= FEW:
+            return self._all_at_once.canonical(states, _are_in_order(ranks[self._standing]))
+        best = np.full_like(states, ~np.uint64(0))
+        for rows, image in self._fitting_images(states, ranks):
+            known = best[:, rows]
+            best[:, rows] = np.where(_is_less(image, known), image, known)
         return best
+
+    def _fitting_images(self, states: Packed, ranks: NDArray[np.int8]) -> Iterator[tuple[NDArray[np.intp], Packed]]:
+        """For each permutation, the states whose replicas it puts in order, and what it makes of them."""
+        for moves, standing in zip(self._moves, self._standing, strict=True):
+            rows = np.flatnonzero(_are_in_order(ranks[standing]))
+            if len(rows):
+                yield rows, _moved(states.take(rows, axis=1), moves)
 
     def orbit_total(self, states: Packed) -> int:
         """How many states the orbits of canonical states hold together."""
-        fixed = np.ones(states.shape[1], np.int64)
-        for image in self.images(states):
-            fixed += (image == states).all(axis=0)
-        return int(((len(self._moves) + 1) // fixed).sum())
+        fixed = np.zeros(states.shape[1], np.int64)
+        for rows, image in self._fitting_images(states, self._ranks(states)):
+            fixed[rows] += (image == states[:, rows]).all(axis=0)
+        return int((len(self.orders) // fixed).sum())
+
+
+def _are_in_order(ranks: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Whether ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
+    found: NDArray[np.bool_] = (ranks[..., :-1, :] <= ranks[..., 1:, :]).all(axis=-2)
+    return found
+
+
+def described_bits(slot: Slot) -> int:
+    """Bits that an element takes in a description."""
+    return POINTING if slot.field.kind == "replica" else slot.bits
+
+
+def _said(states: Packed, slot: Slot, replica: int, replicas: int) -> NDArray[np.uint64]:
+    """What an element says of a replica."""
+    raw: NDArray[np.uint64] = (states[slot.word] >> np.uint64(slot.shift)) & np.uint64(slot.mask)
+    if slot.field.kind != "replica":
+        return raw
+    value = raw.astype(np.int64) + slot.low
+    is_any = (value >= 0) & (value < replicas)
+    return (value == replica).astype(np.uint64) | is_any.astype(np.uint64) << np.uint64(1)
 
 
 class AllAtOnce:
@@ -73,8 +143,11 @@ class AllAtOnce:
         ]
         self._words = [np.flatnonzero(self._word == word) for word in range(system.words)]
 
-    def canonical(self, states: Packed) -> Packed:
-        """The smallest image of each state.  Shapes: `(words, n)`, inside `(permutations, elements, n)`."""
+    def canonical(self, states: Packed, fits: NDArray[np.bool_]) -> Packed:
+        """The smallest image of each state under the permutations that fit it.
+
+        Shapes: states `(words, n)`, `fits` `(permutations, n)`, inside `(permutations, elements, n)`.
+        """
         values = (states[self._word] >> self._shift) & self._mask
         images = values[self._source]
         rows = np.arange(len(images)).reshape(-1, 1)
@@ -82,11 +155,11 @@ class AllAtOnce:
             images[:, number] = table[rows, images[:, number].astype(np.intp)]
         images <<= self._shift
         best = np.empty_like(states)
-        smallest = np.ones((len(images), states.shape[1]), np.bool_)
+        smallest = fits
         for word, members in enumerate(self._words):
             packed = np.bitwise_or.reduce(images[:, members], axis=1)
             best[word] = np.where(smallest, packed, ~np.uint64(0)).min(axis=0)
-            smallest &= packed == best[word]
+            smallest = smallest & (packed == best[word])
         return best
 
 

@@ -44,7 +44,11 @@ def searched(system: System, **options: Any) -> Outcome:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@pytest.mark.parametrize("how", [{}, {"keep_going": True}, {"every_configuration": True}], ids=["first", "all", "each"])
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"keep_going": True}, {"every_configuration": True}, {"keep_going": True, "symmetry": True}],
+    ids=["first", "all", "each", "orbits"],
+)
 def test_machine_code_finds_what_columns_find(name: str, how: dict[str, bool], monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
     monkeypatch.setattr(team.Native, "round", lambda self, round=team.Native.round: used.append(1) or round(self))
