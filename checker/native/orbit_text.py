@@ -113,7 +113,8 @@ class Orbits:
         """For each code, where its permutations begin and end.  A code has a digit for each replica: its rank."""
         orders = enumerate(self.symmetry.orders)
         standing = [(number, sorted(range(self.replicas), key=order.__getitem__)) for number, order in orders]
-        fitting, bounds = [], []
+        fitting: list[int] = []
+        bounds: list[int] = []
         for reverse in product(range(self.replicas), repeat=self.replicas):
             ranks = reverse[::-1]
             bounds.append(len(fitting))

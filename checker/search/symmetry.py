@@ -107,8 +107,7 @@ class Symmetry:
 
 def _are_in_order(ranks: NDArray[np.int8]) -> NDArray[np.bool_]:
     """Whether ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
-    found: NDArray[np.bool_] = (ranks[..., :-1, :] <= ranks[..., 1:, :]).all(axis=-2)
-    return found
+    return np.asarray((ranks[..., :-1, :] <= ranks[..., 1:, :]).all(axis=-2))
 
 
 def described_bits(slot: Slot) -> int:
@@ -123,7 +122,7 @@ def _said(states: Packed, slot: Slot, replica: int, replicas: int) -> NDArray[np
         return raw
     value = raw.astype(np.int64) + slot.low
     is_any = (value >= 0) & (value < replicas)
-    return (value == replica).astype(np.uint64) | is_any.astype(np.uint64) << np.uint64(1)
+    return np.asarray((value == replica).astype(np.uint64) | is_any.astype(np.uint64) << np.uint64(1))
 
 
 class AllAtOnce:
