@@ -232,8 +232,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "last-known-leader-when-leaderless",
-        (4, 2),
-        "PartitionChangeBuilder.maybeUpdateLastKnownLeader (PR 20629)",
+        (4, 1),
+        "PartitionChangeBuilder.maybeUpdateLastKnownLeader (PR 20629; in 4.1.2, not in 4.1.0)",
         "the last known leader is noted when the partition loses its leader; before, when the ISR empties (only with ELR)",
     ),
     Mechanism(

@@ -14,6 +14,9 @@ from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, ac
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
 from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
 from neverlost.model.kraft.broker.leader import forget_leadership, is_up_to_date_leader, leads
+from neverlost.model.kraft.broker.stops import start
+from neverlost.model.kraft.controller.fencing import admit
+from neverlost.model.kraft.controller.leader_election import nowhere
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader
 from neverlost.model.kraft.faults import ISR_SHRINK
 from neverlost.model.kraft.sizes import KEPT
@@ -203,6 +206,33 @@ def test_one_request_that_drops_several_changes_no_verdict(model: str, given: di
     whole, reduced = verdicts(more, SAFETY), verdicts(bound, SAFETY)
     assert {name: found for name, (found, _) in whole.items()} == {name: found for name, (found, _) in reduced.items()}
     assert all(0 <= (steps or 0) - (whole[name][1] or 0) <= 2 for name, (_, steps) in reduced.items())
+
+
+@action(broker="replica", outcome="outcome", says="broker {broker} starts and registers, which changes no partition")
+def broker_restart_before_4_0(k: Any, s: Any, broker: int, outcome: int) -> Clauses:
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "old session has expired", s.is_fenced[broker]
+    yield from admit(k, s, broker, outcome, Change(list(s.isr), nowhere(s), assignment_of(s)))
+    start(k, s, broker)
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "crash": 2, "reassign": 1}),
+        ("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "crash": 1, "lossy_crash": 1, "reassign": 1, "defects": "fixed"}),
+        ("3.7", {"rf": 2, "min_isr": 2, "unclean": True, "crash": 2, "reassign": 1, "defects": "fixed"}),
+        ("3.9", {"rf": 2, "min_isr": 1, "crash": 2, "reassign": 1, "defects": "fixed"}),
+        ("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "acks": 1, "crash": 2, "reassign": 1}),
+        pytest.param("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "crash": 3, "reassign": 1}, marks=pytest.mark.slow),
+    ],
+)
+def test_registering_without_a_change_of_the_partition_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    """Before 4.0 (KAFKA-18106) a broker that registers again is not taken out of the ISR first."""
+    bound = system(model, **given)
+    actions = [broker_restart_before_4_0 if each.name == "broker_restart" else each for each in bound.model.actions]
+    older = replace(bound, model=replace(bound.model, actions=tuple(actions)))
+    assert verdicts(older, SAFETY) == verdicts(bound, SAFETY)
 
 
 # orbits ---------------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from neverlost.checker.search.expansion import BATCH
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.model.interpreters.columns import Packed, Successors, pack_rows
-from neverlost.model.kernel import NO_REPLICA
+from neverlost.model.kernel import NO_REPLICA, Configuration
+from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 from neverlost.model.system import System
 
@@ -101,6 +102,21 @@ class Case:
         """The event with brokers counted from 1."""
         inside = ", ".join(f"{name}={value + (name not in NUMBERS)}" for name, value in self.arguments)
         return f"{self.event}({inside})"
+
+
+FENCED_LAST_KNOWN = "4.0 elects the last known leader although it is fenced (KAFKA-19522); the model takes one that may lead"
+"""A difference that is known: ELR is off in 4.0 unless it is switched on, and 4.1 mended it."""
+
+
+def known_of_4_0(case: Case, configuration: Configuration) -> str | None:
+    """Why 4.0 answers otherwise where there is a last known leader and no leader; None where it should not."""
+    has_rules_of_4_0 = configuration["eligible.leader.replicas"] and not configuration[LEADERLESS.key]
+    is_asked = case.before.leader == NO_REPLICA and case.before.last_known_leader != NO_REPLICA
+    return FENCED_LAST_KNOWN if has_rules_of_4_0 and is_asked else None
+
+
+LEADERLESS = next(each for each in MECHANISMS if each.name == "last-known-leader-when-leaderless")
+"""What tells the rules of 4.0 from later ones."""
 
 
 @dataclass(frozen=True)

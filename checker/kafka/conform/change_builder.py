@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
+from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
 from neverlost.checker.kafka.conform.classes.jvm import (
     has_method,
     int_array,
@@ -312,6 +312,7 @@ def compare(setting: Setting) -> Tally:
                     case=f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})",
                     kafka=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in kafka),
                     model=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in case.answers),
+                    known=known_of_4_0(case, configuration),
                 )
             )
     tally.calls, tally.seconds = judge.calls, time.monotonic() - begun

@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, moved, reached
+from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
 from neverlost.checker.kafka.conform.change_builder import ELECTIONS, LEADER_EPOCH, PARTITION_EPOCH
 from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
 from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
+from neverlost.checker.kafka.conform.classes.jvm import has_method
 from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.entry_calls import partition_record
 from neverlost.checker.kafka.conform.settings import Setting
@@ -46,6 +47,11 @@ METHODS = {
 
 DIRECTORY = "assigning a directory moves the partition epoch and nothing else; the model has no such step"
 """A difference that is known: the leader only has to learn one more record."""
+REGISTRATION = "before 4.0 to register changes no partition; the model takes the broker out of the ISR first, as from 4.0 on"
+"""A difference that is known, where the broker alone is in the ISR: the model lets another replica lead if one may.
+
+No `handleBrokerShutdown` before KAFKA-18106; decision 028 compares the model with one that has the older rule.
+"""
 
 
 class Judge:
@@ -180,6 +186,16 @@ class Judge:
         self.calls += len(found)
         return found
 
+    def known(self, case: Case, kafka: frozenset[Knowledge]) -> str | None:
+        """Why an answer that is not the model's is no surprise; None where it is."""
+        before = case.before
+        if case.event == "controller_assign_directory" and kafka == {moved(before, before, 1, 0)}:
+            return DIRECTORY
+        registers = case.event in ("broker_restart", "broker_restart_clean")
+        is_alone = before.leader == NO_REPLICA and before.isr == {case.argument("broker")}
+        has_rule = has_method(self.controller.replication, "handleBrokerShutdown")
+        return REGISTRATION if registers and is_alone and not has_rule else known_of_4_0(case, self.configuration)
+
     def records(self, before: Knowledge) -> tuple[Mapping[str, Any], ...]:
         """The partition and who is fenced, as metadata records."""
 
@@ -258,9 +274,7 @@ def compare(setting: Setting) -> Tally:
         kafka = judge.answers(case)
         if kafka != case.answers:
             judged, modelled = (shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers))
-            is_epoch_only = kafka == {moved(case.before, case.before, 1, 0)}
-            known = DIRECTORY if case.event == "controller_assign_directory" and is_epoch_only else None
-            differs(case, case_shown, judged, modelled, known)
+            differs(case, case_shown, judged, modelled, judge.known(case, kafka))
         if case.event == "controller_alter_isr":
             for name, expected, error in judge.refusals(case):
                 tally.by_event[f"{case.event}, refused"] += 1
