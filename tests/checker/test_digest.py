@@ -118,6 +118,8 @@ def appended(file: str, text: str) -> Mutant:
     return change
 
 
+SIZES, MECHANISMS = "model/kraft/sizes.py", "model/kraft/mechanisms.py"
+
 KEEPING: dict[str, Mutant] = {
     "a comment": written("model/kernel.py", "    total: Value = 0\n", "    # how many\n    total: Value = 0  # so far\n"),
     "a docstring": written("model/kernel.py", '"""The smaller of two numbers."""', '"""The lesser of two numbers."""'),
@@ -131,10 +133,13 @@ KEEPING: dict[str, Mutant] = {
     ),
     "a moved file": moved_file,
     "a moved function": moved_function,
+    "the version that brought a mechanism": written(
+        MECHANISMS,
+        '"reassignment-completes-when-added",\n        (4, 3)',
+        '"reassignment-completes-when-added",\n        (4, 1)',
+    ),
     "a function that nothing uses": appended("model/kraft/broker/leader.py", "\n\ndef unused() -> int:\n    return 1\n"),
 }
-
-SIZES, MECHANISMS = "model/kraft/sizes.py", "model/kraft/mechanisms.py"
 
 CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
     "a guard": (
@@ -158,15 +163,6 @@ CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
         written("model/kernel.py", "return k.ite(left < right, left, right)", "return k.ite(left <= right, left, right)"),
         {"model kip-320", "model kraft", "property acked-on-min-isr"},
         {"property strong-isr"},
-    ),
-    "the version that brought a mechanism": (
-        written(
-            MECHANISMS,
-            '"reassignment-completes-when-added",\n        (4, 3)',
-            '"reassignment-completes-when-added",\n        (4, 1)',
-        ),
-        {"model kraft", "model kraft-elr"},
-        {"model kip-320"},
     ),
     "a default of the model": (
         written("model/versions/kraft_elr.py", '"eligible.leader.replicas": True', '"eligible.leader.replicas": False'),
