@@ -116,7 +116,7 @@ def known_of_4_0(case: Case, configuration: Configuration) -> str | None:
 
 
 LEADERLESS = next(each for each in MECHANISMS if each.name == "last-known-leader-when-leaderless")
-"""What tells the rules of 4.0 from later ones."""
+"""What distinguishes the rules of 4.0 from later ones."""
 
 
 @dataclass(frozen=True)
