@@ -16,11 +16,13 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     MissingClass,
     call,
     call_accepting,
-    declared_methods,
+    call_known,
     first_of,
+    has_class,
     has_method,
     java_class,
     kafka_class,
+    new,
     proxy,
 )
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
@@ -28,6 +30,9 @@ from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.checker.machine import scratch
 
 PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"
+PUBLISHES = ("onMetadataUpdate", "publish")
+"""What a publication is, and was called up to 3.3."""
+
 EPOCH = 7
 TOPICS, CONFIGURATION = "the partitions of topics", "the configuration of topics"
 APART = "partitions and configuration each by a way of its own"
@@ -57,17 +62,23 @@ def order_of_publication() -> tuple[str, ...]:
             field.set(publisher, java_class(kind)())
         elif kind.endswith("KRaftMetadataCache"):
             field.set(publisher, unsafe.get(None).allocateInstance(field.getType()))
-    delta = kafka_class("image.MetadataDelta$Builder")().setImage(kafka_class("image.MetadataImage").EMPTY).build()
+    delta = _delta(kafka_class("image.MetadataImage").EMPTY)
     record = kafka_class("common.metadata.TopicRecord")().setName("t").setTopicId(kafka_class("common.Uuid")(5, 1))
     call_accepting(delta, "replay", record)
-    method = next(each for each in declared_methods(publisher, "onMetadataUpdate"))
-    given = [delta, delta.apply(kafka_class("image.MetadataProvenance").EMPTY), None]
-    call(publisher, "onMetadataUpdate", *given[: int(method.getParameterCount())])
+    provenance = PACKAGE + "image.MetadataProvenance"
+    image = call_known(delta, "apply", *[java_class(each).EMPTY for each in (provenance,) if has_class(each)])
+    call_known(publisher, next(each for each in PUBLISHES if has_method(publisher, each)), delta, image, None)
     found = {TOPICS: "applyDelta", CONFIGURATION: "onfig"}
     at = {name: next((n for n, each in enumerate(failures) if word in each), None) for name, word in found.items()}
     if None in at.values():
         raise MissingClass(f"a publication in which topics and configuration fail apart: {failures}")
     return tuple(sorted(at, key=lambda name: at[name] or 0))
+
+
+def _delta(image: Any) -> Any:
+    """A change of an image, nothing in it yet."""
+    made = PACKAGE + "image.MetadataDelta"
+    return java_class(made + "$Builder")().setImage(image).build() if has_class(made + "$Builder") else new(made, image)
 
 
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:

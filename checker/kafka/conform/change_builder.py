@@ -18,7 +18,7 @@ from typing import Any
 
 from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
 from neverlost.checker.kafka.conform.classes.jvm import (
-    has_method,
+    constructor,
     int_array,
     integer,
     java_class,
@@ -26,6 +26,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     kafka_class,
     proxy,
 )
+from neverlost.checker.kafka.conform.classes.metadata import metadata_version, partition_registration
 from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NO_REPLICA, Configuration, members
@@ -160,18 +161,19 @@ class Judge:
 
     def __init__(self, brokers: int) -> None:
         self.builder = kafka_class(BUILDER)
-        self.registration = kafka_class("metadata.PartitionRegistration$Builder")
-        self.version = kafka_class("server.common.MetadataVersion").latestProduction()
+        types = constructor("org.apache.kafka." + BUILDER)[1]
+        self.version = metadata_version() if any("MetadataVersion" in each for each in types) else True
         self.elections = kafka_class("controller.PartitionChangeBuilder$Election")
         uuid = kafka_class("common.Uuid")
         self.topic, self.directories = uuid(1, 1), [uuid(9, each) for each in range(brokers)]
-        self.of_broker = proxy(
-            "org.apache.kafka.metadata.placement.DefaultDirProvider", {"defaultDir": lambda each: self.directories[each]}
-        )
-        self.recovered = kafka_class("metadata.LeaderRecoveryState").RECOVERED
         self.calls = 0
+        self.takes = len(types)
         names = [str(each.getName()) for each in java_class("org.apache.kafka." + BUILDER).class_.getMethods()]
         self.flag_is_set = "setEligibleLeaderReplicasEnabled" in names
+        self.has_directories = "setDefaultDirProvider" in names
+        if self.has_directories:
+            place = "org.apache.kafka.metadata.placement.DefaultDirProvider"
+            self.of_broker = proxy(place, {"defaultDir": lambda each: self.directories[each]})
         self.answer = functools.lru_cache(200_000)(self._answer)
 
     def answers(self, case: Case, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
@@ -205,13 +207,14 @@ class Judge:
         self.calls += 1
         registration = self._registration(before, order)
         who = proxy("java.util.function.IntPredicate", {"test": lambda each: each in change.active})
-        flags = [] if self.flag_is_set else [elr]
-        made = self.builder(registration, self.topic, 0, who, self.version, least, *flags)
+        given = [registration, self.topic, 0, who, self.version, least, elr]
+        made = self.builder(*given[: self.takes])
         if self.flag_is_set:
             made.setEligibleLeaderReplicasEnabled(elr)
         made.setElection(getattr(self.elections, change.election))
-        made.setUseLastKnownLeaderInBalancedRecovery(True)
-        made.setDefaultDirProvider(self.of_broker)
+        if self.has_directories:
+            made.setUseLastKnownLeaderInBalancedRecovery(True)
+            made.setDefaultDirProvider(self.of_broker)
         if change.target_isr is not None:
             first = [each for each in order if each in (change.replicas or frozenset())][: change.or_first]
             made.setTargetIsr(java_list([each for each in order if each in change.target_isr] or first))
@@ -228,39 +231,30 @@ class Judge:
         return read(before, registration.merge(record.get().message())) if record.isPresent() else before
 
     def _registration(self, before: Knowledge, order: tuple[int, ...]) -> Any:
-        made = self.registration()
         replicas = [each for each in order if each in before.replicas]
         last = [before.last_known_leader] if before.last_known_leader != NO_REPLICA else []
-        for name, value in (
-            ("Replicas", int_array(replicas)),
-            ("Directories", [self.directories[each] for each in replicas]),
-            ("Isr", int_array(each for each in order if each in before.isr)),
-            ("RemovingReplicas", int_array(sorted(before.removing))),
-            ("AddingReplicas", int_array(sorted(before.adding))),
-            ("Elr", int_array(sorted(before.elr))),
-            ("LastKnownElr", int_array(last)),
-            ("Leader", integer(before.leader)),
-            ("LeaderRecoveryState", self.recovered),
-            ("LeaderEpoch", integer(LEADER_EPOCH)),
-            ("PartitionEpoch", integer(PARTITION_EPOCH)),
-        ):
-            if has_setter(made, name):
-                getattr(made, "set" + name)(value)
-        return made.build()
-
-
-def has_setter(made: Any, name: str) -> bool:
-    """Whether a builder has this part: the ELR and directories came with 3.7."""
-    return hasattr(made, "set" + name) or has_method(made, "set" + name)
+        parts = {
+            "Replicas": int_array(replicas),
+            "Directories": [self.directories[each] for each in replicas],
+            "Isr": int_array(each for each in order if each in before.isr),
+            "RemovingReplicas": int_array(sorted(before.removing)),
+            "AddingReplicas": int_array(sorted(before.adding)),
+            "Elr": int_array(sorted(before.elr)),
+            "LastKnownElr": int_array(last),
+            "Leader": integer(before.leader),
+            "LeaderEpoch": integer(LEADER_EPOCH),
+            "PartitionEpoch": integer(PARTITION_EPOCH),
+        }
+        return partition_registration(parts)
 
 
 def read(before: Knowledge, after: Any) -> Knowledge:
     """A PartitionRegistration as knowledge; fencing and configuration are those of before."""
-    last = [int(each) for each in after.lastKnownElr]
+    last, elr = (list(map(int, getattr(after, each, ()))) for each in ("lastKnownElr", "elr"))
     found = Knowledge(
         leader=int(after.leader),
         isr=frozenset(map(int, after.isr)),
-        elr=frozenset(map(int, after.elr)),
+        elr=frozenset(elr),
         last_known_leader=last[0] if last else NO_REPLICA,
         fenced=before.fenced,
         replicas=frozenset(map(int, after.replicas)),

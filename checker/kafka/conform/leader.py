@@ -17,7 +17,7 @@ from typing import Any
 
 from neverlost.checker.kafka.conform.cases import reached
 from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
-from neverlost.checker.kafka.conform.classes.jvm import call, field_of, java_class, kafka_class, option
+from neverlost.checker.kafka.conform.classes.jvm import call, call_known, field_of, has_method, java_class, option
 from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.entry_calls import (
     LEADER_EPOCH,
@@ -43,6 +43,8 @@ from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NO_REPLICA
 
 UNKNOWN_END = -1
+UPDATES = ("updateFetchStateOrThrow", "updateFetchState")
+"""How a Replica is told of a fetch."""
 TRIES = 50
 """For how many differences of one kind of event calls of entry points are looked for that show it."""
 RANDOM_EVENTS = 12
@@ -143,7 +145,7 @@ class Leader:
 
     def _offset(self, offset: int) -> Any:
         if offset not in self.ends:
-            self.ends[offset] = kafka_class("storage.internals.log.LogOffsetMetadata")(offset)
+            self.ends[offset] = self.broker.offset(offset)
         return self.ends[offset]
 
     def _committed(self, isr: frozenset[int]) -> list[Any]:
@@ -179,7 +181,8 @@ class Leader:
             call(replica, "resetReplicaState", STARTED, 0, True, is_timely)
             if end != UNKNOWN_END:
                 fetched = STARTED if is_timely else 1
-                call(replica, "updateFetchStateOrThrow", self._offset(end), 0, fetched, 1 << 30, self.broker.epochs[2])
+                name = next(each for each in UPDATES if has_method(replica, each))
+                call_known(replica, name, self._offset(end), 0, fetched, 1 << 30, self.broker.epochs[2])
             self.followers[key] = self.replica_state.get(replica).get()
         return self.followers[key]
 

@@ -102,6 +102,22 @@ def test_the_short_form_compares_every_part(tmp_path: Path) -> None:
 
 
 @pytest.mark.kafka
+@pytest.mark.parametrize("version", ["3.3", "3.5", "3.7"])
+def test_older_classes_are_asked_by_their_own_signatures(version: str, tmp_path: Path) -> None:
+    """Every part runs, and what a version cannot be asked is named."""
+    done = neverlost("conform", "--kafka-version", version, "--short", "--json", str(tmp_path / "found.json"), timeout=600)
+    found = json.loads((tmp_path / "found.json").read_text())
+    new = [each for each in found["differences"] if each["new"]]
+    assert (done.returncode, found["left"], new[:3]) == (0, {}, [])
+    compared = {each["part"]: each["cases"] for each in found["parts"]}
+    assert set(compared) == set(PARTS) and compared["builder"] > 400 and compared["controller"] > 60
+    assert compared["leader"] > 1000 and compared["random"] > 1000
+    gaps = [gap for each in found["parts"] for gap in each["gaps"]]
+    assert any(gap.startswith("fetches of fenced followers") for gap in gaps)
+    assert any("CleanShutdownFileHandler" in gap for gap in gaps) == (version != "3.7")
+
+
+@pytest.mark.kafka
 def test_a_changed_jar_is_refused(tmp_path: Path) -> None:
     cache = tmp_path / "neverlost" / "classes-4.3.1" / "libs"
     cache.mkdir(parents=True)

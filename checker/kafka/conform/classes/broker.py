@@ -17,23 +17,33 @@ from neverlost.checker.kafka.conform.classes.controller import Clock
 from neverlost.checker.kafka.conform.classes.jvm import (
     PACKAGE,
     call,
+    call_known,
+    constant,
     constructor,
     declared_methods,
     field_of,
     first_of,
+    has_class,
     int_array,
     integer,
     java_class,
     kafka_class,
     maybe,
     new,
+    new_from,
+    nothing,
     option,
     optional,
     proxy,
 )
+from neverlost.checker.kafka.conform.classes.metadata import metadata_version, partition_registration, unassigned_directories
 from neverlost.checker.machine import scratch
 
 PARTITION = "kafka.cluster.Partition"
+LOG = PACKAGE + "storage.internals.log."
+LATER = ((LOG + "VerificationGuard", "SENTINEL"), (PACKAGE + "server.common.TransactionVersion", "TV_UNKNOWN"))
+"""What an append takes besides, in the versions that have it."""
+
 STARTED = 1_000_000
 FIELDS = (
     "partitionState",
@@ -48,6 +58,10 @@ FIELDS = (
 
 class _IdleScheduler:
     """Kafka's Scheduler, which runs nothing."""
+
+    def isStarted(self) -> bool:
+        """It has nothing to start."""
+        return True
 
     def startup(self) -> None:
         """Nothing to start."""
@@ -106,30 +120,32 @@ class Host:
         )
         made = java_class("kafka.log.LogManager")
         apply = next(each for each in made.class_.getMethods() if str(each.getName()) == "apply")
+        types = [str(each.getName()) for each in apply.getParameterTypes()]
         empty = java_class("java.util.HashSet")()
-        if not str(apply.getParameterTypes()[1].getName()).startswith("java."):
+        if not types[1].startswith("java."):
             empty = java_class("scala.jdk.javaapi.CollectionConverters").asScala(java_class("java.util.ArrayList")()).toSeq()
         statistics = first_of(PACKAGE + "storage.log.metrics.BrokerTopicStats", "kafka.server.BrokerTopicStats")
+        idle = proxy(first_of(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), _IdleScheduler())
+        is_own = types[3].endswith("KafkaScheduler")  # up to 3.3 it must be Kafka's own until the manager is made
         given = [
             configuration,
             empty,
             topics,
-            proxy(PACKAGE + "server.util.Scheduler", _IdleScheduler()),
+            new(types[3], 1, "", True) if is_own else idle,
             self.time,
             new(statistics, *[optional() if each == "java.util.Optional" else False for each in constructor(statistics)[1]]),
-            kafka_class("storage.internals.log.LogDirFailureChannel")(1),
+            java_class(types[6])(1),
         ]
-        return made.apply(*given, *[True] * (int(apply.getParameterCount()) - len(given)))
+        found = made.apply(*given, *[True] * (len(types) - len(given)))
+        if is_own:
+            field_of("kafka.log.LogManager", "scheduler").set(found, idle)
+        return found
 
     def _purgatory(self, name: str) -> Any:
-        made = java_class(
-            first_of(PACKAGE + "server.purgatory.DelayedOperationPurgatory", "kafka.server.DelayedOperationPurgatory")
-        )
-        if str(made.class_.getPackageName()) == "kafka.server":
-            return made(name, java_class(PACKAGE + "server.util.timer.SystemTimer")(name), self.me, 1000, False, False)
+        made = first_of(PACKAGE + "server.purgatory.DelayedOperationPurgatory", "kafka.server.DelayedOperationPurgatory")
         idle = {"add": lambda _: None, "advanceClock": lambda _: False, "size": lambda: 0, "close": lambda: None}
-        timer = proxy(PACKAGE + "server.util.timer.Timer", idle)
-        return new(str(made.class_.getName()), name, timer, self.me, 1000, False, False)
+        timer = proxy(constructor(made)[1][1], {**idle, "shutdown": idle["close"]})
+        return new(made, name, timer, self.me, 1000, False, False)
 
     def close(self) -> None:
         """Remove the log directory."""
@@ -164,7 +180,9 @@ class Request:
     @property
     def isr(self) -> tuple[int, ...]:
         """The ISR that it asks for."""
-        return _ids(self.sent.isrWithBrokerEpoch(), lambda each: each.brokerId())
+        if hasattr(self.sent, "isrWithBrokerEpoch"):
+            return _ids(self.sent.isrWithBrokerEpoch(), lambda each: each.brokerId())
+        return _ids(self.sent.isr())
 
     @property
     def leader_epoch(self) -> int:
@@ -216,22 +234,21 @@ class Broker:
         supplier = proxy(
             "scala.Function0", {"apply": lambda: java_class("java.lang.Long")(epoch), "apply$mcJ$sp": lambda: epoch}
         )
-        version = [kafka_class("server.common.MetadataVersion").latestProduction()]
-        return new(
-            PARTITION,
-            self.topic_partition,
-            self.host.lag,
-            *(version if any("MetadataVersion" in each for each in types) else []),
-            self.host.me,
-            supplier,
-            self.host.time,
-            proxy(named("AlterPartitionListener"), self._listener()),
-            delayed,
-            proxy(named("MetadataCache"), self._metadata_cache(named("MetadataCache"))),
-            self.host.logs,
-            proxy(named("AlterPartitionManager"), {"submit": self._submitted}),
-            option(self.topic_id),
-        )
+        given = {
+            "TopicPartition": self.topic_partition,
+            "long": self.host.lag,
+            "MetadataVersion": metadata_version(),
+            "int": self.host.me,
+            "Function0": supplier,
+            "Time": self.host.time,
+            "AlterPartitionListener": proxy(named("AlterPartitionListener"), self._listener()),
+            "DelayedOperations": delayed,
+            "MetadataCache": proxy(named("MetadataCache"), self._metadata_cache(named("MetadataCache"))),
+            "LogManager": self.host.logs,
+            "AlterPartitionManager": proxy(named("AlterPartitionManager"), {"submit": self._submitted}),
+            "Option": option(self.topic_id),
+        }
+        return new_from(PARTITION, given)
 
     def _metadata_cache(self, interface: str) -> dict[str, Any]:
         def alive(broker: int) -> Any:
@@ -261,24 +278,21 @@ class Broker:
 
     def learn(self, leader: int, isr: Collection[int], leader_epoch: int, partition_epoch: int) -> None:
         """A metadata record of the partition is applied, as ReplicaManager.applyDelta does."""
-        made = java_class(PACKAGE + "metadata.PartitionRegistration$Builder")()
-        unassigned = kafka_class("common.DirectoryId").UNASSIGNED
-        for name, value in (
-            ("Replicas", int_array(self.replicas)),
-            ("Isr", int_array(isr)),
-            ("Directories", [unassigned] * len(self.replicas)),
-            ("Leader", integer(leader)),
-            ("LeaderRecoveryState", kafka_class("metadata.LeaderRecoveryState").RECOVERED),
-            ("LeaderEpoch", integer(leader_epoch)),
-            ("PartitionEpoch", integer(partition_epoch)),
-        ):
-            getattr(made, "set" + name)(value)
-        registration = made.build()
+        registration = partition_registration(
+            {
+                "Replicas": int_array(self.replicas),
+                "Isr": int_array(isr),
+                "Directories": unassigned_directories(len(self.replicas)),
+                "Leader": integer(leader),
+                "LeaderEpoch": integer(leader_epoch),
+                "PartitionEpoch": integer(partition_epoch),
+            }
+        )
         what = "makeLeader" if leader == self.host.me else "makeFollower"
         known = [registration, False]
         if hasattr(registration, "toLeaderAndIsrPartitionState"):  # up to 4.1
             known = [registration.toLeaderAndIsrPartitionState(self.topic_partition, False)]
-        call(self.partition, what, *known, self._checkpoints(), option(self.topic_id), option())
+        call_known(self.partition, what, *known, self._checkpoints(), option(self.topic_id), option())
 
     def _checkpoints(self) -> Any:
         name = first_of(
@@ -293,16 +307,17 @@ class Broker:
         name = first_of(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
         content = record(java_class("java.lang.String")("m").getBytes())
-        return java_class(name).withRecords(kafka_class("common.compress.Compression").NONE, content)
+        uncompressed = java_class(first_of(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType"))
+        return java_class(name).withRecords(uncompressed.NONE, content)
 
     def append(self, acks: int = -1) -> str:
         """A producer's record: the error's name, NONE where it is in the log."""
         made = java_class(first_of(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
         local = made.noCaching() if hasattr(made, "noCaching") else made.NoCaching()
-        origin = kafka_class("storage.internals.log.AppendOrigin").CLIENT
-        given = [self.records(), origin, acks, local, kafka_class("storage.internals.log.VerificationGuard").SENTINEL]
-        versions = kafka_class("server.common.TransactionVersion")
-        given += [versions.TV_UNKNOWN] if hasattr(versions, "TV_UNKNOWN") else []
+        origin = constant(LOG + "AppendOrigin", "CLIENT", "kafka.log.AppendOrigin$Client")
+        given = [self.records(), origin, acks, local]
+        for name, field in LATER:
+            given += [getattr(java_class(name), field)] if has_class(name) and hasattr(java_class(name), field) else []
         try:
             call(self.partition, "appendRecordsToLeader", *given)
         except java_class("java.lang.Exception") as thrown:
@@ -311,14 +326,15 @@ class Broker:
 
     def fetch(self, follower: int, offset: int, last_epoch: int | None = None) -> str:
         """A follower's fetch: the error's name; DIVERGING_EPOCH is what an answer with a diverging epoch is called here."""
-        storage = ("server.storage.log.", "storage.internals.log.")
-        isolation = java_class(first_of(*[PACKAGE + each + "FetchIsolation" for each in storage])).LOG_END
-        made = java_class(first_of(*[PACKAGE + each + "FetchParams" for each in storage]))
-        given = [follower, self.epochs[follower], 0, 1, 1 << 20, isolation, optional()]
-        try:
-            parameters = made(*given)
-        except TypeError:
-            parameters = made(13, *given)
+        places = (PACKAGE + "server.storage.log.", LOG, "kafka.server.")
+        made = first_of(*[each + "FetchParams" for each in places])
+        types = constructor(made)[1]
+        isolation = constant(made.replace("FetchParams", "FetchIsolation"), "LOG_END", "kafka.server.FetchLogEnd")
+        request = [13] if types[0] == "short" else []
+        epoch = [self.epochs[follower]] if types.count("long") > 1 else []
+        client = nothing(next(each for each in types if "Option" in each))
+        shared = [False] * types.count("boolean")
+        parameters = new(made, *request, follower, *epoch, 0, 1, 1 << 20, isolation, client, *shared)
         epoch = optional(None if last_epoch is None else integer(last_epoch))
         data = java_class(PACKAGE + "common.requests.FetchRequest$PartitionData")(
             self.topic_id, offset, 0, 1 << 20, optional(integer(self.partition.getLeaderEpoch())), epoch
@@ -329,7 +345,7 @@ class Broker:
             return _error(thrown)
         diverging = found.divergingEpoch
         diverging = diverging() if callable(diverging) else diverging
-        return "DIVERGING_EPOCH" if diverging.isPresent() else "NONE"
+        return "NONE" if diverging.isEmpty() else "DIVERGING_EPOCH"
 
     def acknowledged(self, offset: int) -> tuple[bool, str]:
         """What a producer with acks=all gets that waits for `offset` (exclusive)."""
@@ -376,9 +392,13 @@ class Broker:
     def empty_log(self) -> None:
         """Drop every record and every leader epoch; the log begins at 0 again."""
         log = self.log
-        method = next(each for each in declared_methods(log, "truncateFullyAndStartAt") if each.getParameterCount() == 2)
-        in_java = str(method.getParameterTypes()[1].getName()) == "java.util.Optional"
-        call(log, "truncateFullyAndStartAt", 0, optional() if in_java else option())
+        method = "truncateFullyAndStartAt"
+        kinds = [str(each.getParameterTypes()[-1].getName()) for each in declared_methods(log, method)]
+        call_known(log, method, 0, *[nothing(each) for each in kinds if each != "long"])
+
+    def offset(self, offset: int) -> Any:
+        """An offset as a log and its replicas hold it, in no known segment."""
+        return new(first_of(LOG + "LogOffsetMetadata", "kafka.server.LogOffsetMetadata"), offset, -1, -1)
 
     def replica(self, follower: int) -> Any:
         """What the leader holds of a follower."""
@@ -411,8 +431,6 @@ class Broker:
 
 
 def _log_end(snapshot: Any) -> int:
-    if hasattr(snapshot, "logEndOffsetMetadata"):
-        return int(snapshot.logEndOffsetMetadata().messageOffset)
     return int(snapshot.logEndOffset())
 
 

@@ -17,6 +17,8 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     PACKAGE,
     call,
     call_accepting,
+    call_known,
+    constructor,
     declared_methods,
     first_of,
     has_method,
@@ -27,6 +29,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     new,
     proxy,
 )
+from neverlost.checker.kafka.conform.classes.metadata import metadata_version
 
 TOPIC = "t"
 SESSION_MS = 9_000
@@ -136,8 +139,10 @@ class Controller:
     def _features(self, elr: bool) -> Any:
         made = new(PACKAGE + "controller.FeatureControlManager$Builder")
         call(made, "setSnapshotRegistry", self.snapshots)
-        call(made, "setQuorumFeatures", kafka_class("controller.QuorumFeatures")(0, supported_features(), java_list([0])))
-        version = kafka_class("server.common.MetadataVersion").latestProduction()
+        quorum = PACKAGE + "controller.QuorumFeatures"
+        others = [kafka_class("clients.ApiVersions")()] if len(constructor(quorum)[1]) > 3 else []
+        call(made, "setQuorumFeatures", new(quorum, 0, *others, supported_features(), java_list([0])))
+        version = metadata_version()
         if has_method(made, "setMetadataVersion"):
             call(made, "setMetadataVersion", version)
         found = call(made, "build")
@@ -214,8 +219,10 @@ class Controller:
         data = "common.message.BrokerRegistrationRequestData"
         request = kafka_class(data)().setBrokerId(broker).setClusterId("c")
         request.setIncarnationId(kafka_class("common.Uuid")(broker, self.incarnations[broker]))
-        request.setLogDirs(java_list([self.directory(broker), self.directory(broker, 1)]))
-        request.setPreviousBrokerEpoch(self.epochs.get(broker, -1) if clean else -1)
+        if hasattr(request, "setLogDirs"):
+            request.setLogDirs(java_list([self.directory(broker), self.directory(broker, 1)]))
+        if hasattr(request, "setPreviousBrokerEpoch"):
+            request.setPreviousBrokerEpoch(self.epochs.get(broker, -1) if clean else -1)
         listeners = kafka_class(data + "$ListenerCollection")()
         listeners.add(kafka_class(data + "$Listener")().setName("L").setHost("h").setPort(9092).setSecurityProtocol(0))
         request.setListeners(listeners)
@@ -225,8 +232,8 @@ class Controller:
             offered.add(feature.setMinSupportedVersion(levels.min()).setMaxSupportedVersion(levels.max()))
         request.setFeatures(offered)
         finalized = call(self.features, "finalizedFeatures", 2**63 - 1)
-        flags = [True] if self.distinguishes_clean_shutdowns else []
-        self._done(call(self.cluster, "registerBroker", request, self.offset + 1, finalized, *flags))
+        last = True if self.distinguishes_clean_shutdowns else kafka_class(data).HIGHEST_SUPPORTED_VERSION
+        self._done(call_known(self.cluster, "registerBroker", request, self.offset + 1, finalized, last))
         self.epochs[broker] = int(self.registration_of(broker).epoch())
 
     def registration_of(self, broker: int) -> Any:
@@ -237,7 +244,9 @@ class Controller:
         """A broker's heartbeat: it unfences the broker, asks for a controlled shutdown, or names directories that failed."""
         request = kafka_class("common.message.BrokerHeartbeatRequestData")().setBrokerId(broker)
         request.setBrokerEpoch(self.epochs[broker]).setCurrentMetadataOffset(self.offset)
-        request.setWantShutDown(stop).setOfflineLogDirs(java_list(offline))
+        request.setWantShutDown(stop)
+        if hasattr(request, "setOfflineLogDirs"):
+            request.setOfflineLogDirs(java_list(offline))
         self.track(broker)
         return self._done(call(self.replication, "processBrokerHeartbeat", request, self.offset))
 
@@ -274,12 +283,17 @@ class Controller:
         """The leader's AlterPartition: the error's name and the partition epoch of the answer."""
         data = "common.message.AlterPartitionRequestData"
         named = epochs or self.epochs
-        states = [kafka_class(data + "$BrokerState")().setBrokerId(each).setBrokerEpoch(named[each]) for each in isr]
-        part = kafka_class(data + "$PartitionData")().setPartitionIndex(0).setNewIsrWithEpochs(java_list(states))
+        part = kafka_class(data + "$PartitionData")().setPartitionIndex(0)
+        if hasattr(part, "setNewIsrWithEpochs"):
+            states = [kafka_class(data + "$BrokerState")().setBrokerId(each).setBrokerEpoch(named[each]) for each in isr]
+            part.setNewIsrWithEpochs(java_list(states))
+        else:
+            part.setNewIsr(java_list(isr))
         part.setLeaderEpoch(leader_epoch).setPartitionEpoch(partition_epoch)
         topic = kafka_class(data + "$TopicData")().setTopicId(self.topic_id).setPartitions(java_list([part]))
         request = kafka_class(data)().setBrokerId(leader).setBrokerEpoch(self.epochs[leader]).setTopics(java_list([topic]))
-        result = call(self.replication, "alterPartition", self._context(56, 3), request)
+        context = self._context(56, min(3, int(kafka_class(data).HIGHEST_SUPPORTED_VERSION)))
+        result = call(self.replication, "alterPartition", context, request)
         answer = self._done(result).topics()[0].partitions()[0]
         return error_name(answer.errorCode()), int(answer.partitionEpoch())
 
@@ -299,14 +313,16 @@ class Controller:
         topic = kafka_class(data + "$CreatableTopic")().setName(TOPIC).setNumPartitions(-1).setReplicationFactor(-1)
         assignment = kafka_class(data + "$CreatableReplicaAssignment")().setPartitionIndex(0).setBrokerIds(java_list(brokers))
         topic.assignments().add(assignment)
-        config = kafka_class(data + "$CreatableTopicConfig")().setName("min.insync.replicas").setValue(str(min_isr))
+        named = java_class(first_of(*[PACKAGE + data + each for each in ("$CreatableTopicConfig", "$CreateableTopicConfig")]))
+        config = named().setName("min.insync.replicas").setValue(str(min_isr))
         topic.configs().add(config)
         request = kafka_class(data)()
         request.topics().add(topic)
         names = java_class("java.util.HashSet")()
         names.add(TOPIC)
-        takes = int(declared_methods(self.replication, "createTopics")[0].getParameterCount())
-        self._done(call(self.replication, "createTopics", self._context(19, 7), request, names, *[False] * (takes - 3)))
+        types = [str(each.getName()) for each in declared_methods(self.replication, "createTopics")[0].getParameterTypes()]
+        context = [self._context(19, 7)] if types[0].endswith("ControllerRequestContext") else []
+        self._done(call_known(self.replication, "createTopics", *context, request, names, False))
         self.topic_id = call(self.replication, "getTopicId", TOPIC)
 
     def elect(self, unclean: bool = False) -> str:
@@ -345,9 +361,7 @@ class Controller:
         operations.put(key, java_class("java.util.AbstractMap$SimpleEntry")(kind, java_class("java.lang.String")(value)))
         changes = java_class("java.util.HashMap")()
         changes.put(kafka_class("common.config.ConfigResource")(_topic_kind(), TOPIC), operations)
-        takes = int(declared_methods(self.configurations, "incrementalAlterConfigs")[0].getParameterCount())
-        result = call(self.configurations, "incrementalAlterConfigs", changes, False, *[False] * (takes - 2))
-        self._done(result)
+        self._done(call_known(self.configurations, "incrementalAlterConfigs", changes, False, False))
 
     def unregister(self, broker: int) -> None:
         """An operator unregisters a broker."""
@@ -386,7 +400,8 @@ class Controller:
         record.setAddingReplicas(java_list(wanted.adding)).setRemovingReplicas(java_list(wanted.removing))
         if hasattr(record, "setEligibleLeaderReplicas"):
             record.setEligibleLeaderReplicas(java_list(wanted.elr) if wanted.elr else None)
-            record.setLastKnownElr(java_list(wanted.last_known_elr) if wanted.last_known_elr else None)
+            last_known = "setLastKnownElr" if hasattr(record, "setLastKnownElr") else "setLastKnownELR"
+            getattr(record, last_known)(java_list(wanted.last_known_elr) if wanted.last_known_elr else None)
         if hasattr(record, "setDirectories"):
             record.setDirectories(java_list(self.directory(each) for each in wanted.replicas))
         call_accepting(self.replication, "replay", record)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,18 +83,30 @@ def maybe(interface: str, method: str, value: Any = None) -> Any:
 
 
 @functools.cache
+def has_class(name: str) -> bool:
+    """Whether there is a class of this name."""
+    try:
+        java_class(name)
+    except MissingClass:
+        return False
+    return True
+
+
+@functools.cache
 def first_of(*names: str) -> str:
     """The first of some names that is a class here: classes move between versions.
 
     Errors: `MissingClass`.
     """
-    for each in names:
-        try:
-            java_class(each)
-        except MissingClass:
-            continue
-        return each
-    raise MissingClass(f"class {names[0]}")
+    found = next((each for each in names if has_class(each)), None)
+    if found is None:
+        raise MissingClass(f"class {names[0]}")
+    return found
+
+
+def constant(name: str, field: str, scala: str) -> Any:
+    """A constant of a Java class, or the Scala object that it was before."""
+    return getattr(java_class(scala + "$"), "MODULE$") if has_class(scala + "$") else getattr(java_class(name), field)
 
 
 def proxy(interface: str, implementation: Any) -> Any:
@@ -184,6 +196,15 @@ def call(target: Any, name: str, *arguments: Any) -> Any:
         raise thrown.getCause() from None
 
 
+def call_known(target: Any, name: str, *arguments: Any) -> Any:
+    """Call an instance method with as many of the arguments as this version's takes: what came later stands last.
+
+    Errors: `MissingClass` where there is no such method, or only with more arguments.
+    """
+    counts = [int(each.getParameterCount()) for each in declared_methods(target, name)]
+    return call(target, name, *arguments[: max((each for each in counts if each <= len(arguments)), default=len(arguments))])
+
+
 def call_accepting(target: Any, name: str, argument: Any) -> Any:
     """Call the one-argument method of this name whose parameter takes the argument."""
     for each in declared_methods(target, name):
@@ -208,6 +229,16 @@ def new(name: str, *arguments: Any) -> Any:
     """Call a constructor whatever its visibility."""
     made, types = constructor(name, len(arguments))
     return made.newInstance(_boxed([BOXES.get(each) for each in types], arguments))
+
+
+def new_from(name: str, by_type: Mapping[str, Any]) -> Any:
+    """Call the constructor with most parameters; each is given what there is for the last word of its type's name."""
+    return new(name, *[by_type[each.rpartition(".")[2]] for each in constructor(name)[1]])
+
+
+def nothing(kind: str) -> Any:
+    """Java's or Scala's empty value of an optional type."""
+    return optional() if kind == "java.util.Optional" else option()
 
 
 @functools.cache
