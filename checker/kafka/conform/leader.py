@@ -386,7 +386,8 @@ def _compared(setting: Setting, drawn: tuple[int, int] | None) -> Tally:
                     comparison.compare(state, event)
         else:
             draw = random.Random(drawn[1])
-            for state in random_states(*drawn, size["replica"], size["record"], least):
+            is_strict = bool(setting.configuration["mechanism.strict-high-watermark"])
+            for state in random_states(*drawn, size["replica"], size["record"], least, is_strict):
                 possible = list(events(state, size["record"]))
                 for event in draw.sample(possible, min(RANDOM_EVENTS, len(possible))):
                     comparison.compare(state, event)

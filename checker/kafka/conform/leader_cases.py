@@ -198,10 +198,11 @@ def _leader_state(system: System, values: Mapping[tuple[str, int], int], min_isr
     ).normal
 
 
-def random_states(count: int, seed: int, brokers: int, records: int, min_isr: int) -> Iterator[LeaderState]:
+def random_states(count: int, seed: int, brokers: int, records: int, min_isr: int, is_strict: bool) -> Iterator[LeaderState]:
     """Random legal states: the leader is in its ISR and has looked at its high watermark.
 
-    So that is the least offset that it waits for, or anything below while the ISR is smaller than the minimum.
+    So that is the least offset that it waits for, or where it is strict (KAFKA-15583) anything below while the ISR is smaller
+    than the minimum.
     """
     draw = random.Random(seed)
     for _ in range(count):
@@ -211,7 +212,7 @@ def random_states(count: int, seed: int, brokers: int, records: int, min_isr: in
         fetched = tuple(draw.randint(0, log_end) for _ in range(brokers))
         waited = (isr | {pending}) - {NO_REPLICA, LEADER}
         high_watermark = min([log_end, *(fetched[each] for each in waited)])
-        if len(isr) < min_isr:
+        if is_strict and len(isr) < min_isr:
             high_watermark = draw.randint(0, high_watermark)
         start = draw.choice([0, draw.randint(0, log_end)])
         yield LeaderState(min_isr, log_end, high_watermark, isr, pending, fetched, start).normal
