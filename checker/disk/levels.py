@@ -8,7 +8,8 @@
 A level exists when its manifest does, and the manifest is written last.  Each manifest carries the digest of the one
 before it, so that a missing, exchanged or foreign one is noticed.  The last level of a complete search has no states.
 
-Shapes: states are `uint64[words, n]`; a file is a 64-byte header and the little-endian words, one array after another.
+Shapes: states are `uint64[words, n]`; a file is a 64-byte header and the little-endian words, one array after another,
+or the blocks of `neverlost.checker.disk.compact`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.digest import model_digest, property_digest
+from neverlost.checker.disk import compact
 from neverlost.checker.disk.sorted_states import unkeyed
 from neverlost.checker.disk.storage import Bytes, Storage, storage
 from neverlost.checker.outcome import EngineError
@@ -40,9 +42,13 @@ KEYED = "keyed"
 """States in the form and order of `neverlost.checker.disk.sorted_states`."""
 PACKED = "packed"
 """Packed states in any order."""
+ASCENDING = "ascending"
+"""Packed states in ascending order, compressed."""
 
 _HEADER = struct.Struct("<8sIIQ32s8x")
 _MAGIC = b"NLSTATES"
+_VERSIONS = {KEYED: 1, PACKED: 1, ASCENDING: 2}
+"""How states are written, by their order."""
 _REMEDY = "restore it, or delete the state directory and start again"
 
 Packed = NDArray[np.uint64]
@@ -52,7 +58,7 @@ Packed = NDArray[np.uint64]
 class StateFile:
     """One file of states.
 
-    Units: every key in a keyed file is in `low..high - 1`; a packed file says nothing about them.
+    Units: every key in a keyed file is in `low..high - 1`; another file says nothing about them.
     """
 
     name: str
@@ -121,7 +127,7 @@ class Store:
 
     def __init__(self, files: Storage, meta: Mapping[str, Any]) -> None:
         self.files, self.meta = files, meta
-        self._verified: dict[str, Packed] = {}
+        self._verified: dict[str, Bytes] = {}
 
     @classmethod
     def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
@@ -176,16 +182,19 @@ class Store:
 
     def write(self, states: Packed, folder: str, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
         """A new file of states under a name that is used once; it counts once a manifest lists it."""
-        words = np.ascontiguousarray(states, dtype="<u8")
-        header = _HEADER.pack(_MAGIC, 1, words.shape[0], words.shape[1], self.identity)
-        parts: list[Bytes] = [header, *(memoryview(word).cast("B") for word in words)]
+        header = _HEADER.pack(_MAGIC, _VERSIONS[order], *states.shape, self.identity)
+        parts: list[Bytes] = [header]
+        if order == ASCENDING:
+            parts += compact.encoded(states.T)
+        else:
+            parts += (memoryview(word).cast("B") for word in np.ascontiguousarray(states, dtype="<u8"))
         digest = hashlib.sha256()
         for part in parts:
             digest.update(part)
         name = f"{folder}/{uuid.uuid4().hex}.states"
         if not self.files.create(name, parts):
             raise EngineError(f"{name} exists already")
-        return StateFile(name, words.shape[1], digest.hexdigest(), order, low, high)
+        return StateFile(name, states.shape[1], digest.hexdigest(), order, low, high)
 
     def write_level(self, depth: int, states: Packed, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
         """A new file of states at a depth."""
@@ -196,6 +205,26 @@ class Store:
 
         Errors: `InputError` names a file that is missing or was changed.
         """
+        if file.order == ASCENDING:
+            return np.concatenate([np.empty((self.words, 0), np.uint64), *(rows.T for rows in self.blocks(file))], axis=1)
+        return np.frombuffer(self._verified_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
+
+    def blocks(self, file: StateFile) -> Iterator[NDArray[np.uint64]]:
+        """The states of an ascending file as rows, a block at a time.
+
+        Errors: as `read`.
+        """
+        left, content = file.rows, memoryview(self._verified_content(file))[_HEADER.size :]
+        try:
+            for rows in compact.decoded(content, self.words):
+                left -= len(rows)
+                yield rows
+        except (ValueError, OSError, struct.error) as problem:
+            raise InputError(f"damaged state file {self.files.location}/{file.name}: {problem}; {_REMEDY}") from None
+        if left:
+            raise InputError(f"damaged state file {self.files.location}/{file.name}: not {file.rows} states; {_REMEDY}")
+
+    def _verified_content(self, file: StateFile) -> Bytes:
         found = self._verified.get(file.name)
         if found is None:
             found = self._verified[file.name] = self._checked(file)
@@ -204,22 +233,22 @@ class Store:
     def forget(self, keep: Iterable[StateFile] = ()) -> None:
         """Drop what was read, except for some files."""
         names = {each.name for each in keep}
-        self._verified = {name: states for name, states in self._verified.items() if name in names}
+        self._verified = {name: content for name, content in self._verified.items() if name in names}
 
-    def _checked(self, file: StateFile) -> Packed:
+    def _checked(self, file: StateFile) -> Bytes:
         place = f"{self.files.location}/{file.name}"
         content = self.files.read(file.name)
         if content is None:
             raise InputError(f"missing state file {place}; {_REMEDY}")
         size = memoryview(content).nbytes
-        if size != _HEADER.size + 8 * self.words * file.rows:
+        if file.order != ASCENDING and size != _HEADER.size + 8 * self.words * file.rows:
             raise InputError(f"damaged state file {place}: {size} bytes do not hold {file.rows} states; {_REMEDY}")
         if hashlib.sha256(content).hexdigest() != file.digest:
             raise InputError(f"damaged state file {place}: its content is not what the level's manifest names; {_REMEDY}")
-        magic, version, words, rows, identity = _HEADER.unpack_from(content)
-        if (magic, version, words, rows, identity) != (_MAGIC, 1, self.words, file.rows, self.identity):
+        expected = _MAGIC, _VERSIONS.get(file.order), self.words, file.rows, self.identity
+        if size < _HEADER.size or _HEADER.unpack_from(content) != expected:
             raise InputError(f"state file {place} belongs to another search; {_REMEDY}")
-        return np.frombuffer(content, dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
+        return content
 
     def packed(self, file: StateFile) -> Packed:
         """The packed states of a file, whatever its order."""

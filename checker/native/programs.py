@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.machine import scratch
 from neverlost.checker.native.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
+from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
 from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_text
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.interpreters.machine_code import SIGNATURES, Loaded, Rows, compiled, left_its_bounds, processor
@@ -76,8 +77,9 @@ class Programs:
     def __init__(self, system: System, properties: Sequence[Property], symmetry: Symmetry | None = None) -> None:
         self.system, self.symmetry = system, symmetry
         self.functions: dict[str, Callable[..., int]] = {}
-        self._signatures = SIGNATURES | TABLE_SIGNATURES
-        texts = [program(system, [each.condition for each in properties]), table_text(Layout.of(system))]
+        self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES
+        predicates = [each.condition for each in properties]
+        texts = [program(system, predicates), table_text(Layout.of(system)), order_text(system.words)]
         if symmetry is not None:
             if symmetry.replicas > MOST_REPLICAS:
                 raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")

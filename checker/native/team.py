@@ -15,10 +15,12 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.levels import PACKED, StateFile, Store
+from neverlost.checker.disk import compact
+from neverlost.checker.disk.levels import ASCENDING, PACKED, Level, StateFile, Store
+from neverlost.checker.native.ascending import ascending, unknown
 from neverlost.checker.native.programs import Programs
 from neverlost.checker.native.state_tables import StateTables
-from neverlost.checker.native.table_text import TABLES, USED, Layout
+from neverlost.checker.native.table_text import TABLES, Layout
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
@@ -49,7 +51,8 @@ class Native:
         self.system, self.properties, self.configurations = local.system, local.properties, local.configurations
         self.programs = programs
         self.total = min(workers, TABLES)
-        self.tables = StateTables(Layout.of(self.system), programs.functions)
+        self.layout = Layout.of(self.system)
+        self.tables = StateTables(self.layout, programs.functions)
         self._pool = ThreadPoolExecutor(self.total) if self.total > 1 else None
         self._stopped = threading.Event()
         steps, words, threads = len(self.system.steps), self.system.words, range(self.total)
@@ -65,6 +68,9 @@ class Native:
         self._base = (local.expansion.generated, local.expansion.fired)
         self._level = 0
         self._deep: dict[int, list[Rows]] = {}
+        self._distinct = 0
+        self._store: Store | None = None
+        self._stored: list[Level] = []
         self._decided: NDArray[np.bool_] | None = local.expansion.decided
         self._frontier: list[Rows] = []
         self._fresh: list[list[Rows]] = [[] for _ in range(self.total)]
@@ -74,20 +80,42 @@ class Native:
 
     def _continue_from(self, local: OwnedStates) -> None:
         for start, end in zip(local.bounds, local.bounds[1:], strict=False):
-            for first in range(start, end, self._room):
-                rows = np.ascontiguousarray(local.states.slice(first, min(first + self._room, end)).T)
-                self._scatter(0, rows, len(rows))
-                self._each(self._insert)
+            self._take_in(local.states.slice(first, min(first + self._room, end)).T for first in range(start, end, self._room))
             self._next_level()
         self._start()
 
+    def _take_in(self, blocks: Iterable[Rows]) -> None:
+        """Insert states of which this worker has room for each block."""
+        for block in blocks:
+            rows = np.ascontiguousarray(block)
+            self._scatter(0, rows, len(rows))
+            self._each(self._insert)
+
     def _next_level(self) -> None:
-        """What was inserted since the last level is one."""
-        self._frontier = [block for blocks in self._fresh for block in blocks]
+        """What was inserted since the last level is one, without what was visited before the tables were emptied."""
+        found = [block for blocks in self._fresh for block in blocks]
         self._fresh = [[] for _ in range(self.total)]
-        if self._level >= DEEP:
-            self._deep[self._level] = self._frontier
+        self._advance(found if self._store is None else [self._unvisited(self._store, self._whole(found))])
+
+    def _advance(self, states: list[Rows]) -> None:
+        """These are the next level."""
+        self._frontier = states
+        if self._store is None and self._level >= DEEP:
+            self._deep[self._level] = states
+        self._distinct += sum(map(len, states))
         self._level += 1
+
+    def _whole(self, blocks: Sequence[Rows]) -> Rows:
+        """Some blocks as one, in ascending order."""
+        whole = np.concatenate([np.empty((0, self.system.words), np.uint64), *blocks])
+        return ascending(self.programs.functions, whole, self.layout.widths)
+
+    def _unvisited(self, store: Store, rows: Rows) -> Rows:
+        """The rows that are in no stored level."""
+        for file in [file for level in self._stored for file in level.files]:
+            blocks = store.blocks(file) if file.order == ASCENDING else [self._whole([store.packed(file).T])]
+            rows = unknown(self.programs.functions, rows, blocks)
+        return rows.copy()
 
     def _start(self) -> None:
         """Make the newest level the frontier; what is expanded of it is let go."""
@@ -208,8 +236,28 @@ class Native:
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
         """Write the frontier, of which nothing is expanded yet, to a store."""
-        whole = np.concatenate([np.empty((0, self.system.words), np.uint64), *self._waiting.blocks])
-        return [Store.attach(location).write_level(depth, whole.T, PACKED)]
+        whole = self._whole(self._waiting.blocks)
+        self._waiting = Shares([whole], self._chunk)
+        order = ASCENDING if self.system.words <= compact.WORDS else PACKED
+        return [Store.attach(location).write_level(depth, whole.T, order)]
+
+    def offload(self, location: str) -> None:
+        """Empty the tables: every level is in the store.  The frontier stays here."""
+        self._store = self._store or Store.attach(location)
+        self._stored = self._store.levels()
+        self.tables = StateTables(self.layout, self.programs.functions)
+        self._deep = {}
+
+    def restore(self, store: Store, level: Level) -> None:
+        """Go on from a level that an earlier search kept."""
+        self._base = (self._base[0] + level.generated, self._base[1] + Counter(level.fired))
+        blocks = [store.packed(file).T for file in level.files]
+        if self._store is None:
+            self._take_in(rows[at : at + self._room] for rows in blocks for at in range(0, len(rows), self._room))
+            self._next_level()
+        else:
+            self._advance([np.ascontiguousarray(rows) for rows in blocks])
+        self._start()
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
         """Stop expanding these configurations."""
@@ -238,6 +286,8 @@ class Native:
         return best
 
     def _states_of(self, depth: int) -> Iterable[Rows]:
+        if self._store is not None:
+            return (self._store.packed(file).T for file in self._store.levels()[depth].files)
         if depth >= DEEP:
             return self._deep[depth]
         return (self.tables.collect(number, depth) for number in range(TABLES))
@@ -248,7 +298,7 @@ class Native:
         for step, times in zip(self.system.steps, self._fired.sum(axis=0).tolist(), strict=True):
             if times:
                 fired[step.action.name] += times
-        distinct = int(self.tables.descriptions[:, USED].sum())
+        distinct = len(self.tables) if self._store is None else self._distinct
         return self._base[0] + int(self._fired.sum()), distinct, self._waiting.left, fired
 
     def close(self) -> None:

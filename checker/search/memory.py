@@ -62,7 +62,7 @@ class MemorySearch(LevelSearch):
         self.workers: Local | Processes | Any = Local(self.local)
         self.store = opened(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
-        self._may_compile = options.machine_code and options.limits.memory_bytes is None
+        self._may_compile = options.machine_code
 
     def _seed(self) -> None:
         levels = self.store.levels() if self.store is not None and self.options.resume else []
@@ -71,13 +71,14 @@ class MemorySearch(LevelSearch):
             return
         self.store.discard_uncommitted(levels)
         for level in levels:
-            for file in level.files:
-                self.local.adopt(self.store.packed(file))
+            self.workers.restore(self.store, level)
             self.store.forget()
-            self.local.restore_level(level.generated, level.fired)
             self._add(reported(level, self.properties))
             self._relieve()
-        self._kept = (self.local.expansion.generated, Counter(self.local.expansion.fired))
+            if isinstance(self.workers, Local):
+                self._compile()
+        generated, _, _, fired = self.workers.counts()
+        self._kept = (generated, Counter(fired))
         self._report_progress()
 
     def _close(self) -> LevelReport:
@@ -116,7 +117,7 @@ class MemorySearch(LevelSearch):
 
     def _compile(self) -> bool:
         """Move to machine code where there is a compiler and the search is worth it; whether it did."""
-        if not self._may_compile or self.local.known < WORTH_COMPILING:
+        if not self._may_compile or self.local.runs or self.local.known < WORTH_COMPILING:
             return False
         try:
             from neverlost.checker.native import programs, team

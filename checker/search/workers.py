@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.levels import StateFile
+from neverlost.checker.disk.levels import Level, StateFile, Store
 from neverlost.checker.machine.processes import Child, without_main_module
 from neverlost.checker.machine.resources import GaveOut, free_shared_memory, given_out, reserve
 from neverlost.checker.outcome import EngineError
@@ -81,6 +81,12 @@ class Local:
         """Generated, distinct, waiting, and how often each action fired."""
         part = self.owned
         return part.expansion.generated, part.known, part.waiting, part.expansion.fired
+
+    def restore(self, store: Store, level: Level) -> None:
+        """Go on from a level that an earlier search kept."""
+        for file in level.files:
+            self.owned.adopt(store.packed(file))
+        self.owned.restore_level(level.generated, level.fired)
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
         """Write the frontier to a store."""

@@ -13,6 +13,7 @@ import pytest
 import neverlost.checker.native
 from neverlost.checker.native import programs, team
 from neverlost.checker.outcome import EngineError, Outcome, Verdict
+from neverlost.checker.search import memory
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import native
@@ -20,6 +21,9 @@ from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
 from neverlost.specs.property import guarantees, properties
 from tests.support.searches import classic, essence, kraft_matrix
+
+ENOUGH = 1 << 50
+"""Bytes that no search needs."""
 
 SYSTEMS: dict[str, Callable[[], System]] = {
     "kip-320": lambda: classic("kip-320", 3, 2, 2, 1),
@@ -83,6 +87,31 @@ def test_a_search_that_keeps_its_levels_resumes_to_the_same_counterexample(tmp_p
         resumed = explore(system, asked, Options(workers=2, state_dir=place, resume=True, machine_code=machine_code))
         assert resumed.findings == expected.findings and resumed.counts == expected.counts
         assert resumed.fired == expected.fired and resumed.growth == expected.growth
+
+
+@pytest.mark.parametrize("name", ["kip-279", "three configurations"])
+def test_tables_that_are_emptied_lose_nothing(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The level's files say what was visited; a search that goes on from them does the same."""
+    system, asked, emptied = SYSTEMS[name](), [], []
+    expected = searched(system, machine_code=False, keep_going=True)
+
+    def relieve(search: memory.MemorySearch) -> None:
+        if isinstance(search.workers, team.Native) and search.store is not None:
+            asked.append(len(emptied))
+            if len(asked) % 3 == 2:
+                search.workers.offload(search.store.files.location)
+                emptied.append(1)
+
+    monkeypatch.setattr(memory.MemorySearch, "_relieve", relieve)
+    limits, place = Limits(memory_bytes=ENOUGH), tmp_path / "levels"
+    assert essence(searched(system, workers=2, limits=limits, keep_going=True)) == essence(expected)
+    assert len(emptied) > 2
+    kept = {"limits": limits, "state_dir": place, "keep_going": True}
+    searched(system, **kept | {"limits": Limits(memory_bytes=ENOUGH, depth=7)})
+    for _ in range(2):
+        resumed = searched(system, resume=True, **kept)
+        assert resumed.findings == expected.findings and resumed.counts == expected.counts
+        assert resumed.growth == expected.growth and resumed.fired == expected.fired
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -1,0 +1,56 @@
+"""Ascending states come back as they were; what is damaged, or made up, is named."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neverlost.checker.disk.compact import BLOCK, decoded, encoded
+from neverlost.checker.disk.levels import ASCENDING, Store
+from neverlost.specs.errors import InputError
+
+
+@pytest.mark.parametrize(("words", "size"), [(1, 0), (2, 1), (2, BLOCK + 7), (8, 100)])
+def test_rows_come_back(words: int, size: int) -> None:
+    rows = np.random.default_rng(5).integers(0, 1 << 64, (size, words), dtype=np.uint64)
+    rows[:, 0] >>= np.uint64(40)
+    rows = rows[np.lexsort(rows.T[::-1])]
+    found = [*decoded(b"".join(encoded(rows)), words)]
+    assert (np.concatenate([rows[:0], *found]) == rows).all() and all(len(each) <= BLOCK for each in found)
+
+
+def test_neighbours_take_little_room() -> None:
+    rows = np.stack(
+        [np.arange(BLOCK, dtype=np.uint64) // np.uint64(16) << np.uint64(30), np.arange(BLOCK, dtype=np.uint64)], axis=1
+    )
+    assert sum(map(len, encoded(rows))) < 2 * BLOCK
+
+
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    store = Store.create(tmp_path, {"format": "neverlost.levels/2", "words": 2})
+    states = np.arange(20, dtype=np.uint64).reshape(2, 10)
+    file = store.write(states, "runs", ASCENDING)
+    assert (store.read(file) == states).all()
+    path = tmp_path / file.name
+    whole = path.read_bytes()
+    forged = {
+        "another block length": whole[:64] + struct.pack("<I", 9) + whole[68:],
+        "a long block": whole[:64] + struct.pack("<I", BLOCK + 1) + whole[68:],
+        "an end too early": whole[:-1],
+        "half a header": whole + b"abc",
+        "no block": whole[:64],
+        "no plane": whole[:72] + bytes(8) + whole[80:],
+        "another content": whole[:80] + bytes(len(whole) - 80),
+    }
+    for name, content in forged.items():
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="damaged state file"):
+            Store.attach(tmp_path).read(file)
+        with pytest.raises(InputError, match="damaged state file"):
+            found = Store.attach(tmp_path).read(replace(file, digest=sha256(content).hexdigest()))
+            raise AssertionError(f"{name}: {found}")
