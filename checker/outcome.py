@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import takewhile
 
+from neverlost.checker.continued import is_initial
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from neverlost.specs.property import RECOVERY, Property
@@ -57,7 +58,7 @@ def replayed(system: System, trace: Trace, broken: Property | None = None) -> Tr
 
     Errors: `EngineError` where a step is not enabled, leads elsewhere, starts nowhere, or the property holds at the end.
     """
-    if trace.states[0] not in {state for _, state in system.initial_states()}:
+    if not is_initial(system, trace.states[0]):
         raise EngineError("a trace does not start in an initial state")
     again = followed(system, trace.states[0], trace.steps)
     if again.states != trace.states:

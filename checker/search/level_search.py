@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from neverlost.checker.continued import beginning
 from neverlost.checker.machine.resources import given_out, peak_memory, used_memory
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
 from neverlost.checker.search.level_report import LevelReport, Violations
@@ -15,7 +16,6 @@ from neverlost.checker.search.options import Options, Progress, Reporter
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.search.symmetry import Renaming
 from neverlost.checker.search.workers import Local, Workers
-from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
 
@@ -56,13 +56,12 @@ class LevelSearch:
             self.reason = given_out(problem)
 
     def _seed(self) -> None:
-        states = sorted({state for _, state in self.system.initial_states()})
-        packed = pack_rows(self.system, states)
+        packed = beginning(self.system)
         owned = self.workers.owned if isinstance(self.workers, Local) else None
         if owned is None:
             raise EngineError("a search starts in one process")
         owned.absorb(owned.symmetry.canonical(packed) if owned.symmetry else packed)
-        owned.expansion.generated = len(states)
+        owned.expansion.generated = packed.shape[1]
         self._close()
 
     def _close(self) -> LevelReport:

@@ -25,6 +25,7 @@ HOMES = {
     "observe": "observations",
     "tolerance": "tolerances",
     "roll": "rolls",
+    "plan": "plans",
     "nines": "likelihood",
 }
 """The module of each command's function."""

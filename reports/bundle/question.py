@@ -35,7 +35,17 @@ SCHEMA = "neverlost.question/1"
 COMMIT = "[0-9a-f]{40}(-dirty)?"
 FILE, FOLDER = "question.json", "question"
 
-SPELLED = {"properties": "property", "keep_going": "continue", "topics": "topic", "beside": "with", "rates_files": "rates"}
+COMMANDS = {"plan": "roll"}
+"""Functions whose command has another name."""
+
+SPELLED = {
+    "file": "plan",
+    "properties": "property",
+    "keep_going": "continue",
+    "topics": "topic",
+    "beside": "with",
+    "rates_files": "rates",
+}
 """Options that the command line calls otherwise."""
 
 FILES = ("describe", "configs", "server_properties", "controller_properties", "producer_properties", "consumer_properties")
@@ -80,6 +90,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "again",
     ),
     "roll": ("settings", "files", "kafka_version", "at_a_time"),
+    "plan": ("file", "settings"),
     "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "improve", "again"),
 }
 """What each command is asked with.  Files are named as they were read; where to work and to write is no part of a question."""
@@ -159,7 +170,7 @@ class Question:
     @property
     def command_line(self) -> str:
         """The command that asks it, in a directory with the user's files."""
-        words, plain = ["neverlost", self.command], dict(self.arguments)
+        words, plain = ["neverlost", COMMANDS.get(self.command, self.command)], dict(self.arguments)
         words += [str(plain.pop(name)) for name in ("config", "matrix", "history") if plain.get(name)]
         settings = plain.pop("settings", None) or []
         pairs = [f"{key}={value}" for key, value in settings.items()] if isinstance(settings, dict) else settings

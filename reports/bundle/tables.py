@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found", bound="Answer")
 
-MAIN = {"tolerance": "tolerance", "roll": "brokers", "nines": "nines"}
+MAIN = {"tolerance": "tolerance", "roll": "brokers", "plan": "phases", "nines": "nines"}
 """The part of each command's document that the others follow from."""
 
 OPEN = ("inconclusive", "not decided", "undecided")

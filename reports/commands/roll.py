@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Unpack
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 from neverlost.keywords import SearchingCluster
 from neverlost.reports import options
 
+if TYPE_CHECKING:
+    from neverlost.plans import PlanResult
+    from neverlost.reports.output import Output
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("roll", help="Which brokers may be stopped now, in which order, and what one more fault would do.")(
+    app.command("roll", help="Which brokers may be stopped now, and in which order; or what a plan of changes risks.")(
         options.spelled_out(roll)
     )
 
@@ -21,6 +26,9 @@ def roll(
     settings: options.Settings = None,
     kafka_version: options.KafkaVersion = None,
     at_a_time: Annotated[int, typer.Option("--at-a-time", metavar="N", help="how many brokers to restart together")] = 1,
+    plan: Annotated[
+        str | None, typer.Option("--plan", metavar="FILE.toml", help="instead: what each step of a plan loses or stops")
+    ] = None,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
@@ -28,14 +36,17 @@ def roll(
 ) -> int:
     """Run the command; returns the exit status: 12 where a stop alone can lose a record, 13 where one stops writes."""
     from neverlost import rolls
-    from neverlost.reports import exit_status
     from neverlost.reports.documents.roll import lines
-    from neverlost.reports.documents.tolerance import LOST, OK, UNDECIDED
     from neverlost.reports.output import Output
     from neverlost.reports.terminal.progress import LiveProgress
+    from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
     files, search = options.files_of(given)
+    if plan is not None:
+        if any(files.values()) or kafka_version:
+            raise InputError("--plan says itself where the cluster begins: leave out Kafka's files and --kafka-version")
+        return _plan(plan, settings, output, **search)
     with LiveProgress() as progress:
         found = rolls.roll(
             settings, files=files, kafka_version=kafka_version, at_a_time=at_a_time, out=out, progress=progress, **search
@@ -44,9 +55,43 @@ def roll(
     if output.is_read:
         for line in lines(found.document):
             typer.echo(line)
-    says = {each for broker in found.brokers.values() for each in broker["now"]}
-    if any(each.startswith(LOST) for each in says):
+    return _status(each for broker in found.brokers.values() for each in broker["now"])
+
+
+def _status(says: Iterable[str]) -> int:
+    """12 where a record is lost, 13 where writes stop, 20 where something is not decided."""
+    from neverlost.reports import exit_status
+    from neverlost.reports.documents.tolerance import LOST, OK, UNDECIDED
+
+    found = set(says)
+    if any(each.startswith(LOST) for each in found):
         return exit_status.VIOLATED
-    if says <= {OK, UNDECIDED}:
-        return exit_status.INCONCLUSIVE if UNDECIDED in says else exit_status.HOLDS
+    if found <= {OK, UNDECIDED}:
+        return exit_status.INCONCLUSIVE if UNDECIDED in found else exit_status.HOLDS
     return exit_status.UNAVAILABLE
+
+
+def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
+    """A plan instead; the first loss is shown whole."""
+    from neverlost import plans
+    from neverlost.reports.documents.plan import lines
+    from neverlost.reports.terminal.progress import LiveProgress
+
+    with LiveProgress() as progress:
+        found = plans.plan(file, settings, out=output.out, progress=progress, **search)
+    output.deliver(found.document, is_saved=True, lines=lines)
+    if output.is_read:
+        for line in lines(found.document):
+            typer.echo(line)
+        _show_loss(found)
+    return _status(each[name] for each in found.phases for name in ("meanwhile", "done") if each.get(name))
+
+
+def _show_loss(found: PlanResult) -> None:
+    from rich.console import Console
+
+    from neverlost.reports.terminal.counterexample import show_timeline
+
+    loss = found.first_loss()
+    if loss is not None:
+        show_timeline(Console(), loss)

@@ -2,8 +2,7 @@
 
 Many keys do not matter to a question: the mechanisms of reassignments where nothing is reassigned, the order of a consumer's
 commits without a consumer.  Which frozen fields matter is not declared but seen: every step and every condition is read
-once by an interpreter that notes the names of the fields.  Protocol functions cannot branch on state values, so one reading
-finds them all.
+once by an interpreter that notes the names of the fields.
 """
 
 from __future__ import annotations
@@ -11,27 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from neverlost.model.interpreters.ints import Ints, IntsView
+from neverlost.model.interpreters.ints import Ints
+from neverlost.model.interpreters.noting import NotingView, read_by_steps
 from neverlost.model.kernel import Configuration, Model, Sizes
 from neverlost.model.system import System
 from neverlost.specs.configuration.keys import KEYS, MECHANISM
 from neverlost.specs.property import Property
-
-
-class _NotingView(IntsView):
-    """A view that notes which fields are read."""
-
-    __slots__ = ("noted",)
-    noted: set[str]
-
-    def __init__(self, system: System, noted: set[str]) -> None:
-        super().__init__(system, tuple(slot.low for slot in system.slots))
-        object.__setattr__(self, "noted", noted)
-
-    def __getattr__(self, name: str) -> Any:
-        self.noted.add(name)
-        return super().__getattr__(name)
-
 
 _known: dict[tuple[str, int, Sizes, tuple[str, ...]], frozenset[str]] = {}
 
@@ -41,14 +25,11 @@ def fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
     properties = tuple(asked)
     key = (system.model.name, id(system.model), system.sizes, tuple(each.name for each in properties))
     if key not in _known:
-        noted: set[str] = set()
-        for step in system.steps:
-            for _ in step.run(Ints, _NotingView(system, noted)):
-                pass
+        noted = read_by_steps(system, system.steps)
         if system.model.normalise is not None:
-            system.model.normalise(Ints, _NotingView(system, noted))
+            system.model.normalise(Ints, NotingView(system, noted))
         for each in properties:
-            each.condition(Ints, _NotingView(system, noted))
+            each.condition(Ints, NotingView(system, noted))
         _known[key] = frozenset(noted)
     return _known[key]
 

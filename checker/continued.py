@@ -1,0 +1,41 @@
+"""A system that begins where another search ended, in any number of states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.model.interpreters.columns import Packed, pack_rows
+from neverlost.model.system import State, System
+
+
+@dataclass(frozen=True)
+class Continued(System):
+    """A system that begins in given states.  Shapes: `beginning` is `uint64[words, n]`."""
+
+    beginning: Packed = field(default_factory=lambda: np.empty((0, 0), np.uint64), compare=False, repr=False)
+
+    def initial_states(self) -> list[tuple[int, State]]:
+        """The given states, which belong to the only configuration."""
+        return [(0, self.unpack([int(word[row]) for word in self.beginning])) for row in range(self.beginning.shape[1])]
+
+    def rows_of(self, state: State) -> NDArray[np.intp]:
+        """Where a state stands among those in which it begins."""
+        wanted = np.array(self.pack(state), np.uint64)[:, None]
+        return np.flatnonzero((self.beginning == wanted).all(axis=0))
+
+
+def beginning(system: System) -> Packed:
+    """The states in which a system begins, packed."""
+    if isinstance(system, Continued):
+        return system.beginning
+    return pack_rows(system, sorted({state for _, state in system.initial_states()}))
+
+
+def is_initial(system: System, state: State) -> bool:
+    """Whether a system begins in a state."""
+    if isinstance(system, Continued):
+        return bool(len(system.rows_of(state)))
+    return state in {each for _, each in system.initial_states()}

@@ -1,0 +1,36 @@
+"""The interpreter that notes which fields are read.
+
+Protocol functions cannot branch on state values, so one reading of a function finds every field that it depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from neverlost.model.interpreters.ints import Ints, IntsView
+from neverlost.model.system import Step, System
+
+
+class NotingView(IntsView):
+    """A view of a state that notes the names of the fields that are read."""
+
+    __slots__ = ("noted",)
+    noted: set[str]
+
+    def __init__(self, system: System, noted: set[str]) -> None:
+        super().__init__(system, tuple(slot.low for slot in system.slots))
+        object.__setattr__(self, "noted", noted)
+
+    def __getattr__(self, name: str) -> Any:
+        self.noted.add(name)
+        return super().__getattr__(name)
+
+
+def read_by_steps(system: System, steps: Iterable[Step]) -> set[str]:
+    """The names of the fields that some steps read."""
+    noted: set[str] = set()
+    for step in steps:
+        for _ in step.run(Ints, NotingView(system, noted)):
+            pass
+    return noted
