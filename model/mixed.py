@@ -1,8 +1,8 @@
 """A model amid a change: each step, and each condition, may read a setting as it was before or as it will be.
 
-While a setting is rolled out it is not known which node has it already.  So every action comes once for each way to read what it
-reads of the settings that change, independently of each other and of the steps before.  Whatever nodes of two versions or with
-two configuration files do, in whatever order they are changed, is among that.  Within one step a setting is read once.
+While a setting is rolled out it is not known which node has it already.  So every action comes once for each way to read what
+it reads of the settings that change, independently of each other and of the steps before.  Whatever nodes of two versions or
+with two configuration files do, in whatever order they are changed, is among that.  Within one step a setting is read once.
 """
 
 from __future__ import annotations
