@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from neverlost.checker.atlas import table
-from neverlost.checker.atlas.unit import Unit, decide, rows_of
+from neverlost.checker.atlas.unit import CUT_SHORT, Unit, decide, rows_of
 from neverlost.checker.machine.processes import Send, run
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.checker.spark import session as spark_session
@@ -24,32 +23,28 @@ Report = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Build:
-    """What was built: the rows, and why units have none."""
+    """What was built: a row for each decided question, and why units have none."""
 
     rows: tuple[table.Row, ...]
     failures: tuple[str, ...]
-
-    @property
-    def decided(self) -> int:
-        """Rows with a verdict."""
-        return sum(each.verdict != "inconclusive" for each in self.rows)
 
 
 def build(
     units: Sequence[Unit],
     place: Path,
     workers: int = 1,
-    seconds: float | None = None,
     master: str | None = None,
     conf: Sequence[tuple[str, str]] = (),
     report: Report | None = None,
 ) -> Build:
-    """Decide what has no file in a directory yet, and return all rows; `seconds` limits each search."""
+    """Decide what has no file in a directory yet, and return all rows."""
     left = [each for each in units if not _file(place, each).is_file()]
     done = len(units) - len(left)
     failures = []
-    decided = on_spark(left, seconds, master, dict(conf)) if master else in_processes(left, workers, seconds)
+    decided = on_spark(left, master, dict(conf)) if master else in_processes(left, workers)
     for unit, text, failure in decided:
+        if failure is None and text == CUT_SHORT:
+            failure = "memory or disk ended the search"
         if failure is None:
             write_text(_file(place, unit), text)
             done += 1
@@ -70,18 +65,18 @@ Decided = Iterator[tuple[Unit, str, str | None]]
 """Units with their rows as JSON, or with why there are none."""
 
 
-def in_processes(units: Sequence[Unit], workers: int, seconds: float | None) -> Decided:
+def in_processes(units: Sequence[Unit], workers: int) -> Decided:
     """Each unit in a process of its own."""
-    for message in run(_work, [(each.text, seconds) for each in units], workers):
+    for message in run(_work, [(each.text,) for each in units], workers):
         is_decided = message.kind == "result"
         yield units[message.job], message.value if is_decided else "", None if is_decided else str(message.value)
 
 
-def _work(send: Send, text: str, seconds: float | None) -> str:
-    return decide(text, seconds)
+def _work(send: Send, text: str) -> str:
+    return decide(text)
 
 
-def on_spark(units: Sequence[Unit], seconds: float | None, master: str, conf: dict[str, str]) -> Decided:
+def on_spark(units: Sequence[Unit], master: str, conf: dict[str, str]) -> Decided:
     """Each unit as a row of a Spark job, a few jobs after each other so that a stopped build keeps what it has."""
     if not units:
         return
@@ -93,7 +88,7 @@ def on_spark(units: Sequence[Unit], seconds: float | None, master: str, conf: di
             chosen = units[start : start + AT_A_TIME]
             rows = [(number, each.text) for number, each in enumerate(chosen)]
             frame = session.createDataFrame(rows, "number int, text string").repartition(len(chosen))
-            for number, text in frame.mapInArrow(partial(_decided, seconds), "number int, text string").collect():
+            for number, text in frame.mapInArrow(_decided, "number int, text string").collect():
                 yield chosen[number], text, None
     finally:
         if is_ours:
@@ -104,10 +99,10 @@ AT_A_TIME = 16
 """Units of one Spark job."""
 
 
-def _decided(seconds: float | None, batches: Iterator[Any]) -> Iterator[Any]:
+def _decided(batches: Iterator[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     for batch in batches:
         numbers, texts = batch.column("number").to_pylist(), batch.column("text").to_pylist()
-        found = [decide(each, seconds) for each in texts]
+        found = [decide(each) for each in texts]
         yield pa.RecordBatch.from_arrays([pa.array(numbers, pa.int32()), pa.array(found, pa.string())], ["number", "text"])

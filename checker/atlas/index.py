@@ -30,6 +30,9 @@ from neverlost.specs.property import properties
 
 FILE = "atlas.index"
 
+COVERAGE = "coverage.json"
+"""How many of the common questions, by chapter, the shipped atlas decides; it names the index that it was counted of."""
+
 NONE = 255
 """Stands for the steps of no counterexample."""
 
@@ -86,8 +89,13 @@ def size_key(model: Model, sizes: Sizes) -> str:
 @cache
 def shipped() -> Atlas | None:
     """The atlas in the package, if there is one."""
-    place = files(__package__) / FILE
-    return read(Path(str(place))) if place.is_file() else None
+    place = in_package(FILE)
+    return read(place) if place.is_file() else None
+
+
+def in_package(name: str) -> Path:
+    """Where a file of the shipped atlas is, or would be."""
+    return Path(str(files(__package__) / name))
 
 
 def read(path: Path) -> Atlas:

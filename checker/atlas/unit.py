@@ -14,7 +14,7 @@ from neverlost.checker.campaign.sweep import bounds_of, kind
 from neverlost.checker.digest import question_digest, question_id
 from neverlost.checker.outcome import EngineError, Finding
 from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import bind
@@ -80,8 +80,12 @@ def _unit(model: Model, group: Iterable[Configuration], asked: Iterable[Property
     return Unit(model.name, question_digest(model, asked), tuple(map(plain, group)), names)
 
 
-def decide(text: str, seconds: float | None = None) -> str:
-    """Answer the questions of a unit, given as JSON; the rows, as JSON.
+CUT_SHORT = ""
+"""What stands for the rows of a unit whose search was cut short: a question that nothing decided has no row."""
+
+
+def decide(text: str) -> str:
+    """Answer the questions of a unit, given as JSON; the rows, as JSON, or `CUT_SHORT` where memory or disk ended the search.
 
     Errors: `EngineError` where this machine's models mean something else.
     """
@@ -90,8 +94,9 @@ def decide(text: str, seconds: float | None = None) -> str:
     if question_digest(model, asked) != unit.digest:
         raise EngineError(f"{unit.model} means something else where the atlas was planned; install the same neverlost")
     configurations = [restored(each) for each in unit.configurations]
-    options = Options(limits=Limits(seconds=seconds), workers=1, every_configuration=True)
-    outcome = explore(bind(model, *configurations), asked, options)
+    outcome = explore(bind(model, *configurations), asked, Options(workers=1, every_configuration=True))
+    if outcome.reason is not None:
+        return CUT_SHORT
     return as_text(_row(model, configurations[each.configuration], each) for each in outcome.findings)
 
 

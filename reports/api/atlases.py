@@ -1,7 +1,9 @@
-"""`build_atlas`: the answers to common questions, decided once, for the table in the package."""
+"""`build_atlas`: the answers to common questions, decided once, for the table in the package; and what it covers."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +16,7 @@ from neverlost.checker.atlas import index, table
 from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.unit import units
 from neverlost.checker.digest import question_id
-from neverlost.checker.machine.whole_files import writable_directory
-from neverlost.checker.outcome import Verdict
+from neverlost.checker.machine.whole_files import writable_directory, write_text
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.common_settings import CHAPTERS
@@ -24,11 +25,9 @@ from neverlost.specs.errors import InputError
 
 @dataclass(frozen=True)
 class AtlasResult(Answer):
-    """How much of the atlas is decided."""
+    """How many questions were decided; `failures` are the units that were not."""
 
     answers: int
-    decided: int
-    undecided: int
     failures: Sequence[str] = field(repr=False)
 
 
@@ -41,7 +40,19 @@ class CoverageResult(Answer):
 
 
 def atlas_coverage() -> CoverageResult:
-    """What the shipped atlas decides of every chapter's questions; a question with a search cut short is not decided."""
+    """What the shipped atlas decides of every chapter's questions, as it was counted when it was made.
+
+    Errors: `InputError` where it was counted of another atlas.
+    """
+    place, atlas = index.in_package(index.COVERAGE), index.shipped()
+    counted = json.loads(place.read_text()) if place.is_file() else {}
+    if atlas is None or counted.get("index") != _digest_of_index():
+        raise InputError("the shipped atlas was not counted; neverlost atlas count --out FILE does it, in minutes")
+    return CoverageResult.of({**counted, "is_of_these_models": atlas.is_of_these_models})
+
+
+def count_atlas(out: str | PathLike[str]) -> CoverageResult:
+    """Count it again, every question by its identifier, and write that to a file."""
     atlas, seen = index.shipped(), set[str]()
     chapters: list[dict[str, Any]] = []
     for chapter in CHAPTERS:
@@ -51,13 +62,17 @@ def atlas_coverage() -> CoverageResult:
             for name in chapter.asked
         } - seen
         seen |= ids
-        found = [atlas.find(each) for each in ids] if atlas is not None else []
-        decided = sum(each is not None and each[0] is not Verdict.INCONCLUSIVE for each in found)
+        decided = sum(atlas.find(each) is not None for each in ids) if atlas is not None else 0
         chapters.append({"name": chapter.name, "questions": len(ids), "decided": decided, "undecided": len(ids) - decided})
     every = {key: sum(each[key] for each in chapters) for key in ("questions", "decided", "undecided")}
-    is_of_these = atlas is not None and atlas.is_of_these_models
-    document = {"schema": "neverlost.atlas-coverage/1", "is_of_these_models": is_of_these, "chapters": chapters, "all": every}
-    return CoverageResult.of(document)
+    document = {"schema": "neverlost.atlas-coverage/1", "index": _digest_of_index(), "chapters": chapters, "all": every}
+    write_text(Path(out), json.dumps(document, indent=1, sort_keys=True) + "\n")
+    return CoverageResult.of({**document, "is_of_these_models": atlas is not None and atlas.is_of_these_models})
+
+
+def _digest_of_index() -> str:
+    place = index.in_package(index.FILE)
+    return hashlib.sha256(place.read_bytes() if place.is_file() else b"").hexdigest()
 
 
 def build_atlas(
@@ -67,7 +82,6 @@ def build_atlas(
     chapters: Sequence[int] | None = None,
     share: str = "1/1",
     workers: int | None = None,
-    time_limit: float | None = None,
     master: str | None = None,
     spark_conf: list[str] | None = None,
     report: Callable[[int, int], None] | None = None,
@@ -75,24 +89,22 @@ def build_atlas(
     """Decide the questions of the atlas and write its table to `out`.
 
     Finished units are kept in `state_dir`, and a build goes on from them.  `chapters` are numbers from 1 in the order of
-    `specs/common_settings.py`; `share=2/10` is the second of every ten units; `time_limit` is for each search, in seconds.
+    `specs/common_settings.py`; `share=2/10` is the second of every ten units.
 
     Errors: `InputError` for numbers that make no sense, and directories that cannot be written.
     """
-    request = Request(workers=workers, time_limit=time_limit, master=master, spark_conf=spark_conf)
+    request = Request(workers=workers, master=master, spark_conf=spark_conf)
     wanted = [CHAPTERS[each - 1] for each in _numbers(chapters)]
     first, step = _share(share)
     writable_directory(state_dir)
     chosen = list(units(wanted))[first - 1 :: step]
     conf = request.options().spark_conf
-    found = building.build(chosen, Path(state_dir), workers or os.cpu_count() or 1, time_limit, master, conf, report)
+    found = building.build(chosen, Path(state_dir), workers or os.cpu_count() or 1, master, conf, report)
     table.write(found.rows, Path(out))
     document: dict[str, Any] = {
         "schema": "neverlost.atlas/1",
         "units": len(chosen),
         "answers": len(found.rows),
-        "decided": found.decided,
-        "undecided": len(found.rows) - found.decided,
         "failures": list(found.failures),
     }
     return AtlasResult.of(document)

@@ -1,4 +1,4 @@
-"""`neverlost atlas`: what the shipped answers to common questions cover; `atlas build` decides them."""
+"""`neverlost atlas`: what the shipped answers to common questions cover; `build` decides them, `count` counts them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from neverlost.reports import options
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("atlas", help="What the shipped answers cover: atlas show. Decide them: atlas build.")(atlas)
+    app.command("atlas", help="What the shipped answers cover: atlas show. Decide them: build; count them: count.")(atlas)
 
 
 def atlas(
-    action: Annotated[str, typer.Argument(metavar="show|build", help="what to do")] = "show",
+    action: Annotated[str, typer.Argument(metavar="show|build|count", help="what to do")] = "show",
     state_dir: Annotated[
         str | None, typer.Option("--state-dir", metavar="DIR", help="build: keep finished units here, and go on from them")
     ] = None,
-    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="build: the table, as Parquet")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="build: the table, as Parquet; count: the counts")
+    ] = None,
     chapters: Annotated[
         list[int] | None, typer.Option("--chapter", metavar="N", help="only this chapter (repeatable; default: all)")
     ] = None,
@@ -29,7 +31,6 @@ def atlas(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     workers: Annotated[int | None, options.SHARED["workers"][0]] = None,
-    time_limit: Annotated[float | None, options.SHARED["time_limit"][0]] = None,
     master: Annotated[str | None, options.SHARED["master"][0]] = None,
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
 ) -> int:
@@ -40,14 +41,16 @@ def atlas(
     from neverlost.specs.errors import InputError
 
     output = Output(json, None, quiet)
-    if action == "show":
-        coverage = atlases.atlas_coverage()
+    if action == "count" and out is None:
+        raise InputError("atlas count needs --out FILE")
+    if action in ("show", "count"):
+        coverage = atlases.atlas_coverage() if out is None or action == "show" else atlases.count_atlas(out)
         output.deliver(coverage.document, lines=lambda document: list(_covered(document))[-1:])
         if output.is_read:
             typer.echo("\n".join(_covered(coverage.document)))
         return exit_status.HOLDS
     if action != "build":
-        raise InputError(f"bad value {action!r} for atlas: write atlas show, or atlas build")
+        raise InputError(f"bad value {action!r} for atlas: write atlas show, atlas build or atlas count")
     if state_dir is None or out is None:
         raise InputError("atlas build needs --state-dir DIR and --out FILE")
     found = atlases.build_atlas(
@@ -56,7 +59,6 @@ def atlas(
         chapters=chapters,
         share=share,
         workers=workers,
-        time_limit=time_limit,
         master=master,
         spark_conf=spark_conf,
         report=None if quiet else _report,
@@ -83,4 +85,4 @@ def _report(done: int, of: int) -> None:
 
 
 def _summary(document: Mapping[str, object]) -> str:
-    return f"{document['answers']} answers, {document['decided']} decided, {document['undecided']} undecided"
+    return f"{document['answers']} questions decided"
