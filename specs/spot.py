@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from neverlost.model.kraft.faults import DATA_LOSS, OUT
-from neverlost.model.limits import AnyNumber
+from neverlost.model.kraft.faults import CRASH, DATA_LOSS, OUT
+from neverlost.model.limits import AT_ONCE, AnyNumber
 
 AXES = (DATA_LOSS.key, OUT.key)
 """The two keys that a table varies: brokers that lose data, and others that are slow, fenced or shut down."""
+
+OF_MEMBERS = (DATA_LOSS.key, CRASH.key, AT_ONCE)
+"""The keys where members of a quorum are stopped, and none is ever fenced or dropped."""
 
 
 @dataclass(frozen=True, order=True)
@@ -22,6 +26,17 @@ class Spot:
     def limits(self) -> dict[str, int | AnyNumber]:
         """The fault limits that it stands for."""
         return {key: AnyNumber(many) if many else 0 for key, many in zip(AXES, (self.losing, self.out), strict=True)}
+
+    def limits_among(self, keys: Collection[str]) -> dict[str, int | AnyNumber]:
+        """The fault limits where these keys are there to be set.
+
+        Without `faults.out` any number of stops stands for those that are out, and a limit of all together for how many: what is
+        stopped may take the place of what loses data, so the limits allow this spot and more.
+        """
+        if OUT.key in keys:
+            return self.limits
+        stops = AnyNumber() if self.out else 0
+        return {DATA_LOSS.key: self.limits[DATA_LOSS.key], CRASH.key: stops, AT_ONCE: self.losing + self.out}
 
     def is_within(self, other: Spot) -> bool:
         """Whether the other allows everything that this one allows."""

@@ -10,6 +10,7 @@ from neverlost.checker.outcome import Counts, Finding, Outcome, Verdict
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
 from neverlost.specs.common_settings import ANSWERED
+from neverlost.specs.configuration.asked_properties import defined
 from neverlost.specs.configuration.canonical import canonical, fields_read
 from neverlost.specs.property import Property, properties
 
@@ -37,7 +38,8 @@ def read_by_questions(model: Model, configuration: Configuration) -> frozenset[s
 
 def read_afresh(model: Model, configuration: Configuration) -> frozenset[str]:
     """The same, found by reading every step and property."""
-    noted = fields_read(bind(model, configuration), [properties()[name] for name in ANSWERED])
+    system = bind(model, configuration)
+    noted = fields_read(system, [properties()[name] for name in defined(system, ANSWERED)])
     return noted & model.frozen.keys()
 
 

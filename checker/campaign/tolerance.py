@@ -49,7 +49,7 @@ class Tolerance:
 
     def asked(self, spot: Spot) -> Configuration:
         """The configuration with the fault limits of a spot."""
-        return {**self.configuration, **self.more, **spot.limits}
+        return {**self.configuration, **self.more, **spot.limits_among(self.model.keys)}
 
     def system(self, spot: Spot) -> System:
         """The system that a spot asks about."""

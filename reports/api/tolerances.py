@@ -27,7 +27,7 @@ from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration import keys
-from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
+from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.plain import plain
 from neverlost.specs.defects import DEFECTS
@@ -35,7 +35,7 @@ from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files import remedies
 from neverlost.specs.property import SAFETY, Property
 from neverlost.specs.setting import Kind, Notice
-from neverlost.specs.spot import AXES, Spot
+from neverlost.specs.spot import AXES, OF_MEMBERS, Spot
 
 Path = str | PathLike[str]
 
@@ -160,7 +160,7 @@ def asked_about(
         if limited:
             raise InputError(f"{limited[0]} is set: tolerance varies the faults itself; allow others with --also")
         missing = [key for key in AXES if key not in each.model.keys]
-        if missing:
+        if missing and not set(OF_MEMBERS) <= set(each.model.keys):
             raise InputError(f"model {each.model.name!r} has no {missing[0]}; use a modern model, or kafka.version=X.Y")
     for each in grouped(every):
         if "defects" not in given and "defects" in each.model.keys:
@@ -224,7 +224,7 @@ def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
 
 
 def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
-    wrong = chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits, **more})
+    wrong = chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more})
     if wrong is not None:
         raise InputError(wrong)
 
@@ -261,8 +261,9 @@ class Tables:
 
     def asked(self, chosen: Chosen) -> list[Property]:
         """What a table is about."""
-        asked = chosen_properties(chosen.model, self.names or describe.ASKED)
-        require_fields(bind(chosen.model, chosen.configuration), asked)
+        system = bind(chosen.model, chosen.configuration)
+        asked = chosen_properties(chosen.model, self.names or defined(system, describe.ASKED))
+        require_fields(system, asked)
         return asked
 
     def _known(self) -> Known | None:
@@ -283,18 +284,23 @@ class Tables:
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
         corners = (Spot(losing, most - losing) for losing in range(most + 1))
         asked = self.asked(chosen)
-        return all(known(model, {**chosen.configuration, **more, **each.limits}, asked) is not None for each in corners)
+        return all(
+            known(model, {**chosen.configuration, **more, **each.limits_among(model.keys)}, asked) is not None
+            for each in corners
+        )
 
 
 def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
     """Whether a configuration cannot have these other faults."""
-    return chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits, **more}) is not None
+    return (
+        chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more}) is not None
+    )
 
 
 def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:
     table = tables.of(chosen, more)
     assert table is not None
-    others = {}
+    others, is_advised = {}, not more and AXES[1] in chosen.model.keys
     for name in dict.fromkeys((*beside, *LOOKED_UP)):
         limit = {f"faults.{name}": AnyNumber()}
         if name in beside:
@@ -305,7 +311,7 @@ def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tab
         found = tables.of(chosen, {**more, **limit}, known_only=name not in beside)
         if found is not None:
             others[name] = found
-    return Subject(chosen, table, others, _advice(chosen, table, tables) if not more else None)
+    return Subject(chosen, table, others, _advice(chosen, table, tables) if is_advised else None)
 
 
 def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:

@@ -10,7 +10,7 @@ from neverlost.checker.campaign.tolerance import ATLAS, Entry, Tolerance
 from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Verdict
 from neverlost.model.kernel import Configuration
-from neverlost.model.kraft.faults import FAULTS
+from neverlost.model.kraft.faults import FAULTS, OUT
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.merged_rows import many
 from neverlost.specs.configuration.keys import shown
@@ -67,7 +67,7 @@ def table(found: Tolerance) -> list[str]:
     rows = [[f"{losing}", *cells_of(found, losing)] for losing in range(replicas + 1)]
     lines = [["lose data", *columns], *rows]
     widths = [max(len(line[place]) for line in lines if place < len(line)) for place in range(replicas + 2)]
-    head = " " * (widths[0] + 2) + "others slow, fenced or shut down, at once"
+    head = " " * (widths[0] + 2) + f"others {_out(found)}, at once"
     body = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False)).rstrip() for line in lines]
     return [head, *body]
 
@@ -90,7 +90,9 @@ def sentences(found: Tolerance) -> list[str]:
     safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
     whole = [losing for losing in range(replicas + 1) if all(Spot(losing, out) in safe for out in range(replicas + 1 - losing))]
     most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
-    lines = [_safe_sentence(most)] if most >= 0 else ["Brokers that are slow, fenced or shut down are enough to lose a record."]
+    lines = [_safe_sentence(most, _out(found))]
+    if most < 0:
+        lines = [f"Brokers that are {_out(found)} are enough to lose a record."]
     for losing in range(max(most, 0) + 1, replicas + 1):
         outs = [spot.out for spot in safe if spot.losing == losing]
         if outs and outs == list(range(len(outs))):
@@ -120,11 +122,16 @@ def sentences(found: Tolerance) -> list[str]:
     return lines
 
 
-def _safe_sentence(most: int) -> str:
+def _out(found: Tolerance) -> str:
+    """What the columns are about: a quorum drops no member."""
+    return "slow, fenced or shut down" if OUT.key in found.model.keys else "slow or stopped"
+
+
+def _safe_sentence(most: int, out: str) -> str:
     data = (
         "no broker loses data" if most == 0 else f"at most {many(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
     )
-    return f"No acknowledged record is lost while {data}, however often and however many others are slow, fenced or shut down."
+    return f"No acknowledged record is lost while {data}, however often and however many others are {out}."
 
 
 def _losing(number: int) -> str:
@@ -341,7 +348,9 @@ def assumptions(configuration: Mapping[str, Any]) -> list[str]:
     start = "all replicas in sync at first"
     if outside:
         start = f"{many(outside, 'replica')} outside the ISR at first and perhaps for ever, beside those that are counted"
-    lines = [f"Decided for {records} and any number of faults, {start}. Assumed: a controller quorum."]
+    lines = [f"Decided for {records} and any number of faults, {start}."]
+    if "min.insync.replicas" in configuration:
+        lines[0] += " Assumed: a controller quorum."
     if configuration.get("flush.messages") != "1":
         lines.append("Being in sync is not being on disk: replicas on one power domain can lose data together (last row).")
     return lines

@@ -25,13 +25,17 @@ def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Propert
     return found
 
 
+def defined(system: System, names: Iterable[str]) -> list[str]:
+    """Those of the named properties that speak of nothing that the system does not have."""
+    return [name for name in names if set(properties()[name].needs) <= set(system.places)]
+
+
 def require_fields(system: System, asked: Sequence[Property]) -> None:
     """Errors: `InputError` for a property that speaks of something the model does not have."""
     for each in asked:
         lacking = [name for name in each.needs if name not in system.places]
         if lacking:
-            defined = [name for name, every in sorted(properties().items()) if set(every.needs) <= set(system.places)]
             raise InputError(
                 f"property {each.name!r} is not defined for model {system.model.name!r} with this configuration "
-                f"(it needs {', '.join(lacking)}); defined: {', '.join(defined)}"
+                f"(it needs {', '.join(lacking)}); defined: {', '.join(defined(system, sorted(properties())))}"
             )

@@ -167,9 +167,12 @@ def test_totals_and_any_agree(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(12, 200, 20))
-def test_totals_and_any_agree_on_many(first: int) -> None:
+def test_totals_and_any_and_engines_agree_on_many(first: int) -> None:
+    """Each seed is printed (`-s`), so that one that disagrees is found at once."""
     for seed in range(first, min(first + 20, 200)):
+        print(f"seed {seed}: {drawn(seed)}", flush=True)
         check_totals_agree(seed)
+        check_engines_agree(seed)
 
 
 def check_engines_agree(seed: int) -> tuple[System, Outcome]:
