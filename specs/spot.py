@@ -30,8 +30,8 @@ class Spot:
     def limits_among(self, keys: Collection[str]) -> dict[str, int | AnyNumber]:
         """The fault limits where these keys are there to be set.
 
-        Without `faults.out` any number of stops stands for those that are out, and a limit of all together for how many: what is
-        stopped may take the place of what loses data, so the limits allow this spot and more.
+        Without `faults.out` any number of stops stands for those that are out, and a limit of all together for how many.  What
+        is stopped may take the place of what loses data then, so the limits allow this spot and more.
         """
         if OUT.key in keys:
             return self.limits

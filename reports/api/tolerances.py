@@ -224,7 +224,7 @@ def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
 
 
 def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
-    wrong = chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more})
+    wrong = _contradiction(chosen, more)
     if wrong is not None:
         raise InputError(wrong)
 
@@ -283,18 +283,17 @@ class Tables:
             return False
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
         corners = (Spot(losing, most - losing) for losing in range(most + 1))
-        asked = self.asked(chosen)
-        return all(
-            known(model, {**chosen.configuration, **more, **each.limits_among(model.keys)}, asked) is not None
-            for each in corners
-        )
+        asked, given = self.asked(chosen), {**chosen.configuration, **more}
+        return all(known(model, {**given, **each.limits_among(model.keys)}, asked) is not None for each in corners)
 
 
 def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
     """Whether a configuration cannot have these other faults."""
-    return (
-        chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more}) is not None
-    )
+    return _contradiction(chosen, more) is not None
+
+
+def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
+    return chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more})
 
 
 def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:

@@ -175,7 +175,8 @@ def fault_limits(configuration: Configuration) -> dict[str, Any]:
 
 def heading(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:
     """What a table is about, in a line."""
-    return f"{setting(configuration, release, subjects)}, {variant(configuration)}"
+    of_version = f", {variant(configuration)}" if "defects" in configuration else ""
+    return setting(configuration, release, subjects) + of_version
 
 
 def setting(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:

@@ -209,3 +209,14 @@ def test_eligible_leader_replicas_make_the_difference(version: str, at_1_2: str)
     (table,) = neverlost.tolerance(given).tables
     assert describe.answer(table, Spot(1, 2))[0] == at_1_2
     assert describe.answer(table, Spot(2, 1))[0] == "LOST"
+
+
+def test_a_majority_loses_nothing_to_stops_and_something_to_one_lost_log() -> None:
+    """Raft assumes that what a member has stored and voted for is never forgotten; flushed, a stop costs nothing."""
+    found = neverlost.tolerance({"model": "majority", "replication.factor": 3})
+    (table,) = found.tables
+    says = {(each.losing, each.out): describe.answer(table, each)[0] for each in table.entries}
+    assert {says[spot] for spot in says if not spot[0]} == {"ok"} and {says[spot] for spot in says if spot[0]} == {"LOST"}
+    assert "however many others are slow or stopped." in describe.sentences(table)[0]
+    assert {row["faults"]["crash"] for row in found.rows() if row["out"]} == {"any"}
+    assert [row["at_once"] for row in found.rows() if (row["losing"], row["out"]) == (1, 1)] == [2, 2]
