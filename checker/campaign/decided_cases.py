@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.campaign.questions import Answer, Means, Question, answers
+from neverlost.checker.machine.processes import INTERRUPTED
 from neverlost.checker.outcome import Verdict
 from neverlost.model.system import bind
 from neverlost.specs.case import Case
@@ -62,7 +64,10 @@ def judge(
     notify: Callable[[str], None] = lambda name: None,
     means: Means = MEMORY,
 ) -> dict[str, Judged]:
-    """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided."""
+    """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided.
+
+    Ctrl-C keeps what was decided; the others are undecided, and say why.
+    """
     questions = {name: replace(question_of(case), means=means) for name, case in cases.items()}
     groups: dict[tuple[Any, ...], list[str]] = {}
     for name, question in questions.items():
@@ -75,8 +80,10 @@ def judge(
             found[name] = Judged(name, cases[name], questions[name], answer)
             notify(name)
 
-    answers([questions[names[0]] for names in order], workers, seconds, seconds_each, decided)
-    return {name: found[name] for name in cases}
+    with contextlib.suppress(KeyboardInterrupt):
+        answers([questions[names[0]] for names in order], workers, seconds, seconds_each, decided)
+    interrupted = Answer(Verdict.INCONCLUSIVE, problem=INTERRUPTED)
+    return {name: found.get(name) or Judged(name, each, questions[name], interrupted) for name, each in cases.items()}
 
 
 def _key(question: Question) -> tuple[Any, ...]:

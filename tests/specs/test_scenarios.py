@@ -13,7 +13,7 @@ from neverlost.reports.documents.cases import found_text
 from neverlost.specs.case import Case
 from neverlost.specs.errors import InputError
 from neverlost.specs.scenario import GROUPS, Scenario, read_scenario, scenarios
-from tests.support.program import neverlost
+from tests.support.program import interrupted, neverlost
 
 GOOD = """
 title = "A title"
@@ -181,3 +181,16 @@ def test_the_command_answers_with_a_document_and_refuses_unknown_ids() -> None:
 def test_a_time_limit_leaves_cases_undecided() -> None:
     done = neverlost("scenarios", "kip320-stale-follower", "--time-limit", "0.01")
     assert done.returncode == 20 and "undecided" in done.stdout
+
+
+@pytest.mark.parametrize("ending", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_run_keeps_what_was_decided(ending: str, tmp_path: Path) -> None:
+    result = tmp_path / "found.json"
+    asked = ("scenarios", "acks1-planned-move", "--workers", "1", "--out", str(tmp_path / "out"), "--json", str(result))
+    done = interrupted(ending, *asked)
+    assert (done.returncode, done.stderr) == (20, "")
+    found = json.loads(result.read_text())
+    first, *others = found["scenarios"][0]["cases"]
+    assert first["as_expected"] and found["counts"]["as_expected"] == 1
+    assert others and {each["reason"] for each in others} == {"interrupted"}
+    assert [each.name for each in (tmp_path / "out").glob("*.itf.json")] == ["acks1-planned-move-move.itf.json"]

@@ -20,6 +20,24 @@ def neverlost(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subpro
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
 
 
+INTERRUPTING = """
+import os, signal, sys
+from neverlost.reports import cli
+from neverlost.reports.terminal.progress import PartsProgress
+
+ending = signal.Signals[sys.argv.pop(1)]
+PartsProgress.__call__ = lambda self, name: os.kill(os.getpid(), ending)
+cli.main()
+"""
+
+
+def interrupted(ending: str, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """A run of the program that gets a signal as soon as the first of its parts is done."""
+    command = [sys.executable, "-c", INTERRUPTING, ending, *arguments]
+    environment = os.environ | {"NO_COLOR": "1"}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
+
+
 def document(*arguments: str) -> dict[str, Any]:
     """The JSON document of a run."""
     found: dict[str, Any] = json.loads(neverlost(*arguments, "--json", "-").stdout)

@@ -16,7 +16,7 @@ from neverlost.model.interpreters.ints import successors
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.errors import InputError
-from tests.support.program import neverlost
+from tests.support.program import interrupted, neverlost
 
 TWO = "model=kraft-elr replication.factor=2 min.insync.replicas=2 bounds.records=1 faults.crash=1 faults.fence=1"
 
@@ -115,6 +115,21 @@ def test_older_classes_are_asked_by_their_own_signatures(version: str, tmp_path:
     gaps = [gap for each in found["parts"] for gap in each["gaps"]]
     assert any(gap.startswith("fetches of fenced followers") for gap in gaps)
     assert any("CleanShutdownFileHandler" in gap for gap in gaps) == (version != "3.7")
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("ending", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_run_keeps_what_was_compared(ending: str, tmp_path: Path) -> None:
+    result, out = tmp_path / "found.json", tmp_path / "out"
+    asked = ("--part", "builder", "--part", "entry-points", "--workers", "1", "--out", str(out), "--json", str(result))
+    done = interrupted(ending, "conform", "--kafka-version", "4.3", "--short", *asked)
+    assert (done.returncode, done.stderr) == (20, "")
+    found = json.loads(result.read_text())
+    assert [each["part"] for each in found["parts"]] == ["builder"] and found["parts"][0]["cases"] > 50
+    assert found["verdict"] == "inconclusive" and set(found["left"].values()) == {"interrupted"}
+    assert "entry-points: " in found["left"] and len(found["left"]) == 4
+    page, suite = ((out / f"conform-4.3.1.{kind}").read_text() for kind in ("md", "junit.xml"))
+    assert "not compared: entry-points: : interrupted" in page and suite.count('<skipped message="interrupted"') == 4
 
 
 @pytest.mark.kafka
