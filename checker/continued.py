@@ -1,21 +1,33 @@
-"""A system that begins where another search ended, in any number of states."""
+"""A system that begins where another search ended, in any number of states.
+
+NumPy is imported when it is needed: what is looked up in the atlas replays nothing.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from neverlost.model.interpreters.columns import Packed, pack_rows
 from neverlost.model.system import State, System
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from neverlost.model.interpreters.columns import Packed
+
+
+def _none() -> Packed:
+    import numpy as np
+
+    return np.empty((0, 0), np.uint64)
 
 
 @dataclass(frozen=True)
 class Continued(System):
     """A system that begins in given states.  Shapes: `beginning` is `uint64[words, n]`."""
 
-    beginning: Packed = field(default_factory=lambda: np.empty((0, 0), np.uint64), compare=False, repr=False)
+    beginning: Packed = field(default_factory=_none, compare=False, repr=False)
 
     def initial_states(self) -> list[tuple[int, State]]:
         """The given states, which belong to the only configuration."""
@@ -23,6 +35,8 @@ class Continued(System):
 
     def rows_of(self, state: State) -> NDArray[np.intp]:
         """Where a state stands among those in which it begins."""
+        import numpy as np
+
         wanted = np.array(self.pack(state), np.uint64)[:, None]
         return np.flatnonzero((self.beginning == wanted).all(axis=0))
 
@@ -31,6 +45,8 @@ def beginning(system: System) -> Packed:
     """The states in which a system begins, packed."""
     if isinstance(system, Continued):
         return system.beginning
+    from neverlost.model.interpreters.columns import pack_rows
+
     return pack_rows(system, sorted({state for _, state in system.initial_states()}))
 
 
