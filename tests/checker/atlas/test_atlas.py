@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from neverlost import atlases
 from neverlost.checker.atlas import build as building
 from neverlost.checker.atlas import index, lookup, table, unit
 from neverlost.checker.atlas.build import Build, build
@@ -189,12 +188,3 @@ def test_a_question_that_was_cut_short_has_no_row(small: list[Unit], tmp_path: P
     found = build(small[:1], tmp_path)
     assert found.rows == () and found.failures == (f"{small[0].name}: memory or disk ended the search",)
     assert not list(tmp_path.iterdir())
-
-
-def test_what_the_atlas_covers_is_counted_once() -> None:
-    """The counts are of the shipped index, and no row is missing in them but those of whole units drawn by hand."""
-    covered = atlases.atlas_coverage()
-    atlas = index.shipped()
-    assert atlas is not None and [each["name"] for each in covered.chapters] == [each.name for each in CHAPTERS]
-    assert 5000 < covered.all["decided"] <= len(atlas)
-    assert all(each["questions"] == each["decided"] + each["undecided"] for each in (*covered.chapters, covered.all))
