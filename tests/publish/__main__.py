@@ -107,6 +107,13 @@ PAGES = (
         "acked-never-lost.svg",
     ),
     _sweep("isr-vs-majority", "ISR and ELR, as shipped and as designed, beside a majority quorum"),
+    _sweep("stretched", "two or three sites: min ISR, ELR and where the ISR may shrink to, as designed"),
+    Page(
+        "atlas-coverage.json",
+        "how many of the common questions the atlas decides, by chapter, and how many it does not",
+        "neverlost atlas show --json {out}/atlas-coverage.json",
+        "atlas-coverage.json",
+    ),
     Page("open-questions.md", "questions without a public report, decided; prose in which the counterexamples are found again"),
     _sweep("versions", "Kafka 0.10 to 4.1: what each version repaired"),
     _necessity("kip-320"),
