@@ -86,7 +86,7 @@ def roll(
         ),
         said,
     )
-    return RollResult.of(_document(cluster, at_a_time))
+    return RollResult.of(_document(cluster, at_a_time) | _input(every))
 
 
 class _Said:
@@ -186,6 +186,14 @@ class _Cluster:
             left = [each for each in left if each not in group]
             groups.append(group)
         return groups
+
+
+def _input(every: Sequence[Chosen]) -> dict[str, Any]:
+    """Where the settings that all partitions share come from, and what was noticed about the input."""
+    first, *others = ({key: one.document() for key, one in each.settings.items()} for each in every)
+    shared = {key: one for key, one in first.items() if all(each.get(key) == one for each in others)}
+    notices = dict.fromkeys(notice for each in every for notice in each.notices)
+    return {"sources": shared, "notices": [each.document() for each in notices]}
 
 
 def _badness(says: str) -> tuple[int, int]:

@@ -370,6 +370,9 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
             for each in found
             if each.advice is not None
         },
+        "sources": {
+            named(each.chosen): {key: one.document() for key, one in each.chosen.settings.items()} for each in reversed(found)
+        },
         "notices": {named(each.chosen): [notice.document() for notice in each.chosen.notices] for each in found},
         "says": {
             f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)

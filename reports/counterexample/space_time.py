@@ -16,6 +16,9 @@ from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, Messag
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 SAYS, LANE, HEAD, ROW, LINE, MARGIN = 330, 166, 44, 50, 15, 14
+NOTE = 60
+"""What a note beside the last lane needs more than half a lane."""
+
 LETTER = 7.6
 """How wide a letter of a note is, on the safe side."""
 
@@ -29,6 +32,12 @@ KINDS = (
     ("answer", "its answer"),
     ("metadata", "metadata"),
 )
+
+OTHERS = (("life down", "down"), ("life old", "knows what is no longer so"))
+"""What the legend says of lanes."""
+
+LEGEND = MARGIN + sum(52 + 7 * len(says) for _, says in (*KINDS, *OTHERS))
+"""How wide the legend is; with fewer than three brokers it is wider than the lanes."""
 
 STYLE = (
     """
@@ -67,7 +76,7 @@ def render(shown: Timeline, labels: Sequence[str]) -> str:
     tops = [HEAD]
     for lines in rows:
         tops.append(tops[-1] + max(ROW, 14 + LINE * len(lines)))
-    width, height = SAYS + LANE * lanes + MARGIN, tops[-1] + 56
+    width, height = max(SAYS + LANE * lanes + NOTE, LEGEND), tops[-1] + 56
     root = Element("svg", {"class": "spacetime", "role": "img", "viewBox": f"0 0 {width} {height}", "width": str(width)})
     root.set("aria-label", f"space-time diagram: {shown.verdict_line}")
     _tips(root)
@@ -187,7 +196,7 @@ def _legend(root: Element, y: int) -> None:
         SubElement(root, "line", {**line, "marker-end": f"url(#tip-{kind})"})
         _text(root, x + 32, y, says, "dim", "start")
         x += 52 + 7 * len(says)
-    for kind, says in (("life down", "down"), ("life old", "knows what is no longer so")):
+    for kind, says in OTHERS:
         SubElement(root, "line", {"class": kind, "x1": str(x), "x2": str(x + 26), "y1": str(y - 4), "y2": str(y - 4)})
         _text(root, x + 32, y, says, "dim", "start")
         x += 52 + 7 * len(says)

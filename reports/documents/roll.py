@@ -16,6 +16,11 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
         stop = f"must not be stopped: {wrong}" if wrong else "may be stopped"
         then = [f"{words}: {_unless_ok(each['then'][name]) or 'ok'}" for name, words in FURTHER.items()]
         yield f"broker {broker} {stop}. If another then {'; '.join(then)}."
+    yield from order(document)
+
+
+def order(document: Mapping[str, Any]) -> Iterable[str]:
+    """In which order brokers are restarted, and what comes before the others."""
     groups = ", then ".join(" and ".join(each) for each in document["order"])
     if groups:
         yield f"Restart {document['at_a_time']} at a time: {groups}; go on when every ISR is what it was."

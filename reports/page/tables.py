@@ -1,16 +1,68 @@
-"""`report.md` and `report.html` of a tolerance and of a rolling restart: their sentences, to be cited."""
+"""`report.md` and `report.html` of a tolerance and of a rolling restart: tables, their sentences to be cited, what to change,
+and where the settings come from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.campaign.tolerance import Entry
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.reports.documents import roll
+from neverlost.checker.outcome import Verdict
+from neverlost.reports.documents import provenance, roll
+from neverlost.reports.documents import tolerance as describe
+from neverlost.reports.documents.answers import brief
+from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.page.templating import for_markdown, for_pages
+from neverlost.specs.property import properties
+from neverlost.specs.spot import AXES
 
-DERIVED = "Nothing in this report was measured: all of it follows from question.json, and `neverlost verify` derives it again."
+DERIVED = "Nothing in this report was measured: all of it follows from question.json, and neverlost verify derives it again."
+
+KINDS = {describe.OK: "holds", describe.STOPS: "inconclusive", describe.UNDECIDED: "inconclusive", describe.LOST: "violated"}
+"""How a page colours what a spot says."""
+
+SPOTS = "A row: so many brokers lose data at once. A column: while so many others are slow, fenced or shut down."
+BROKERS = "The brokers one at a time: what a stop does now, and what it does if another broker then suffers something further."
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, and how it is coloured."""
+
+    says: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a heading for each column; the first cell of a row is its heading.
+
+    One with `has_sentences` becomes a list on a phone.
+    """
+
+    name: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    lines: Sequence[str] = ()
+    has_sentences: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """What is said of some topics, or of a cluster."""
+
+    name: str
+    about: str = ""
+    names: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    change: str = ""
+    commands: Sequence[Mapping[str, str]] = ()
+    notices: Sequence[Mapping[str, Any]] = ()
+    settings: Sequence[Mapping[str, str]] = ()
 
 
 def write_tables(document: Mapping[str, Any], place: Path) -> None:
@@ -18,22 +70,96 @@ def write_tables(document: Mapping[str, Any], place: Path) -> None:
     made = SECTIONS.get(str(document.get("schema")))
     if made is None:
         return
-    title, sections = made[0], made[1](document)
-    data = {"title": title, "version": document["version"], "verdict": document["verdict"], "sections": sections}
-    write_text(place / "report.html", for_pages().get_template("tables.html").render(**data, derived=DERIVED))
-    write_text(place / "report.md", for_markdown().get_template("tables.md").render(**data) + f"\n{DERIVED}\n")
+    title, says, sections = made[0], made[1], list(made[2](document))
+    general = [each for each in sections[0].notices if all(each in one.notices for one in sections)]
+    data = {
+        "title": title,
+        "says": says,
+        "about": f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}",
+        "notices": general,
+        "sections": [replace(one, notices=[each for each in one.notices if each not in general]) for one in sections],
+        "derived": DERIVED,
+    }
+    write_text(place / "report.html", for_pages().get_template("tables.html").render(**data))
+    write_text(place / "report.md", for_markdown().get_template("tables.md").render(**data))
 
 
-def _tolerance(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    return {subject: list(says) for subject, says in document["says"].items()}
+def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
+    """A section for each group of topics that mean the same."""
+    for name, rows in document["tolerance"].items():
+        variants = {each: f"{name} {each}" for each in ("as designed", "as shipped") if f"{name} {each}" in document["says"]}
+        about = document["settings"][next(iter(variants.values()))]
+        release = about["kafka.version"]
+        advice, topics = document["advice"].get(name, {}), name.split(", ")
+        cell = {"settings": document["sources"][name], "notices": document["notices"][name]}
+        yield Section(
+            listed(topics),
+            brief(about) + (f", Kafka {release}" if release else ""),
+            topics if len(topics) > 1 else (),
+            [_spots(each, rows, document["says"][key]) for each, key in variants.items()],
+            ", ".join(f"{key}={value}" for key, value in advice.get("changes", {}).items()),
+            advice.get("commands", ()),
+            provenance.notices(cell),
+            provenance.sources(cell),
+        )
 
 
-def _roll(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    return {"Brokers": list(roll.lines(document))}
+def _spots(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Table:
+    """The table of a variant; what other faults change is said below it."""
+    mine = [each for each in rows if (each["defects"] == "fixed") == (variant == "as designed")]
+    fewest = min(len(each["faults"].keys() - _axes()) for each in mine)
+    found: dict[tuple[int, int], list[Entry]] = {}
+    for each in mine:
+        if len(each["faults"].keys() - _axes()) == fewest:
+            entry = Entry(properties()[each["property"]], Verdict(each["verdict"]), each["steps"], each["source"])
+            found.setdefault((each["losing"], each["out"]), []).append(entry)
+    most = max(losing for losing, _ in found)
+    return Table(
+        variant,
+        ["lose data", *map(str, range(most + 1))],
+        [[Cell(str(losing)), *(_spot(found.get((losing, out))) for out in range(most + 1))] for losing in range(most + 1)],
+        says,
+    )
+
+
+def _axes() -> set[str]:
+    return {each.removeprefix("faults.") for each in AXES}
+
+
+def _spot(entries: Sequence[Entry] | None) -> Cell:
+    return Cell("-") if entries is None else Cell(describe.in_words(entries), KINDS[describe.said(entries)[0]])
+
+
+def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
+    """One section: a row for each broker, those that may be stopped first."""
+    head = ["broker", "stopped", *(f"then another {words}" for words in roll.FURTHER.values())]
+    rows = [
+        [
+            Cell(broker),
+            _stop(each["now"], "may be stopped"),
+            *(_stop(each["then"][name], describe.OK) for name in roll.FURTHER),
+        ]
+        for broker, each in document["brokers"].items()
+    ]
+    cell = {"settings": document["sources"], "notices": document["notices"]}
+    yield Section(
+        "Brokers",
+        tables=[Table("which brokers may be stopped", head, rows, list(roll.order(document)), has_sentences=True)],
+        notices=provenance.notices(cell),
+        settings=provenance.sources(cell),
+    )
+
+
+def _stop(says: Mapping[str, Sequence[str]], otherwise: str) -> Cell:
+    """What a stop does to which partitions, coloured as the worst of it."""
+    wrong = [f"{each} on {roll.names_of(list(names))}" for each, names in says.items() if each != describe.OK]
+    kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
+    worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")
+    return Cell("; ".join(wrong) or otherwise, worst)
 
 
 SECTIONS = {
-    "neverlost.tolerance/1": ("what a configuration survives", _tolerance),
-    "neverlost.roll/1": ("which brokers may be stopped", _roll),
+    "neverlost.tolerance/1": ("what a configuration survives", SPOTS, _tolerance),
+    "neverlost.roll/1": ("which brokers may be stopped", BROKERS, _roll),
 }
-"""By the schema of a document: the title of its reports, and their sections."""
+"""By the schema of a document: the title of its reports, what their tables are, and their sections."""

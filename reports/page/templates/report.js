@@ -11,8 +11,8 @@ const make = (tag, attributes = {}, ...children) => {
 };
 const root = document.documentElement;
 const text = value => value === null || value === undefined ? "–" : String(value);
-root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-document.getElementById("theme").onclick = () => { root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark"; };
+{% include "theme.js" %}
+
 
 const isNarrow = innerWidth < 720;
 
