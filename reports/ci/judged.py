@@ -12,6 +12,7 @@ from typing import Any
 from neverlost.reports.documents.answers import brief, cause
 from neverlost.reports.documents.sweep import cell_name
 from neverlost.reports.page.render import sentence
+from neverlost.specs.setting import Origin
 
 LINE = re.compile(r"(?P<file>.+) line (?P<line>\d+)")
 
@@ -58,6 +59,17 @@ class Judged:
         """What to change, as a sentence to append."""
         remedy = self.cell.get("remedy") or {}
         return f" Change {remedy['says']}: decided, then it holds." if remedy.get("changes") else ""
+
+    @property
+    def assumed(self) -> str:
+        """The settings that nothing shows, which were assumed."""
+        settings = self.cell.get("settings", {}).items()
+        return ", ".join(f"{key}={each['value']}" for key, each in settings if each["how"] == Origin.ASSUMED)
+
+    @property
+    def message(self) -> str:
+        """The verdict, what it assumes, and what to change."""
+        return self.says + (f" Assumed: {self.assumed}." if self.assumed else "") + self.advice
 
     @property
     def subjects(self) -> list[str]:

@@ -91,6 +91,8 @@ def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
 
 def change_words(change: Mapping[str, Any]) -> str:
     """What a cell was and is, where either may be missing from the matrix."""
+    was = "held" if change["was"] == "holds" else f"was {change['was']}"
+    now = "holds" if change["is"] == "holds" else f"is {change['is']}"
     if change["is"] is None:
-        return f"was {change['was']}, is no longer in the matrix"
-    return f"was {change['was']}, is {change['is']}" if change["was"] else f"is {change['is']}, and was not in the baseline"
+        return f"{was}, is no longer in the matrix"
+    return f"{was}, {now}" if change["was"] else f"{now}, and was not in the baseline"

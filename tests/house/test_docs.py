@@ -91,7 +91,7 @@ def test_the_gate_of_the_readme_passes_and_fails(tmp_path: Path, monkeypatch: py
     assert done.returncode == 21
     named = cell_name(cell)
     changed = [line for line in done.stdout.splitlines() if line.startswith("changed: ")]
-    assert changed == [f"changed: {named}: acked-never-lost was holds, is violated"]
+    assert changed == [f"changed: {named}: acked-never-lost held, is violated"]
     assert f"| {named} | acked-never-lost | holds | violated |" in (tmp_path / "summary").read_text()
     assert {"junit.xml", "results.sarif"} <= {each.name for each in (tmp_path / "evidence").iterdir()}
 

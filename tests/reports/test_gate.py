@@ -73,6 +73,11 @@ def test_the_action_fails_the_job_and_points_at_the_user_s_own_lines(
             ("orders", "holds"),
             ("clicks", "violated"),
         ]
+    assumed = "Assumed: enable.idempotence=true, flush.messages=default."
+    assert assumed in annotation and assumed in result["message"]["text"]
+    cases = ElementTree.parse(place / "neverlost-evidence" / "junit.xml").iter("testcase")
+    assert all((each.findtext("system-out") or "").startswith("Assumed: ") for each in cases)
+    assert "(assumed: " in (place / "neverlost-evidence" / "report.md").read_text()
     verified = neverlost("verify", str(place / "neverlost-evidence"), cwd=place)
     assert verified.returncode == 0, verified.stderr
 

@@ -10,7 +10,7 @@ from neverlost.reports.documents.answers import brief
 from neverlost.reports.documents.merged_rows import spent
 
 FILE = "verdicts.csv"
-COLUMNS = ("topic", "property", "verdict", "steps", "faults", "settings", "change", "place", "id")
+COLUMNS = ("topic", "property", "verdict", "steps", "faults", "settings", "change", "place", "id", "assumed")
 
 
 def render(result: JudgedResult) -> str:
@@ -25,6 +25,6 @@ def render(result: JudgedResult) -> str:
             place = each.places.get(subject)
             row = [subject, each.about, each.verdict, each.entry.get("steps") or "", faults, brief(each.cell)]
             row += [remedy.get("says", "") if each.verdict == "violated" else ""]
-            row += [f"{place.file}:{place.number}" if place else "", each.cell.get("id") or ""]
+            row += [f"{place.file}:{place.number}" if place else "", each.cell.get("id") or "", each.assumed]
             writer.writerow([f"'{text}" if str(text).startswith(("=", "+", "-", "@")) else text for text in row])
     return out.getvalue()

@@ -29,7 +29,7 @@ def render(result: JudgedResult) -> str:
 def _command(each: Judged, subject: str, place: Line | None) -> str:
     where = f"file={_property(place.file)},line={place.number}," if place else ""
     title = f"title={_property(f'{each.about}: {each.verdict} for {subject}')}"
-    return f"::{LEVELS.get(each.verdict, 'error')} {where}{title}::{_text(each.says + each.advice)}"
+    return f"::{LEVELS.get(each.verdict, 'error')} {where}{title}::{_text(each.message)}"
 
 
 def _text(text: str) -> str:

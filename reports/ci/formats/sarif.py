@@ -78,7 +78,7 @@ def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
         "ruleId": each.about,
         "ruleIndex": rule,
         "level": "error" if each.change is not None or result.changes is None else "note",
-        "message": {"text": each.says + each.advice},
+        "message": {"text": each.message},
         "locations": own[:1] or about,
         "partialFingerprints": {"neverlost/v1": f"{each.cell['id']}:{each.about}"},
     }

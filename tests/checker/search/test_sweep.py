@@ -156,7 +156,7 @@ def test_the_command_and_its_baseline(tmp_path: Path) -> None:
     name = " ".join(
         f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in violated["cell"].items()
     )
-    assert lines == [f"changed: {name}: acked-never-lost was holds, is violated"]
+    assert lines == [f"changed: {name}: acked-never-lost held, is violated"]
 
 
 def test_unknown_matrices_are_named(tmp_path: Path) -> None:
