@@ -147,8 +147,10 @@ def _argument(system: System, action: Action, name: str, value: int, names: Name
     axis = action.parameters[name]
     if axis in ("target", "ballot"):
         return listed(members(value), names)
-    if axis in ("record", "retried"):
+    if axis in ("record", "retried", "attempt"):
         return f"m{value + 1}"
+    if axis in ("producer", "partition"):
+        return value + 1
     if axis == "rack":
         return sorted(set(system.configurations[0]["broker.rack"]))[value]
     return names[value] if name in BROKERS else value

@@ -299,6 +299,31 @@ def partition_lose_record(k: Primitives, s: View, attempt: int, partition: int) 
     spend(s, "output_loss")
 
 
+@action(attempt="attempt", partition="partition", says="{partition} loses the marker of {attempt}", fault="output_loss")
+def partition_lose_marker(k: Primitives, s: View, attempt: int, partition: int) -> Clauses:
+    """The last marker is lost with the suffix that an unclean election or a lossy crash takes: its record is undecided again.
+
+    The coordinator has had its answer and will not send the marker again (KAFKA-20716).
+
+    Source: ProducerStateManager.truncateAndReload.
+    """
+    yield from one_more(s, "output_loss")
+    committed = s.committed[attempt][partition]
+    yield "a marker is there", committed > 0
+    later = [each for each in attempts(s) if each > attempt]
+    there = [s.undecided[each][partition] + s.committed[each][partition] for each in later]
+    yield (
+        "it is the last",
+        k.all_of(True, *[each == 0 for each in there], *[k.not_(s.aborted[each][partition]) for each in later]),
+    )
+    s.undecided[attempt][partition] = committed
+    s.committed[attempt][partition] = 0
+    if partition == s.sizes.offsets:
+        s.pending_offset = s.group_offset
+        s.group_offset = smaller(k, s.group_offset, s.input[attempt])
+    spend(s, "output_loss")
+
+
 PARTITION_ACTIONS = (
     leader_verify,
     leader_append,
@@ -309,4 +334,5 @@ PARTITION_ACTIONS = (
     coordinator_send_marker_again,
     leader_take_late_marker,
     partition_lose_record,
+    partition_lose_marker,
 )

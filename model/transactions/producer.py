@@ -35,6 +35,7 @@ from neverlost.model.transactions.state import (
     partitions,
     spend,
 )
+from neverlost.model.transactions.store import TRANSACTION, does
 
 
 def works_on(k: Primitives, s: View, producer: int, attempt: int, *phases: int) -> Clauses:
@@ -74,6 +75,7 @@ def producer_read_offset(k: Primitives, s: View, producer: int) -> Clauses:
 @action(producer="producer", attempt="attempt", says="producer {producer} begins transaction {attempt}")
 def producer_begin(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
     """It takes the next input record; beginTransaction asks nobody."""
+    yield "works in transactions", does(s, TRANSACTION)
     yield "between transactions", s.phase[producer] == READY
     yield "bound: a transaction is left", s.next_attempt == attempt
     yield "bound: an input record is left", s.position[producer] < s.sizes.attempt

@@ -40,7 +40,7 @@ FAULTS = {
     "coordinator_move": "the transaction coordinator may move to another broker",
     "producer_crash": "a producer may die",
     "transaction_log_loss": "__transaction_state may lose the record that has decided a transaction",
-    "output_loss": "a partition may lose the acknowledged record of a transaction",
+    "output_loss": "a partition may lose the acknowledged record of a transaction, or its marker",
 }
 """Kinds of faults by name, with what completes "how many times"."""
 
@@ -62,8 +62,8 @@ class TransactionSizes(Sizes):
 
     @property
     def replica(self) -> int:
-        """What the pictures show as brokers: the partitions, and the coordinator."""
-        return self.partition + 1
+        """What the pictures show as brokers: the partitions."""
+        return self.partition
 
     @property
     def offsets(self) -> int:
@@ -90,6 +90,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
     return (
         flag("bumps_epoch", frozen=True),
         flag("reads_uncommitted", frozen=True),
+        number("results", 0, 4, frozen=True),
         *[flag(each.flag, frozen=True) for each in MECHANISMS],
         # the producers
         number("phase", ABSENT, CLOSED, "producer"),

@@ -6,8 +6,10 @@ from neverlost.model.kernel import Model
 from neverlost.model.transactions.coordinator import COORDINATOR_ACTIONS
 from neverlost.model.transactions.mechanisms import DEFAULTS, KEYS, MECHANISMS
 from neverlost.model.transactions.partition import PARTITION_ACTIONS
+from neverlost.model.transactions.portrait import portrait
 from neverlost.model.transactions.producer import PRODUCER_ACTIONS
 from neverlost.model.transactions.state import FAULTS, fields, initial, settle, sizes
+from neverlost.model.transactions.store import RESULTS, STORE_ACTIONS
 
 MODEL = Model(
     name="transactions",
@@ -15,6 +17,7 @@ MODEL = Model(
     keys=(
         "transaction.version",
         "isolation.level",
+        "results",
         *[f"faults.{each}" for each in FAULTS],
         "bounds.producers",
         "bounds.partitions",
@@ -24,7 +27,7 @@ MODEL = Model(
     sizes=sizes,
     fields=fields,
     initial=initial,
-    actions=(*PRODUCER_ACTIONS, *COORDINATOR_ACTIONS, *PARTITION_ACTIONS),
+    actions=(*PRODUCER_ACTIONS, *COORDINATOR_ACTIONS, *PARTITION_ACTIONS, *STORE_ACTIONS),
     guarantees=(
         "atomic-visibility",
         "no-commit-after-abort",
@@ -38,10 +41,12 @@ MODEL = Model(
     frozen={
         "bumps_epoch": lambda c: int(c["transaction.version"] == "2"),
         "reads_uncommitted": lambda c: int(c["isolation.level"] == "read_uncommitted"),
+        "results": lambda c: RESULTS.index(c["results"]),
         **{each.flag: (lambda c, key=each.key: int(c[key])) for each in MECHANISMS},
     },
     defaults=DEFAULTS,
     symmetric=lambda configuration: False,
     normalise=settle,
+    portrait=portrait,
     source="TransactionCoordinator, TransactionMetadata, ProducerStateManager of Kafka 4.3; KIP-98, KIP-360, KIP-447, KIP-890",
 )

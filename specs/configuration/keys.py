@@ -14,6 +14,7 @@ from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.mechanisms import PREFIX
 from neverlost.model.limits import AT_ONCE, MOST, NO_LIMIT, AnyNumber, parsed
 from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
+from neverlost.model.transactions.store import RESULTS, TRANSACTION
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, listed, unknown
 
@@ -150,6 +151,7 @@ KEYS: dict[str, Key] = {
             "read_committed",
             "read_uncommitted",
         ),
+        _choice("results", "consumer", TRANSACTION, "where the application writes its results and its offset", *RESULTS),
         *[
             _number(f"faults.{name}", "faults", 0, 0, MOST, f"how many times {says}")
             for name, says in TRANSACTION_FAULTS.items()

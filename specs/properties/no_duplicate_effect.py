@@ -21,6 +21,6 @@ PROPERTY = Property(
     failure="shows the result of an input record twice",
     condition=no_duplicate_effect,
     needs=("input", "committed", "reads_uncommitted"),
-    violated_by="transactions-abort_on_init",
+    violated_by="transactions-3.5",
     source="KIP-98, KIP-129: exactly once",
 )

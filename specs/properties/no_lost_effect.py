@@ -27,6 +27,6 @@ PROPERTY = Property(
     failure="loses results of a committed transaction",
     condition=no_lost_effect,
     needs=("ghost_told", "committed", "undecided"),
-    violated_by="transactions-3.5",
+    violated_by="transactions-4.1",
     source="KIP-98; EndTxn is answered after the decision is in __transaction_state",
 )

@@ -27,6 +27,6 @@ PROPERTY = Property(
     failure="skips an input record",
     condition=offsets_never_ahead,
     needs=("group_offset", "input", "committed"),
-    violated_by="transactions-3.5",
+    violated_by="transactions-4.1",
     source="KIP-98, sendOffsetsToTransaction",
 )

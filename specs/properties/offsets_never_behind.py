@@ -24,6 +24,6 @@ PROPERTY = Property(
     failure="would process an input record again",
     condition=offsets_never_behind,
     needs=("group_offset", "input", "committed"),
-    violated_by="transactions-3.5",
+    violated_by="transactions-4.1",
     source="KIP-98, sendOffsetsToTransaction; KIP-447",
 )

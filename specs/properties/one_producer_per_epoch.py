@@ -31,6 +31,6 @@ PROPERTY = Property(
     failure="gives two producers one epoch",
     condition=one_producer_per_epoch,
     needs=("phase", "epoch", "producer_epoch"),
-    violated_by="transactions-epoch_bump_on_init",
+    violated_by="transactions-without epoch-bump-on-init",
     source="Vanlightly/kafka-tlaplus, transactions: no two clients with equal (pid, epoch)",
 )
