@@ -65,8 +65,12 @@ def store_write_both(k: Primitives, s: View, producer: int, attempt: int) -> Cla
 
 @action(producer="producer", attempt="attempt", says="consumer {producer} writes the first half of {attempt}")
 def store_write_first(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
-    """Result, then offset: processed at least once.  Offset, then result: at most once."""
+    """Result, then offset: processed at least once.  Offset, then result: at most once.
+
+    Source: OffsetCommit is refused with ILLEGAL_GENERATION where the group has gone on without the consumer.
+    """
     yield "one after the other", k.any_of(does(s, RESULT_FIRST), does(s, OFFSET_FIRST))
+    yield "offset: the newest", k.any_of(does(s, RESULT_FIRST), s.epoch[producer] == s.producer_epoch)
     yield from take_input(s, producer, attempt)
     s.attempt[producer] = attempt + 1
     s.phase[producer] = COMMITTING
@@ -80,6 +84,7 @@ def store_write_first(k: Primitives, s: View, producer: int, attempt: int) -> Cl
 def store_write_second(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
     """The half that a crash in between leaves out."""
     yield "one after the other", k.any_of(does(s, RESULT_FIRST), does(s, OFFSET_FIRST))
+    yield "offset: the newest", k.any_of(does(s, OFFSET_FIRST), s.epoch[producer] == s.producer_epoch)
     yield "has written the first", k.all_of(s.attempt[producer] == attempt + 1, s.phase[producer] == COMMITTING)
     write_result(s, attempt)
     s.committed[attempt][s.sizes.offsets] = 1
