@@ -50,9 +50,9 @@ def prepare(k: Primitives, s: View, state: Value) -> None:
 
 @action(producer="producer", says="the coordinator gives producer {producer} a new epoch")
 def coordinator_init_producer(k: Primitives, s: View, producer: int) -> Clauses:
-    """InitProducerId: whoever used the transactional.id before is fenced from here on.
+    """InitProducerId: the producer that used the transactional.id before is fenced from here on.
 
-    A coordinator that gave two producers one epoch could not tell the one that was replaced from its successor.
+    A coordinator that gave two producers one epoch could not distinguish the one that was replaced from its successor.
 
     Source: TransactionCoordinator.prepareInitProducerIdTransit, TransactionMetadata.prepareIncrementProducerEpoch.
     """
@@ -146,7 +146,7 @@ def answer_end(k: Primitives, s: View, attempt: int) -> None:
     for each in everyone(s):
         is_ending = k.any_of(s.phase[each] == COMMITTING, s.phase[each] == ABORTING)
         waits = k.all_of(s.attempt[each] == attempt + 1, is_ending)
-        s.ghost_told[attempt] = k.ite(waits, s.asked[attempt], s.ghost_told[attempt])
+        s.ghost_answered[attempt] = k.ite(waits, s.asked[attempt], s.ghost_answered[attempt])
         after_abort = k.ite(s.needs_new_epoch[each], BUMPING, INITIALISED)
         s.phase[each] = k.ite(waits, k.ite(commits, READY, after_abort), s.phase[each])
         s.position[each] = k.ite(k.all_of(waits, commits), s.input[attempt] + 1, s.position[each])

@@ -33,7 +33,7 @@ def verifies(k: Primitives, s: View, partition: int) -> Value:
 
 
 def is_known(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether the partition has an open transaction of the request's producer epoch: then nobody is asked."""
+    """Whether the partition has an open transaction of the request's producer epoch: then it does not ask."""
     return k.all_of(is_open(k, s, partition), s.partition_epoch[partition] == s.attempt_epoch[attempt])
 
 
@@ -97,7 +97,7 @@ def leader_verify(k: Primitives, s: View, attempt: int, partition: int) -> Claus
     """Before the first record of a transaction the leader asks the coordinator whether the partition is in it.
 
     A request that was late arrives after its transaction has ended: without the question it would open a transaction that
-    nobody ends (KAFKA-14402).  With transaction version 2 the question adds the partition, if the epoch is the current one.
+    no marker ends (KAFKA-14402).  With transaction version 2 the question adds the partition, if the epoch is the current one.
 
     Source: UnifiedLog.maybeStartTransactionVerification; TransactionCoordinator.handleVerifyPartitionsInTransaction,
     handleAddPartitionsToTransaction; KIP-890.
@@ -264,7 +264,7 @@ def coordinator_send_marker_again(k: Primitives, s: View, partition: int) -> Cla
 
 @action(partition="partition", says="the late copy of a marker reaches the leader of {partition}")
 def leader_take_late_marker(k: Primitives, s: View, partition: int) -> Clauses:
-    """It is checked like any other marker, and there is nobody whom its answer would reach.
+    """It is checked like any other marker, and its answer reaches no request.
 
     Source: ProducerAppendInfo.appendEndTxnMarker.
     """

@@ -32,13 +32,13 @@ def portrait(values: Mapping[str, Any]) -> Scene:
     epoch = values["producer_epoch"]
     known = f"coordinator: {state}, producer epoch {epoch}" if epoch >= 0 else "coordinator: knows no producer"
     owed = [str(each + 1) for each, is_owed in enumerate(values["needs_marker"]) if is_owed]
-    told = frozenset(each + 1 for each, how in enumerate(values["ghost_told"]) if how == 1)
+    confirmed = frozenset(each + 1 for each, how in enumerate(values["ghost_answered"]) if how == 1)
     return Scene(
         leader=None,
         epoch=None,
         isr=(),
         lanes=lanes,
-        acked=told,
+        acked=confirmed,
         notes=(
             known + (f", markers owed to {','.join(owed)}" if owed else ""),
             *_producers(values),

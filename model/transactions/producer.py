@@ -74,7 +74,7 @@ def producer_read_offset(k: Primitives, s: View, producer: int) -> Clauses:
 
 @action(producer="producer", attempt="attempt", says="producer {producer} begins transaction {attempt}")
 def producer_begin(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
-    """It takes the next input record; beginTransaction asks nobody."""
+    """It takes the next input record; beginTransaction sends nothing."""
     yield "works in transactions", does(s, TRANSACTION)
     yield "between transactions", s.phase[producer] == READY
     yield "bound: a transaction is left", s.next_attempt == attempt
@@ -175,7 +175,7 @@ def producer_abort(k: Primitives, s: View, producer: int, attempt: int) -> Claus
     has_sent = k.any_of(*[s.sent[producer][each] != NOT_SENT for each in partitions(s)])
     s.asked[attempt] = ABORT
     s.end_request[attempt] = k.ite(has_sent, 1, 0)
-    s.ghost_told[attempt] = k.ite(has_sent, 0, ABORT)
+    s.ghost_answered[attempt] = k.ite(has_sent, 0, ABORT)
     s.phase[producer] = k.ite(has_sent, ABORTING, INITIALISED)
     forget_attempt(k, s, producer, k.not_(has_sent))
 

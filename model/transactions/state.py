@@ -31,7 +31,7 @@ APPROVED, OUTDATED = 1, 2
 """What the coordinator has said about a request: that its partition is in the transaction, and a marker was written since."""
 
 COPIES = 2
-"""So many copies of one request, and of one record, are told apart from fewer."""
+"""So many copies of one request, and of one record, are distinguished from fewer."""
 
 FAULTS = {
     "late_request": "a producer may give up waiting for a request that is still on its way",
@@ -124,8 +124,8 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         *([number("late_marker_coordinator", 0, moves, "partition")] if late else []),
         number("pending_offset", 0, attempts),
         number("group_offset", 0, attempts),
-        # what the application was told
-        number("ghost_told", 0, ABORT, "attempt"),
+        # what the application was answered
+        number("ghost_answered", 0, ABORT, "attempt"),
         *[number(f"{name}_left", 0, configuration[f"faults.{name}"]) for name in FAULTS],
     )
 
@@ -182,7 +182,7 @@ def is_idle(k: Primitives, s: View) -> Value:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: what nobody will ask for again is forgotten, so that states that differ in it are one."""
+    """Effect, after every step: what no step will ask for again is forgotten, so that states that differ in it are one."""
     for attempt in attempts(s):
         under_way = [s.attempt[each] == attempt + 1 for each in everyone(s)]
         on_its_way = [k.any_of(s.request[attempt][each] > 0, s.approval[attempt][each] > 0) for each in partitions(s)]

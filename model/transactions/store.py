@@ -2,6 +2,8 @@
 
 What is exactly once then rests on the store: result and offset in one transaction of it, and a check that who writes is the
 newest consumer.  Here the producer epoch stands for the group's generation.
+
+Source: KafkaConsumer's documentation (storing offsets outside Kafka, manual offset control).
 """
 
 from __future__ import annotations
@@ -51,10 +53,7 @@ def write_offset(s: View, attempt: int) -> None:
     producer="producer", attempt="attempt", says="consumer {producer} writes the result and the offset of {attempt} together"
 )
 def store_write_both(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
-    """One transaction of the store has both; a store that fences refuses a consumer of an older generation.
-
-    Source: KafkaConsumer's documentation, storing offsets outside Kafka.
-    """
+    """One transaction of the store has both; a store that fences refuses a consumer of an older generation."""
     yield "result and offset together", k.any_of(does(s, STORE), does(s, FENCING_STORE))
     yield "is the newest, where that is checked", k.any_of(does(s, STORE), s.epoch[producer] == s.producer_epoch)
     yield from take_input(s, producer, attempt)

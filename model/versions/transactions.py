@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from neverlost.model.kernel import Model
+from collections.abc import Callable
+
+from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kraft.mechanisms import Mechanism
 from neverlost.model.transactions.coordinator import COORDINATOR_ACTIONS
 from neverlost.model.transactions.mechanisms import DEFAULTS, KEYS, MECHANISMS
 from neverlost.model.transactions.partition import PARTITION_ACTIONS
@@ -10,6 +13,12 @@ from neverlost.model.transactions.portrait import portrait
 from neverlost.model.transactions.producer import PRODUCER_ACTIONS
 from neverlost.model.transactions.state import FAULTS, fields, initial, settle, sizes
 from neverlost.model.transactions.store import RESULTS, STORE_ACTIONS
+
+
+def is_on(mechanism: Mechanism) -> Callable[[Configuration], int]:
+    """What the frozen flag of a mechanism holds under a configuration."""
+    return lambda configuration: int(configuration[mechanism.key])
+
 
 MODEL = Model(
     name="transactions",
@@ -42,7 +51,7 @@ MODEL = Model(
         "bumps_epoch": lambda c: int(c["transaction.version"] == "2"),
         "reads_uncommitted": lambda c: int(c["isolation.level"] == "read_uncommitted"),
         "results": lambda c: RESULTS.index(c["results"]),
-        **{each.flag: (lambda c, key=each.key: int(c[key])) for each in MECHANISMS},
+        **{each.flag: is_on(each) for each in MECHANISMS},
     },
     defaults=DEFAULTS,
     symmetric=lambda configuration: False,

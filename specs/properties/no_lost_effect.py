@@ -14,7 +14,7 @@ def no_lost_effect(k: Any, s: Any) -> Value:
     """commitTransaction returns when the decision is logged: the markers may still be under way."""
     return k.all_of(
         *[
-            implies(k, s.ghost_told[each] == COMMIT, is_there(k, s, each, partition))
+            implies(k, s.ghost_answered[each] == COMMIT, is_there(k, s, each, partition))
             for each in attempts(s)
             for partition in outputs(s)
         ]
@@ -23,10 +23,10 @@ def no_lost_effect(k: Any, s: Any) -> Value:
 
 PROPERTY = Property(
     name="no-lost-effect",
-    says="every result of a transaction that its producer was told is committed can be read, or will be when its marker comes",
+    says="every result of a transaction that was confirmed to its producer can be read, or will be when its marker comes",
     failure="loses results of a committed transaction",
     condition=no_lost_effect,
-    needs=("ghost_told", "committed", "undecided"),
+    needs=("ghost_answered", "committed", "undecided"),
     violated_by="transactions-4.1",
     source="KIP-98; EndTxn is answered after the decision is in __transaction_state",
 )

@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def offsets_never_behind(k: Any, s: Any) -> Value:
-    """Else the next producer would process it again.  While an offset commit is undecided nobody reads the offset (KIP-447)."""
+    """Else the next producer would process it again.  No producer reads it while a commit is undecided (KIP-447)."""
     is_stable = k.not_(is_open(k, s, s.sizes.offsets))
     return k.all_of(
         *[implies(k, k.all_of(is_stable, is_seen_somewhere(k, s, number)), s.group_offset > number) for number in attempts(s)]

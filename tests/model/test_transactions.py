@@ -47,7 +47,7 @@ def broken(bound: System) -> set[str]:
 
 
 IN_VERSIONS: list[tuple[str, dict[str, Any], set[str]]] = [
-    # KAFKA-14402: until 3.5 a late request is appended after its transaction's marker, and nobody ends what it opens; the next
+    # KAFKA-14402: until 3.5 a late request is appended after its marker, and no marker ends what it opens; the next
     # transaction's marker commits it
     ("transactions-3.5", {"late_request": 1}, TORN | HANGS | {"no-duplicate-effect"}),
     # 3.6 verifies records, and offset commits not before 3.7 (KAFKA-15784)
