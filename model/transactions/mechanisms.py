@@ -61,6 +61,12 @@ OFFSET_COMMIT_VERIFICATION = Mechanism(
     "KIP-890, KAFKA-15784; GroupCoordinator.handleTxnCommitOffsets",
     "a transaction's offset commit is verified with the coordinator before it is written, as records are",
 )
+OPEN_BY_EPOCH = Mechanism(
+    "open-transaction-by-epoch",
+    (4, 0),
+    "KAFKA-18575; UnifiedLog.hasOngoingTransaction",
+    "a partition's open transaction counts as the request's own only where both have the same producer epoch",
+)
 STRICT_MARKER_EPOCH = Mechanism(
     "strict-marker-epoch",
     (4, 2),
@@ -84,6 +90,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     VERIFICATION,
     VERIFICATION_GUARD,
     OFFSET_COMMIT_VERIFICATION,
+    OPEN_BY_EPOCH,
     STRICT_MARKER_EPOCH,
     MARKER_RETRY_ACCEPTED,
 )

@@ -33,8 +33,9 @@ def verifies(k: Primitives, s: View, partition: int) -> Value:
 
 
 def is_known(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether the partition has an open transaction of the request's producer epoch: then it does not ask."""
-    return k.all_of(is_open(k, s, partition), s.partition_epoch[partition] == s.attempt_epoch[attempt])
+    """Whether the partition has an open transaction that counts as the request's own: then it does not ask."""
+    same_epoch = s.partition_epoch[partition] == s.attempt_epoch[attempt]
+    return k.all_of(is_open(k, s, partition), k.any_of(same_epoch, k.not_(s.open_transaction_by_epoch)))
 
 
 def is_old(k: Primitives, s: View, attempt: int, partition: int) -> Value:

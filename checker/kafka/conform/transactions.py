@@ -1,0 +1,423 @@
+"""The coordinator and partitions of transactions against Kafka's TransactionMetadata and UnifiedLog (ProducerStateManager).
+
+What decides is little: what the coordinator knows, or what a partition has seen, and the request.  So every combination is put
+to the class and to the model, whether it can be reached or not, which is the comparison in both directions.  Then every
+transition of complete reachable sets is looked up among them: it must do what its combination does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+from neverlost.checker.kafka.conform.classes import transactions as classes
+from neverlost.checker.kafka.conform.classes.kafka import Kafka
+from neverlost.checker.kafka.conform.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.checker.search.explore import explored_graph
+from neverlost.model.interpreters import ints
+from neverlost.model.system import State, System, bind
+from neverlost.model.transactions import state as known_as
+from neverlost.model.transactions.state import APPROVED, COMMIT, OPEN, OUTDATED, PREPARE_ABORT, PREPARE_COMMIT
+from neverlost.specs.configuration.choose import choose, read_settings
+
+MODELS = (((4, 2), "transactions"), ((4, 0), "transactions-4.1"), ((3, 7), "transactions-3.9"), ((3, 6), "transactions-3.6"))
+EPOCHS = range(-1, 3)
+"""Producer epochs of the cases; -1 is none yet."""
+
+MOVES = "faults.coordinator_move=1 faults.marker_retry=1"
+SIZES = (
+    f"bounds.producers=1 bounds.partitions=1 {MOVES} faults.late_request=1",
+    f"bounds.producers=1 bounds.partitions=2 {MOVES}",
+    "bounds.producers=2 bounds.partitions=1 faults.late_request=1",
+)
+"""Complete reachable sets; every setting needs the fields of late markers and of moves for its combinations."""
+
+SHORT_SIZES = (f"bounds.producers=1 bounds.partitions=1 {MOVES}",)
+ATTEMPT, OTHER, PARTITION = 0, 1, 0
+"""The request of each case, the one before it, and their partition."""
+
+
+def settings(kafka: Kafka, short: bool) -> list[Setting]:
+    """The settings of a version: with each transaction version that it has."""
+    minor = tuple(map(int, kafka.minor.split(".")))
+    model = next((name for since, name in MODELS if since <= minor), "transactions-3.5")
+    versions = (1, 2) if minor >= (4, 0) else (1,)
+    texts = [
+        f"model={model} transaction.version={version} {size}"
+        for version in versions
+        for size in (SHORT_SIZES if short else SIZES)
+    ]
+    return [setting(each) for each in texts]
+
+
+def setting(text: str) -> Setting:
+    """A setting of the model of transactions."""
+    chosen = choose(read_settings(text.split()))
+    return Setting(text, bind(chosen.model, chosen.configuration))
+
+
+Projected = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What happens, and what is known then; nothing where it cannot happen."""
+
+    outcome: str
+    known: Projected = ()
+
+    def __str__(self) -> str:
+        return f"{self.outcome} {self.known}" if self.known else self.outcome
+
+
+REFUSED = Answer("refused")
+
+
+class Asked:
+    """The model, asked about states that are made for one question."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.slots = {slot.name: number for number, slot in enumerate(system.slots)}
+        self.steps = {step.label: step for step in system.steps}
+        self.start = system.initial_states()[0][1]
+
+    def made(self, **values: int) -> State:
+        """The initial state with other values; `request_0_1` is `request[0][1]`."""
+        found = list(self.start)
+        for name, value in values.items():
+            field, *index = name.split("__")
+            found[self.slots[field + "".join(f"[{each}]" for each in index)]] = value
+        return tuple(found)
+
+    def after(self, state: State, *labels: str) -> tuple[str, State] | None:
+        """The first of some steps that is possible, and what it leads to."""
+        for each in labels:
+            found = ints.take(self.system, state, self.steps[each])
+            if found is not None:
+                return each, found
+        return None
+
+    def value(self, state: State, name: str) -> int:
+        """One element of a state."""
+        return state[self.slots[name]]
+
+
+# the coordinator
+
+COORDINATOR = ("init", "bump", "add", "commit", "abort", "time out", "complete")
+
+
+def coordinator_known(asked: Asked, state: State) -> classes.Known:
+    """What the coordinator knows in a state."""
+    partitions = range(asked.system.sizes["partition"])
+    inside = frozenset(each for each in partitions if asked.value(state, f"in_transaction[{each}]"))
+    return asked.value(state, "transaction_state"), asked.value(state, "producer_epoch"), inside
+
+
+def coordinator_cases(asked: Asked) -> Iterator[tuple[str, classes.Known]]:
+    """Every event with everything that may be known: a transaction has partitions while it is open or decided."""
+    partitions = range(asked.system.sizes["partition"])
+    subsets = [frozenset(some) for size in range(len(partitions) + 1) for some in combinations(partitions, size)]
+    for number, epoch, inside in product(range(known_as.COMPLETE_ABORT + 1), EPOCHS, subsets):
+        is_open = known_as.ONGOING <= number <= PREPARE_ABORT
+        if (epoch < 0 and number != known_as.EMPTY) or (inside and not is_open):
+            continue
+        for event in COORDINATOR:
+            if epoch >= 0 or event == "init":
+                yield event, (number, epoch, inside)
+
+
+def coordinator_model(asked: Asked, event: str, known: classes.Known) -> Answer:
+    """What the model's coordinator does."""
+    number, epoch, inside = known
+    values = {"transaction_state": number, "producer_epoch": epoch, **{f"in_transaction__{each}": 1 for each in inside}}
+    current = {"attempt__0": ATTEMPT + 1, "epoch__0": max(epoch, 0), f"attempt_epoch__{ATTEMPT}": max(epoch, 0)}
+    asks = COMMIT if event == "commit" else known_as.ABORT
+    of_event: dict[str, tuple[dict[str, int], str]] = {
+        "init": ({"phase__0": known_as.INITIALISING}, "coordinator_init_producer(producer=0)"),
+        "bump": ({"phase__0": known_as.BUMPING, **current}, "coordinator_bump_epoch(producer=0)"),
+        "commit": (
+            {f"end_request__{ATTEMPT}": 1, f"asked__{ATTEMPT}": asks, **current},
+            f"coordinator_prepare(attempt={ATTEMPT})",
+        ),
+        "abort": (
+            {f"end_request__{ATTEMPT}": 1, f"asked__{ATTEMPT}": asks, **current},
+            f"coordinator_prepare(attempt={ATTEMPT})",
+        ),
+        "time out": ({}, "coordinator_time_out()"),
+        "complete": ({}, "coordinator_complete()"),
+    }
+    if event == "add":
+        return _added(asked, values | current)
+    extra, label = of_event[event]
+    found = asked.after(asked.made(**values, **extra), label)
+    return REFUSED if found is None else Answer("done", coordinator_known(asked, found[1]))
+
+
+def _added(asked: Asked, values: dict[str, int]) -> Answer:
+    """AddPartitionsToTxn of the client with version 1, of the partition's leader with version 2."""
+    in_two = asked.system.configurations[0]["transaction.version"] == "2"
+    place = f"{ATTEMPT}__{PARTITION}"
+    sends = {"phase__0": OPEN} if not in_two else {f"request__{place}": 1}
+    label = f"leader_verify(attempt={ATTEMPT}, partition={PARTITION})"
+    if not in_two:
+        label = f"producer_send(producer=0, attempt={ATTEMPT}, partition={PARTITION})"
+    found = asked.after(asked.made(**values, **sends), label)
+    return REFUSED if found is None else Answer("done", coordinator_known(asked, found[1]))
+
+
+def coordinator_kafka(version: int, event: str, known: classes.Known) -> Answer:
+    """What Kafka's TransactionMetadata does."""
+    transitions: dict[str, Callable[[classes.Metadata], None]] = {
+        "init": lambda each: each.init(),
+        "bump": lambda each: each.init(known[1]),
+        "add": lambda each: each.add(PARTITION),
+        "commit": lambda each: each.end(PREPARE_COMMIT),
+        "abort": lambda each: each.end(PREPARE_ABORT),
+        "time out": lambda each: each.time_out(),
+        "complete": lambda each: each.complete(),
+    }
+    found = classes.after(known, version, transitions[event])
+    return REFUSED if found is None else Answer("done", found)
+
+
+# a partition
+
+NOTHING, BEFORE, ITSELF = "nothing", "another record", "the record"
+"""What the partition has of the newest epoch that it has seen."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a partition has seen of a producer."""
+
+    epoch: int
+    has: str
+    is_open: bool
+    coordinator: int
+
+    def __str__(self) -> str:
+        opened = "open" if self.is_open else "decided"
+        return (
+            f"epoch {self.epoch}, {self.has}{f' {opened}' if self.has != NOTHING else ''}, coordinator epoch {self.coordinator}"
+        )
+
+
+def partition_cases(coordinators: int) -> Iterator[tuple[Seen, Projected]]:
+    """Every request to a partition that has seen anything: record, epoch, approval; or marker, epoch, coordinator, commits."""
+    for epoch, has, is_open, coordinator in product(EPOCHS, (NOTHING, BEFORE, ITSELF), (False, True), range(coordinators)):
+        if (epoch < 0 and (has != NOTHING or coordinator)) or (is_open and has == NOTHING):
+            continue
+        seen = Seen(epoch, has, is_open, coordinator)
+        for asks, approval in product(EPOCHS[1:], (0, APPROVED, OUTDATED)):
+            if has != ITSELF or asks == epoch:
+                yield seen, ("record", asks, approval)
+        if has != ITSELF:
+            for asks, newer, commits in product(EPOCHS[1:], range(coordinators), (True, False)):
+                yield seen, ("marker", asks, newer, commits)
+
+
+def partition_values(seen: Seen) -> dict[str, int]:
+    """A partition's part of a state."""
+    found = {f"partition_epoch__{PARTITION}": seen.epoch, f"partition_coordinator__{PARTITION}": seen.coordinator}
+    if seen.has != NOTHING:
+        who = ATTEMPT if seen.has == ITSELF else OTHER
+        found[f"{'undecided' if seen.is_open else 'committed'}__{who}__{PARTITION}"] = 1
+    return found
+
+
+def partition_known(asked: Asked, state: State, partition: int = PARTITION) -> tuple[int, bool, int]:
+    """What a partition knows in a state, as the class shows it."""
+    attempts = range(asked.system.sizes["attempt"])
+    is_open = any(asked.value(state, f"undecided[{each}][{partition}]") for each in attempts)
+    epoch, coordinator = (asked.value(state, f"partition_{each}[{partition}]") for each in ("epoch", "coordinator"))
+    return epoch, is_open, coordinator
+
+
+def partition_model(asked: Asked, seen: Seen, request: Projected) -> Answer:
+    """What the model's partition does."""
+    values, place = partition_values(seen), f"{ATTEMPT}__{PARTITION}"
+    where = f"(attempt={ATTEMPT}, partition={PARTITION})"
+    if request[0] == "record":
+        _, epoch, approval = request
+        values |= {f"attempt_epoch__{ATTEMPT}": epoch, f"approval__{place}": approval, f"request__{place}": int(approval == 0)}
+        values |= {"producer_epoch": max(EPOCHS) + 1}
+        names = {"leader_append": "appended", "leader_find_duplicate": "duplicate", "leader_refuse": "refused"}
+        found = asked.after(asked.made(**values), *[name + where for name in names])
+        if found is None or found[0].startswith("leader_refuse"):
+            return REFUSED
+        return Answer(names[found[0].removesuffix(where)], partition_known(asked, found[1]))
+    _, epoch, coordinator, commits = request
+    values |= {f"late_marker__{PARTITION}": COMMIT if commits else known_as.ABORT}
+    values |= {f"late_marker_epoch__{PARTITION}": epoch, f"late_marker_coordinator__{PARTITION}": coordinator}
+    before = asked.made(**values)
+    found = asked.after(before, f"leader_take_late_marker(partition={PARTITION})")
+    if found is None:
+        return REFUSED
+    is_refused = partition_known(asked, found[1]) == partition_known(asked, before) and not _ends_nothing(
+        asked, before, request
+    )
+    return REFUSED if is_refused else Answer("appended", partition_known(asked, found[1]))
+
+
+def _ends_nothing(asked: Asked, before: State, request: Projected) -> bool:
+    """Whether a marker that is accepted changes nothing that is looked at: it says what the partition knows already."""
+    from neverlost.model.interpreters.ints import Ints, IntsView
+    from neverlost.model.transactions.partition import takes_marker
+
+    view = IntsView(asked.system, before)
+    return bool(takes_marker(Ints, view, PARTITION, request[1], request[2]))
+
+
+def partition_kafka(log: classes.Partition, seen: Seen, request: Projected) -> Answer:
+    """What Kafka's log does, with a producer id that is first brought to where the case begins."""
+    log.next_producer()
+    if seen.epoch >= 0:
+        _bring(log, seen)
+    if request[0] == "record":
+        _, epoch, approval = request
+        sequence = 1 if seen.has == BEFORE and epoch == seen.epoch else 0
+        guard = None
+        if approval == APPROVED:
+            guard = log.guard(epoch, sequence)
+            if guard is None:
+                return REFUSED
+        elif approval == OUTDATED:
+            guard = kafka_guard()
+        outcome = log.append(epoch, sequence, guard)
+    else:
+        outcome = log.mark(*request[1:])
+    return REFUSED if outcome == "refused" else Answer(outcome, log.seen)
+
+
+def kafka_guard() -> Any:
+    """A guard of a verification that a marker has ended: one that the log does not hold."""
+    return classes.kafka_class("storage.internals.log.VerificationGuard")()
+
+
+def _bring(log: classes.Partition, seen: Seen) -> None:
+    """Write what the partition has seen."""
+    steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
+    if seen.has != NOTHING:
+        steps.append(log.append(seen.epoch, 0, log.guard(seen.epoch, 0)))
+        if not seen.is_open:
+            steps.append(log.mark(seen.epoch, seen.coordinator, True, 0))
+    if set(steps) != {"appended"}:
+        raise AssertionError(f"Kafka's log cannot be brought to {seen}: {steps}")
+
+
+# the comparison
+
+
+def compare(setting: Setting) -> Tally:
+    """Every combination of a setting, by class and model; then every reachable transition among them."""
+    begun = time.monotonic()
+    asked, tally = Asked(setting.system), Tally("transactions")
+    version = int(setting.configuration["transaction.version"])
+    found: dict[Projected, Answer] = {}
+    for event, known in coordinator_cases(asked):
+        model = found["coordinator", event, known] = coordinator_model(asked, event, known)
+        kafka = coordinator_kafka(version, event, known)
+        _note(tally, setting, "TransactionMetadata", f"{event} when {_shown(known)}", kafka, model)
+    log = classes.Partition(version)
+    try:
+        for seen, request in partition_cases(1 + setting.system.sizes["moves"]):
+            model = found["partition", seen, request] = partition_model(asked, seen, request)
+            _note(
+                tally,
+                setting,
+                "UnifiedLog.appendAsLeader",
+                f"{request} when {seen}",
+                partition_kafka(log, seen, request),
+                model,
+            )
+        tally.calls += log.calls
+    finally:
+        log.close()
+    _look_up(asked, setting, tally, found)
+    tally.seconds = time.monotonic() - begun
+    return tally
+
+
+def _shown(known: classes.Known) -> str:
+    return f"state {known[0]}, epoch {known[1]}, partitions {sorted(known[2])}"
+
+
+def _note(tally: Tally, setting: Setting, method: str, case: str, kafka: Answer, model: Answer) -> None:
+    tally.cases += 1
+    tally.by_event[method] += 1
+    if kafka != model:
+        tally.differences.append(Difference("transactions", method, setting.text, case, (str(kafka),), (str(model),)))
+
+
+EVENTS = {
+    "coordinator_init_producer": "init",
+    "coordinator_bump_epoch": "bump",
+    "coordinator_time_out": "time out",
+    "coordinator_abort_for_init": "time out",
+    "coordinator_complete": "complete",
+}
+
+
+def _look_up(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected, Answer]) -> None:
+    """Every transition of the reachable set that a combination stands for does what that does, or is a difference."""
+    graph = explored_graph(setting.system)
+    states = [graph.state(number) for number in range(len(graph))]
+    tally.states = len(states)
+    highest = max(EPOCHS)
+    for source, target, number in zip(graph.sources.tolist(), graph.targets.tolist(), graph.steps.tolist(), strict=True):
+        step, before, then = setting.system.steps[number], states[source], states[target]
+        key, after = _key(asked, step.action.name, dict(step.arguments), before, then)
+        if key is None or asked.value(before, "producer_epoch") > highest:
+            continue
+        tally.transitions += 1
+        expected = found.get(key)
+        if expected is None or expected.known != after:
+            case = f"{step.label}: {key[1:]}"
+            tally.differences.append(
+                Difference("transactions", "a reachable transition", setting.text, case, (str(expected),), (str(after),))
+            )
+
+
+def _key(asked: Asked, name: str, arguments: dict[str, int], before: State, then: State) -> tuple[Projected | None, Projected]:
+    """The combination that a transition is, and what is known after it."""
+    known, attempt, partition = coordinator_known(asked, before), arguments.get("attempt", -1), arguments.get("partition", -1)
+    is_output = 0 <= partition < asked.system.sizes["offsets"]
+    if name in EVENTS:
+        return ("coordinator", EVENTS[name], known), coordinator_known(asked, then)
+    if name == "coordinator_prepare":
+        event = "commit" if asked.value(before, f"asked[{attempt}]") == COMMIT else "abort"
+        return ("coordinator", event, known), coordinator_known(asked, then)
+    adds = "leader_verify" if asked.system.configurations[0]["transaction.version"] == "2" else "producer_send"
+    if name == adds and partition == PARTITION:
+        return ("coordinator", "add", known), coordinator_known(asked, then)
+    if name in ("leader_append", "leader_find_duplicate") and is_output:
+        seen = _seen(asked, before, attempt, partition)
+        asks = asked.value(before, f"attempt_epoch[{attempt}]")
+        approval = asked.value(before, f"approval[{attempt}][{partition}]")
+        return ("partition", seen, ("record", asks, approval)), partition_known(asked, then, partition)
+    if name in ("leader_write_marker", "leader_write_marker_unanswered") and is_output:
+        seen = _seen(asked, before, -1, partition)
+        epoch, coordinator = asked.value(before, "producer_epoch"), asked.value(before, "coordinator_epoch")
+        commits = asked.value(before, "transaction_state") == PREPARE_COMMIT
+        return ("partition", seen, ("marker", epoch, coordinator, commits)), partition_known(asked, then, partition)
+    return None, ()
+
+
+def _seen(asked: Asked, state: State, attempt: int, partition: int) -> Seen:
+    """What a partition has seen, for a request of a transaction (-1: for a marker)."""
+    epoch, is_open, coordinator = partition_known(asked, state, partition)
+    attempts = range(asked.system.sizes["attempt"])
+
+    def has(which: int) -> bool:
+        fields = ("undecided", "committed", "aborted")
+        return any(asked.value(state, f"{each}[{which}][{partition}]") for each in fields)
+
+    itself = attempt >= 0 and has(attempt) and asked.value(state, f"attempt_epoch[{attempt}]") == epoch
+    before = any(has(each) for each in attempts if each != attempt) and (is_open or not itself)
+    return Seen(epoch, ITSELF if itself else BEFORE if before and is_open else NOTHING, is_open, coordinator)
