@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform import broker_order, change_builder, entry_points, leader, replication_control
+from neverlost.checker.kafka.conform import (
+    broker_order,
+    change_builder,
+    entry_points,
+    leader,
+    replication_control,
+    transactions,
+)
 from neverlost.checker.kafka.conform.classes import jvm
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
 from neverlost.checker.kafka.conform.comparison import Answers, Tally
@@ -62,14 +69,20 @@ PARTS: dict[str, Callable[..., Tally]] = {
     "controller": replication_control.compare,
     "leader": leader.compare,
     "random": leader.compare_random,
+    "transactions": transactions.compare,
 }
 """What can be compared, by name; each runs where Java has been started with the version's jars."""
 
 
 def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
     """The jobs of a comparison, the longest first; with `given` keys, of that one setting."""
-    one = [setting(kafka, given)] if given is not None else None
     found = []
+    if "transactions" in parts:
+        chosen = transactions.settings(kafka, short) if given is None else [transactions.setting(given)]
+        found += [Job("transactions", each.text, (each,)) for each in chosen]
+    if list(parts) == ["transactions"]:
+        return found
+    one = [setting(kafka, given)] if given is not None else None
     if "leader" in parts:
         found += [Job("leader", each.text, (each,)) for each in reversed(one or leader_settings(kafka, short))]
     if "random" in parts:

@@ -14,6 +14,7 @@ from itertools import combinations, product
 from typing import Any
 
 from neverlost.checker.kafka.conform.classes import transactions as classes
+from neverlost.checker.kafka.conform.classes.jvm import MissingClass
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.settings import Setting
@@ -318,30 +319,45 @@ def compare(setting: Setting) -> Tally:
     """Every combination of a setting, by class and model; then every reachable transition among them."""
     begun = time.monotonic()
     asked, tally = Asked(setting.system), Tally("transactions")
-    version = int(setting.configuration["transaction.version"])
     found: dict[Projected, Answer] = {}
+    for part in (_coordinator, _partition):
+        answered: dict[Projected, Answer] = {}
+        try:
+            part(asked, setting, tally, answered)
+            found |= answered
+        except MissingClass as missing:
+            tally.gaps.append(str(missing))
+    _look_up(asked, setting, tally, found)
+    tally.seconds = time.monotonic() - begun
+    return tally
+
+
+def _coordinator(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected, Answer]) -> None:
+    version = int(setting.configuration["transaction.version"])
     for event, known in coordinator_cases(asked):
         model = found["coordinator", event, known] = coordinator_model(asked, event, known)
         kafka = coordinator_kafka(version, event, known)
         _note(tally, setting, "TransactionMetadata", f"{event} when {_shown(known)}", kafka, model)
-    log = classes.Partition(version)
+        tally.calls += 1
+
+
+def _partition(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected, Answer]) -> None:
+    log = classes.Partition(int(setting.configuration["transaction.version"]))
     try:
         for seen, request in partition_cases(1 + setting.system.sizes["moves"]):
             model = found["partition", seen, request] = partition_model(asked, seen, request)
-            _note(
-                tally,
-                setting,
-                "UnifiedLog.appendAsLeader",
-                f"{request} when {seen}",
-                partition_kafka(log, seen, request),
-                model,
-            )
+            kafka = partition_kafka(log, seen, request)
+            _note(tally, setting, "UnifiedLog.appendAsLeader", f"{_said(request)} when {seen}", kafka, model)
         tally.calls += log.calls
     finally:
         log.close()
-    _look_up(asked, setting, tally, found)
-    tally.seconds = time.monotonic() - begun
-    return tally
+
+
+def _said(request: Projected) -> str:
+    """A request in words."""
+    if request[0] == "record":
+        return f"record of epoch {request[1]}{('', ', verified', ', verified before a marker')[request[2]]}"
+    return f"{'commit' if request[3] else 'abort'} marker of epoch {request[1]}, coordinator epoch {request[2]}"
 
 
 def _shown(known: classes.Known) -> str:
@@ -366,6 +382,9 @@ EVENTS = {
 
 def _look_up(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected, Answer]) -> None:
     """Every transition of the reachable set that a combination stands for does what that does, or is a difference."""
+    compared = {key[0] for key in found}
+    if not compared:
+        return
     graph = explored_graph(setting.system)
     states = [graph.state(number) for number in range(len(graph))]
     tally.states = len(states)
@@ -373,7 +392,7 @@ def _look_up(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected
     for source, target, number in zip(graph.sources.tolist(), graph.targets.tolist(), graph.steps.tolist(), strict=True):
         step, before, then = setting.system.steps[number], states[source], states[target]
         key, after = _key(asked, step.action.name, dict(step.arguments), before, then)
-        if key is None or asked.value(before, "producer_epoch") > highest:
+        if key is None or key[0] not in compared or asked.value(before, "producer_epoch") > highest:
             continue
         tally.transitions += 1
         expected = found.get(key)

@@ -196,7 +196,10 @@ def test_a_free_search_reads_few_keys(arguments: list[str], says: str) -> None:
             "metadata/src/main/java/org/apache/kafka/controller/PartitionChangeBuilder.java",
             ["builder", "entry-points", "controller"],
         ),
-        ("storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java", ["entry-points", "leader", "random"]),
+        (
+            "storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java",
+            ["entry-points", "leader", "random", "transactions"],
+        ),
         ("docs/upgrade.html clients/src/main/java/org/apache/kafka/clients/NetworkClient.java", []),
     ],
 )
