@@ -18,6 +18,7 @@ from neverlost.checker.outcome import Trace, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.inputs import about_topics, configurations
 from neverlost.keywords import Searching, Settings
+from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import AnyNumber
 from neverlost.model.system import System, bind
@@ -152,7 +153,9 @@ def asked_about(
     """
     given = read_given(config, settings)
     stated = [f"{key}={','.join(value) if isinstance(value, list) else value}" for key, (value, _) in _settings(settings)]
-    records = [] if RECORDS in given else [f"{RECORDS}=1"]
+    named = models().get(str(given.get("model", ("", ""))[0]))
+    has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
+    records = [] if has_default else [f"{RECORDS}=1"]
     every = configurations([*stated, *records], config, version, **files)
     every = about_topics(every, topics) if topics else every
     for each in every:

@@ -13,6 +13,7 @@ from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.property import guarantees, properties
+from tests.support.program import neverlost
 
 TORN = {"atomic-visibility", "no-commit-after-abort"}
 """Part of a transaction is seen, and not because its producer asked for it."""
@@ -116,3 +117,19 @@ def test_every_guarantee_is_broken_by_what_it_names() -> None:
     ours = [each for each in properties().values() if each.violated_by.startswith("transactions")]
     shown = {name for _, _, expected in IN_VERSIONS for name in expected} | {name for _, lost in WITHOUT for name in lost}
     assert {each.name for each in ours} == set(models()["transactions"].guarantees) == shown
+
+
+@pytest.mark.parametrize("command", ["tolerance", "nines"])
+def test_what_is_about_brokers_refuses_in_one_line(command: str) -> None:
+    done = neverlost(command, "--set", "model=transactions")
+    assert (done.returncode, done.stderr.count("\n")) == (64, 1)
+    assert "model 'transactions' has no faults.data_loss; use a modern model" in done.stderr
+
+
+def test_a_counterexample_is_in_kafkas_words() -> None:
+    small = ("bounds.partitions=1", "bounds.producers=1", "faults.late_request=1", "model=transactions-3.5")
+    keys = [part for each in small for part in ("--set", each)]
+    done = neverlost("check", *keys, "--property", "no-hanging-transaction")
+    assert done.returncode == 13
+    for said in ("producer 1 gives up on m1 at 2, which is still on its way", "the leader of 2 appends the record of m1"):
+        assert said in " ".join(done.stdout.split())
