@@ -9,6 +9,7 @@ from neverlost.checker.outcome import Verdict
 from neverlost.model.catalogue import models
 from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.mechanisms import MECHANISMS, Mechanism, version_text
+from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTIONS
 from neverlost.reports import exit_status
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.defects import DEFECTS
@@ -126,7 +127,7 @@ def _mechanisms() -> list[Word]:
             each.says,
             (("values", "on or off"), ("versions", _versions(each)), ("source", each.source)),
         )
-        for each in MECHANISMS
+        for each in (*MECHANISMS, *OF_TRANSACTIONS)
     ]
 
 
