@@ -13,7 +13,6 @@ from neverlost.checker.kafka.conform import (
     entry_points,
     leader,
     replication_control,
-    transactions,
 )
 from neverlost.checker.kafka.conform.classes import jvm
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
@@ -27,6 +26,7 @@ from neverlost.checker.kafka.conform.settings import (
     random_settings,
     setting,
 )
+from neverlost.checker.kafka.conform.transactions import comparison as transactions
 from neverlost.checker.machine import processes
 
 Progress = Callable[[str, "Report"], None]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.kafka.conform import transactions
-from neverlost.checker.kafka.conform.transactions import Asked, coordinator_cases, partition_cases
+from neverlost.checker.kafka.conform.transactions import comparison as transactions
+from neverlost.checker.kafka.conform.transactions.comparison import Asked, coordinator_cases, partition_cases
 from tests.support.program import neverlost
 
 NEWEST = f"model=transactions {transactions.SHORT_SIZES[0]}"

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from neverlost.checker.kafka.conform.classes import transactions as classes
-from neverlost.checker.kafka.conform.classes.jvm import MissingClass
+from neverlost.checker.kafka.conform.classes.jvm import MissingClass, kafka_class
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.checker.kafka.conform.transactions import kafka_side as classes
 from neverlost.checker.search.explore import explored_graph
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System, bind
@@ -298,7 +298,7 @@ def partition_kafka(log: classes.Partition, seen: Seen, request: Projected) -> A
 
 def kafka_guard() -> Any:
     """A guard of a verification that a marker has ended: one that the log does not hold."""
-    return classes.kafka_class("storage.internals.log.VerificationGuard")()
+    return kafka_class("storage.internals.log.VerificationGuard")()
 
 
 def _bring(log: classes.Partition, seen: Seen) -> None:
