@@ -1,6 +1,6 @@
 """Ascending states as differences, compressed: one or two bytes a state where a row of words takes sixteen.
 
-Neighbours in the order of packed states share most of their bits.  A block is what tells each state from the one before
+Neighbours in the order of packed states share most of their bits.  A block is what differs of each state from the one before
 it (exclusive or), byte plane by byte plane without those that are zero, under zstd.  Nothing is lost.
 
 Shapes: states are rows, `uint64[n, words]`, ascending by their words from the first on.

@@ -65,7 +65,7 @@ def controller_crash(k: Primitives, s: View, broker: int) -> Clauses:
 def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
     """The machine dies, and what was not flushed is gone; quorum-state is always synced when it is written.
 
-    A controller flushes all that it appends before anybody can count it, so where both rules are on nothing is ever lost so.
+    A controller flushes all that it appends before it is counted, so where both rules are on nothing is ever lost so.
     """
     yield from may_strike(k, s, LOSSY_CRASH, broker)
     yield "is running", s.is_running[broker]

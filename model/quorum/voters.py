@@ -1,6 +1,6 @@
 """How the controllers elect one of them, who copies its log.
 
-A request and its answer are one step.  A vote request that is handled after its candidate has left the epoch can elect nobody;
+A request and its answer are one step.  A vote request that is handled after its candidate has left the epoch elects no one;
 an answer that comes late finds the candidate as it was, or in another epoch.  Any message may be late for ever, so voters that
 cannot reach each other need no fault: they do not take the steps that they would take together.
 
@@ -152,7 +152,7 @@ def voter_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
 
 @action(leader="replica", says="{leader} appends the next record")
 def controller_append(k: Primitives, s: View, leader: int) -> Clauses:
-    """The active controller writes a record; whoever believes it is leader does, in its own epoch.
+    """The active controller writes a record; so does any that believes it is leader, in its own epoch.
 
     Source: KafkaRaftClient.prepareAppend, schedulePreparedAppend.
     """

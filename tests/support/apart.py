@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 UNSHARE = (("unshare", "--mount"), ("unshare", "--user", "--map-root-user", "--mount"))
-"""As root, and as anybody else where the system lets them."""
+"""As root, and as any other user where the system allows it."""
 
 
 @cache

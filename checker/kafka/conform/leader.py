@@ -44,7 +44,7 @@ from neverlost.model.kernel import NO_REPLICA
 
 UNKNOWN_END = -1
 UPDATES = ("updateFetchStateOrThrow", "updateFetchState")
-"""How a Replica is told of a fetch."""
+"""How a Replica learns of a fetch."""
 TRIES = 50
 """For how many differences of one kind of event calls of entry points are looked for that show it."""
 RANDOM_EVENTS = 12
