@@ -96,7 +96,7 @@ def _flow(before: Holds, now: Holds, plan: Plan) -> list[str]:
 
 def deaf(holds: Holds) -> tuple[int, ...]:
     """Which brokers must not learn the controller's decisions."""
-    return tuple(sorted({*holds.metadata, *holds.isr_answers}))
+    return tuple(sorted({*holds.metadata, *holds.metadata_answers, *holds.metadata_requests, *holds.isr_answers}))
 
 
 def mute(holds: Holds) -> tuple[int, ...]:
@@ -148,6 +148,8 @@ def _operation(stage: Stage, before: Target, plan: Plan, produced: int) -> list[
             moved = before.leader or stage.target.running[0]
             places = ["$OTHER" if each == moved else "any" for each in plan.replicas]
             return [f"# OTHER: another of the log.dirs of broker {moved}", *_reassign(list(plan.replicas), places)]
+        case "replay":
+            return [f"# broker {broker} must get the answer to a fetch that it sent before the last change; sleep 5"]
         case "start":
             return [f"start {broker}"]
     return []

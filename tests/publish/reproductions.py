@@ -59,13 +59,21 @@ VISIBLE = (
     "replication.factor=2 min.insync.replicas=2 acks=1 unclean.leader.election.enable=true faults.isr_shrink=1 faults.crash=1"
 )
 THIN = "replication.factor=3 min.insync.replicas=2 faults.isr_shrink=1 faults.reassign=1"
-RAISED = "replication.factor=2 min.insync.replicas=1 faults.min_isr_change=1 faults.isr_shrink=1 faults.crash=1"
+RAISED = (
+    "replication.factor=2 min.insync.replicas=1 faults.min_isr_change=1 faults.isr_shrink=1 faults.crash=1 "
+    "mechanism.configuration-before-isr=on"
+)
 READDED = "replication.factor=2 min.insync.replicas=2 faults.crash=2 faults.reassign=2"
 CRASHED = "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.lossy_crash=1"
 CLEARED = "replication.factor=2 min.insync.replicas=1 faults.min_isr_change=1 faults.crash=2"
 CANCELLED = "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1"
 TAKEN_OUT = "replication.factor=2 min.insync.replicas=2 faults.disk_loss=1 faults.fence=1"
 ASSIGNED = "replication.factor=2 min.insync.replicas=2 faults.lossy_crash=1 faults.fence=1 eligible.leader.replicas=true"
+LATE_RECORD = "replication.factor=3 min.insync.replicas=2 faults.isr_shrink=1 faults.leader_move=1"
+CONFIG_AFTER = (
+    "replication.factor=2 min.insync.replicas=1 faults.min_isr_change=1 faults.isr_shrink=1 faults.clean_stop=1 "
+    "mechanism.isr-answer-waits-for-config=on"
+)
 RETURNING = "replication.factor=3 min.insync.replicas=2 faults.leader_move=3"
 ACKED, COMMITTED, COPIES, LED = "acked-never-lost", "committed-never-lost", "acked-on-min-isr", "led-when-all-run"
 OFFLINE, ELR, TWO = "unclean.leader.election.enable=false", "eligible.leader.replicas=true", "min.insync.replicas=2"
@@ -90,6 +98,9 @@ CASES = (
     Case("thin-reassignment-3.5", "a thin reassignment (KAFKA-15665)", about("3.7", THIN), COPIES, OLD, True, False),
     Case("thin-reassignment-3.9", "the same after the fix", about("3.7", THIN), COPIES, MIDDLE, False, False),
     Case("raised-min-isr-4.3", "raised min ISR races an ISR change (F6)", about(NEW, RAISED), ACKED, NEW, True, True),
+    Case("late-record-4.3", "a late record forgets a request (A)", about(NEW, LATE_RECORD), ACKED, NEW, True, True),
+    Case("late-record-3.9", "the same", about(MIDDLE, LATE_RECORD), ACKED, MIDDLE, True, True),
+    Case("configuration-after-topics-4.3", "configuration after topics (B)", about(NEW, CONFIG_AFTER), ACKED, NEW, True, True),
     Case("removed-replica-in-elr-4.2", "a removed replica in the ELR (F7)", about("4.2", READDED), ACKED, "4.2", True, True),
     Case("removed-replica-in-elr-4.3", "the same, by a shorter trace", about(NEW, READDED), ACKED, NEW, True, True),
     Case("lossy-and-other-crash-4.3", "a lossy and another crash with ELR (F3)", about(NEW, CRASHED), ACKED, NEW, True, True),

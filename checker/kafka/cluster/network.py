@@ -17,11 +17,15 @@ import select
 import socket
 import struct
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 FETCH, ALTER_PARTITION, REGISTER, HEARTBEAT = 1, 56, 62, 63
 """API numbers, for `Rule.api`."""
+
+BOTH, REQUESTS, ANSWERS = "both", "requests", "answers"
+"""What of an exchange a rule stops, for `Rule.part`."""
 
 SENDER = re.compile(rb"^(?:broker-(\d+)-fetcher-.*|raft-client-(\d+)|(\d+))$")
 LOOPBACK = "127.0.0.1"
@@ -31,17 +35,17 @@ PORTS = range(12000, 30000)
 
 @dataclass(frozen=True)
 class Rule:
-    """Traffic that does not pass: who asks, whom, and what (None: anything); the requests, or only the answers."""
+    """Traffic that does not pass: who asks, whom, and what (None: anything); requests and answers, or one of them."""
 
     source: int | None
     target: int
     api: int | None = None
-    answers_only: bool = False
+    part: str = BOTH
 
     def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
         """Whether a frame waits; an answer goes by the api of its request."""
         asked = self.target == target and self.source in (None, source) and self.api in (None, api)
-        return asked and (is_answer or not self.answers_only)
+        return asked and self.part in (BOTH, ANSWERS if is_answer else REQUESTS)
 
 
 class Network:
@@ -50,6 +54,8 @@ class Network:
     def __init__(self) -> None:
         self.rules: set[Rule] = set()
         self.changed = threading.Condition()
+        self.waiting: Counter[tuple[int | None, int, int, bool]] = Counter()
+        """Frames that are held now: who asked, whom, what, and whether it is the answer."""
         self.gates: dict[int, Gate] = {}
 
     def gate(self, node: int, target_port: int) -> int:
@@ -61,12 +67,16 @@ class Network:
         """Whether some rule holds a frame back."""
         return any(rule.stops(source, target, api, is_answer) for rule in tuple(self.rules))
 
-    def hold(self, source: int | None, target: int, api: int | None = None, answers_only: bool = False) -> Rule:
+    def hold(self, source: int | None, target: int, api: int | None = None, part: str = BOTH) -> Rule:
         """Hold traffic back from now on; what is held is sent when the rule is lifted."""
-        rule = Rule(source, target, api, answers_only)
+        rule = Rule(source, target, api, part)
         with self.changed:
             self.rules.add(rule)
         return rule
+
+    def is_holding(self, rule: Rule) -> bool:
+        """Whether a frame waits now that this rule stops."""
+        return any(count and rule.stops(*frame) for frame, count in tuple(self.waiting.items()))
 
     def cut(self, source: int | None, target: int, api: int | None = None) -> Rule:
         """Hold traffic back and close the connections that carry it: what is under way is lost."""
@@ -172,11 +182,16 @@ class Gate:
 
         Errors: `ConnectionError` when the asker has hung up meanwhile; the frame goes nowhere then.
         """
+        frame = connection.source, self.node, api, is_answer
         with self.network.changed:
-            while self.network.stops(connection.source, self.node, api, is_answer):
-                self.network.changed.wait(0.2)
-                if has_hung_up(connection.client):
-                    raise ConnectionError("hung up while its traffic was held")
+            self.network.waiting[frame] += 1
+            try:
+                while self.network.stops(*frame):
+                    self.network.changed.wait(0.2)
+                    if has_hung_up(connection.client):
+                        raise ConnectionError("hung up while its traffic was held")
+            finally:
+                self.network.waiting[frame] -= 1
 
     @contextlib.contextmanager
     def _ending(self, connection: Connection) -> Iterator[None]:

@@ -6,12 +6,13 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.clients import Sending
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import Partition
-from neverlost.checker.kafka.cluster.network import Rule
+from neverlost.checker.kafka.cluster.network import ANSWERS, BOTH, FETCH, Rule
 from neverlost.checker.kafka.reproduce.holds import Holds, rules
 from neverlost.checker.kafka.reproduce.plan import Plan
 from neverlost.model.scene import Scene
@@ -119,12 +120,16 @@ class Attempt:
         """Cut what must not flow from now on, then let flow what may."""
         wanted, network = rules(self.cluster, holds), self.cluster.network
         for rule in wanted - self.rules:
-            if rule.answers_only:
-                network.hold(rule.source, rule.target, rule.api, rule.answers_only)
-            else:
+            if rule.part == BOTH:
                 network.cut(rule.source, rule.target, rule.api)
+            else:
+                network.hold(rule.source, rule.target, rule.api, rule.part)
         if self.rules - wanted:
             network.lift(*(self.rules - wanted))
+        for rule in wanted - self.rules:
+            if rule.api == FETCH and rule.part == ANSWERS:
+                said = f"broker {rule.source} to ask for what the metadata log has now"
+                self.cluster.wait(partial(network.is_holding, rule), said, self.patience)
         self.rules = wanted
 
 

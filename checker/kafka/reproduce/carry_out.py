@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Mapping
 
 from neverlost.checker.kafka.cluster import faults
@@ -74,6 +76,23 @@ def _learn(attempt: Attempt, stage: Stage) -> None:
     attempt.note(f"broker {stage.broker} may read the metadata log again")
 
 
+def _replay(attempt: Attempt, stage: Stage) -> None:
+    """Nothing else shows it: the broker prints that it is the leader already.
+
+    Then time must pass: the high watermark waits for a replica outside the ISR that was caught up a moment ago
+    (`shouldWaitForReplicaToJoinIsr`).
+    """
+    attempt.note(f"broker {stage.broker} gets the record of the change before, late and alone")
+    pattern = rf"Skipped the become-leader.* {re.escape(attempt.topic)}-0 "
+    process = attempt.cluster.brokers[stage.broker].process
+    said = f"broker {stage.broker} to replay a record with a partition epoch that it knows"
+    attempt.cluster.wait(lambda: process.said(pattern, process.started_at) is not None, said, attempt.patience)
+    silent = 1.5 * int(attempt.plan.server_settings["replica.lag.time.max.ms"]) / 1000
+    until = time.monotonic() + silent
+    attempt.note(f"the brokers whose fetches are blocked are silent for {silent:g} s")
+    attempt.cluster.wait(lambda: time.monotonic() > until, "replica.lag.time.max.ms to pass", attempt.patience)
+
+
 def _silence(attempt: Attempt, stage: Stage) -> None:
     attempt.note(f"broker {stage.broker}'s heartbeats are lost")
 
@@ -138,6 +157,7 @@ OPERATIONS: Mapping[str, Callable[[Attempt, Stage], None]] = {
     "cancel": _cancel,
     "set-min-isr": _set_min_isr,
     "learn": _learn,
+    "replay": _replay,
     "silence": _silence,
     "reconnect": _reconnect,
     "crash": _crash,

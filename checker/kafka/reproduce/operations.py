@@ -52,6 +52,9 @@ BY_ITSELF = (
 )
 """What the cluster does."""
 
+REPLAY = "leader_replay_own_change"
+"""The leader reads the record of an ISR change whose answer it has applied, and no record after it."""
+
 REPLICATION = ("leader_append", "leader_note_fetch", "follower_take_response", "follower_truncate")
 
 FETCHES = ("leader_note_fetch", "follower_take_response", "follower_truncate", "leader_ask_to_expand_isr")
@@ -92,7 +95,8 @@ def is_possible(action: Action) -> bool:
 
 def operation_of(step: Step) -> Operation:
     """The operation that a stage begins with: where nothing is done, a broker reads the metadata log, or all go on."""
-    given, name = step.arguments, done_by(step.action) or ("learn" if step.action.name in LEARNING else "go on")
+    by_itself = "replay" if step.action.name == REPLAY else "learn" if step.action.name in LEARNING else "go on"
+    given, name = step.arguments, done_by(step.action) or by_itself
     broker = next((given[each] for each in SUBJECTS if each in given), -1) + 1
     if name == "lag":
         return Operation(name, broker, (given["leader"] + 1,))

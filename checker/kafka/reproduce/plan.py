@@ -10,7 +10,7 @@ Brokers are counted from 1 here, as on the cluster; offsets and records in logs 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,7 @@ from neverlost.checker.kafka.reproduce.operations import (
     ENDING,
     LEARNING,
     RECONNECTING,
+    REPLAY,
     REPLICATION,
     Operation,
     done_by,
@@ -29,6 +30,7 @@ from neverlost.checker.kafka.reproduce.operations import (
 )
 from neverlost.checker.kafka.reproduce.target import Target, target
 from neverlost.checker.outcome import Trace
+from neverlost.model.interpreters.ints import take
 from neverlost.model.kernel import Configuration
 from neverlost.model.sentences import sentences
 from neverlost.model.system import Step, System
@@ -94,9 +96,15 @@ class Plan:
 
     @property
     def server_settings(self) -> dict[str, str]:
-        """Brokers' settings: a follower is slow soon where the counterexample has slow followers, else hardly ever."""
+        """Brokers' settings: a follower is slow soon where the counterexample has slow followers, else hardly ever.
+
+        Where an answer from the metadata log is held, the broker must not ask again meanwhile.
+        """
         is_slow = any(stage.operation == "lag" for stage in self.stages)
-        return {"replica.lag.time.max.ms": "3000" if is_slow else "60000"}
+        found = {"replica.lag.time.max.ms": "3000" if is_slow else "60000"}
+        if any(stage.holds.metadata_answers for stage in self.stages):
+            found |= dict.fromkeys(("controller.quorum.request.timeout.ms", "controller.quorum.fetch.timeout.ms"), "60000")
+        return found
 
     @property
     def directories(self) -> int:
@@ -110,6 +118,7 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
     Errors: `InputError` for a configuration that no Kafka has, and for a step that cannot be brought about, with its number.
     """
     _require_cluster(system)
+    trace = sent_before_publications(system, trace)
     states = [system.nested(state) for state in trace.states]
     steps = [system.steps[number] for number in trace.steps]
     says = sentences(system, trace.states, trace.steps)
@@ -154,7 +163,13 @@ def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Se
     for first, end in pairwise([*beginnings(steps, states), len(steps)]):
         operation = operation_of(steps[first])
         silent = _silent(silent, operation)
-        holds = held(operation, states[first], states[end], steps[first:end], silent)
+        is_late = _is_late(steps, states, first), _is_late(steps, states, end)
+        holds = held(operation, states[first], states[end], steps[first:end], silent, is_late)
+        during = holds
+        if operation.name in ENDING:
+            during = holds.besides(before)
+        elif holds.metadata_answers and not before.metadata_answers:
+            during = replace(before, metadata=holds.metadata, metadata_answers=holds.metadata_answers)
         yield Stage(
             first + 1,
             end,
@@ -162,11 +177,38 @@ def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Se
             operation.name,
             operation.broker,
             operation.argument,
-            holds.besides(before) if operation.name in ENDING else holds,
+            during,
             holds,
             target(states[end]),
         )
         before = holds
+
+
+def _is_late(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], at: int) -> bool:
+    """Whether the leader has applied an answer whose record it replays later, while another change is pending."""
+    if not states[at].get("record_to_come"):
+        return False
+    gone = next((number for number in range(at, len(steps)) if not states[number + 1]["record_to_come"]), None)
+    return gone is not None and steps[gone].action.name == REPLAY
+
+
+def sent_before_publications(system: System, trace: Trace) -> Trace:
+    """The trace in which no record is appended between the two parts of one publication, where it can be appended before.
+
+    On a cluster a few milliseconds pass between partitions and configuration: a record that waits there is acknowledged.
+    """
+    states, steps = list(trace.states), list(trace.steps)
+    for at in range(len(steps) - 1):
+        learns, appends = (system.steps[number] for number in steps[at : at + 2])
+        if learns.action.name not in LEARNING or appends.action.name != "leader_append":
+            continue
+        broker, after = learns.arguments["broker"], system.nested(states[at + 1])
+        if not after.get("configuration_to_come", {broker: False})[broker]:
+            continue
+        between = take(system, states[at], appends)
+        if between is not None and take(system, between, learns) == states[at + 2]:
+            states[at + 1], steps[at], steps[at + 1] = between, steps[at + 1], steps[at]
+    return replace(trace, states=tuple(states), steps=tuple(steps))
 
 
 def _silent(silent: frozenset[int], operation: Operation) -> frozenset[int]:
@@ -188,7 +230,7 @@ def beginnings(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> li
     has_replicated = False
     for number, step in enumerate(steps):
         name = step.action.name
-        if done_by(step.action) or (name in LEARNING and has_replicated):
+        if done_by(step.action) or name == REPLAY or (name in LEARNING and has_replicated):
             found.append(number)
             has_replicated = False
         has_replicated = has_replicated or name in REPLICATION

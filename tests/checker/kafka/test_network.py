@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from neverlost.checker.kafka.cluster.network import FETCH, HEARTBEAT, LOOPBACK, Network, frames, listening_socket
+from neverlost.checker.kafka.cluster.network import ANSWERS, FETCH, HEARTBEAT, LOOPBACK, Network, frames, listening_socket
 from neverlost.checker.kafka.cluster.process import until
 
 
@@ -78,7 +78,7 @@ def test_held_requests_are_sent_when_the_rule_is_lifted(network: Network) -> Non
 
 
 def test_an_answer_alone_can_be_held(network: Network) -> None:
-    rule = network.hold(2, 1, FETCH, answers_only=True)
+    rule = network.hold(2, 1, FETCH, part=ANSWERS)
     with connected(network) as client:
         ask(client, FETCH, b"broker-2-fetcher-0")
         assert is_silent(client)

@@ -18,7 +18,7 @@ import pytest
 
 from neverlost.checker.kafka.cluster import clients
 from neverlost.checker.kafka.cluster.batches import Record
-from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, FETCH, Rule
+from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, ANSWERS, FETCH, Rule
 from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, Unmet, until
 from neverlost.checker.kafka.cluster.requests import refusal, request
 from neverlost.checker.kafka.reproduce import follow as reproduce
@@ -110,15 +110,36 @@ def test_a_replica_is_moved_to_another_directory_where_the_controller_is_to_be_n
 
 def test_a_broker_learns_one_thing_before_it_must_not_learn_the_next() -> None:
     """Raised min ISR: the leader knows the ISR from the answer, while the metadata with the configuration is held."""
-    made = planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1)
+    made = planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1, on="configuration-before-isr")
     raised, lag = made.stages[:2]
     assert (raised.operation, raised.holds.metadata) == ("set-min-isr", (1,))
     assert (lag.operation, lag.holds.metadata, lag.holds.isr_answers) == ("lag", (1,), ())
 
 
+def test_a_late_record_is_asked_for_before_the_next_change_and_read_after_it() -> None:
+    made = planned("4.3", isr_shrink=1, leader_move=1)
+    dropped, added, replayed, moved, *_ = made.stages
+    assert dropped.operation == "lag" and dropped.holds.metadata == (1,) and dropped.holds.isr_answers == ()
+    assert (added.during.metadata, added.during.metadata_answers, added.during.fetches) == ((), (1,), (2,))
+    assert (added.holds.metadata_answers, added.holds.fetches, added.holds.isr_answers) == ((1,), (), (1,))
+    assert (replayed.operation, replayed.broker, replayed.first, replayed.last) == ("replay", 1, 6, 6)
+    assert (replayed.holds.metadata_requests, replayed.holds.fetches) == ((1,), (2,)), "2 would be asked for again"
+    assert 1 in moved.holds.metadata and made.stages[-1].target.acknowledged == (1,)
+    assert "60000" in made.server_settings["controller.quorum.request.timeout.ms"]
+
+
+def test_a_record_waits_while_a_publication_is_applied() -> None:
+    """The new ISR is in force before the new minimum, for milliseconds: the record must be there already."""
+    made = planned("4.3", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, clean_stop=1, on="isr-answer-waits-for-config")
+    assert [each.operation for each in made.stages] == ["set-min-isr", "lag", "produce", "learn", "stop"]
+    produced, learned = made.stages[2:4]
+    assert produced.holds.metadata == (1,) and produced.target.acknowledged == ()
+    assert (learned.holds.metadata, learned.holds.isr_answers) == ((), (1,)) and learned.target.acknowledged == (1,)
+
+
 def test_a_broker_that_ends_does_not_get_at_the_last_what_was_held_back() -> None:
     """Its heartbeats pass, though, and others may read that a leader which stops leads no more: it waits for that."""
-    raised = planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1)
+    raised = planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1, on="configuration-before-isr")
     produced, stopped = raised.stages[-2:]
     assert (stopped.operation, stopped.broker) == ("stop", 1)
     assert 1 in produced.holds.metadata
@@ -150,7 +171,7 @@ def test_an_operator_needs_a_broker_that_runs() -> None:
     """F8: min ISR is raised while both replicas are down."""
     made = planned("4.3", "led-when-all-run", rf=2, min_isr=1, min_isr_change=1, crash=2)
     assert (made.brokers, made.replicas) == (3, (1, 2))
-    assert planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1).brokers == 2
+    assert planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1, on="configuration-before-isr").brokers == 2
 
 
 def test_followers_lag_soon_only_where_the_trace_has_slow_ones() -> None:
@@ -177,7 +198,7 @@ def test_holds_become_rules_of_the_network() -> None:
     assert rules(Nodes(), made.stages[1].holds) == {  # type: ignore[arg-type]
         *(Rule(one, other, FETCH) for one in (2, 3) for other in (1, 2, 3) if one != other),
         Rule(1, 101, FETCH),
-        Rule(1, 101, ALTER_PARTITION, answers_only=True),
+        Rule(1, 101, ALTER_PARTITION, part=ANSWERS),
     }
 
 
@@ -202,7 +223,7 @@ def test_reassignments_and_changes_of_the_configuration_in_the_script() -> None:
     thin = script(planned("3.7", "acked-on-min-isr", isr_shrink=1, reassign=1))
     assert '"replicas": [1, 2]' in thin
     assert "kafka-reassign-partitions.sh" in thin
-    raised = script(planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1))
+    raised = script(planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1, on="configuration-before-isr"))
     assert "--add-config min.insync.replicas=2" in raised
     assert "eligible.leader.replicas.version=1" in raised
 
