@@ -174,8 +174,8 @@ public class PartitionDiffersTest {
             answer.complete(asked.withPartitionEpoch(partitionEpoch));
         }
 
-        void refuse(Errors error) {
-            answer.completeExceptionally(error.exception());
+        void refuse(String error) {
+            answer.completeExceptionally(Errors.valueOf(error).exception());
         }
 
         long highWatermark() {

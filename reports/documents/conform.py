@@ -16,7 +16,6 @@ from rich.text import Text
 
 import neverlost
 from neverlost.checker.kafka.conform.comparison import Difference, Tally
-from neverlost.checker.kafka.conform.entry_calls import as_document
 from neverlost.checker.kafka.conform.free import Bounds
 from neverlost.checker.kafka.conform.free_search import Found
 from neverlost.checker.kafka.conform.run import Between, Report
@@ -89,8 +88,8 @@ def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any
         "model": list(each.model),
         "known": each.known,
         "new": each.known is None and (known is None or each.key not in known),
-        "test": None if each.test is None else as_document(each.test),
-        "records": list(each.records) if each.test is None else each.test.records,
+        "test": None if each.test is None else each.test.document,
+        "records": list(each.records),
     }
 
 
@@ -317,7 +316,7 @@ def free_document(found: Found) -> dict[str, Any]:
         "replayed": found.replayed,
         "trace": None if found.trace is None else list(found.trace),
         "described": list(found.described),
-        "test": None if found.script is None else as_document(found.script),
+        "test": None if found.script is None else found.script.document,
         "records": [] if found.script is None else found.script.records,
         "seconds": round(found.seconds, 1),
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform.entry_calls import Script
+from neverlost.checker.kafka.conform.entry_calls import ControllerScript, Script
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Difference:
     kafka: tuple[str, ...]
     model: tuple[str, ...]
     known: str | None = None
-    test: Script | None = None
+    test: Script | ControllerScript | None = None
     records: tuple[Mapping[str, Any], ...] = ()
 
     @property

@@ -6,8 +6,8 @@ tried on the classes; where it is not, there are no calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from neverlost.checker.kafka.conform.classes.broker import Broker
@@ -47,11 +47,42 @@ class Script:
     most: int | None = None
 
     @property
+    def document(self) -> dict[str, Any]:
+        """It in a result document."""
+        calls = [[each.name, *each.arguments] for each in self.calls]
+        limits = {"expected": list(self.expected), "most": self.most}
+        return {"min_isr": self.min_isr, "replicas": self.replicas, "calls": calls, **limits}
+
+    @property
     def records(self) -> list[dict[str, Any]]:
         """The metadata records among the calls, as `kafka-dump-log.sh` shows them."""
         brokers = range(1, self.replicas + 1)
         learned = [each.arguments for each in self.calls if each.name == "learn"]
         return [partition_record(brokers, isr, leader, epoch, version) for leader, isr, epoch, version in learned]
+
+
+@dataclass(frozen=True)
+class ControllerScript:
+    """Calls of a controller's methods, once for each order of assignment; together they do not give what is `expected`.
+
+    `follows` says how far the leader of before followed the controller's epochs; `without` is no answer, where there is one;
+    `gives` is what is looked at after each: what the controller has `seen`, or the `error` of its answer.
+    """
+
+    brokers: int
+    min_isr: int
+    elr: bool
+    unclean: bool
+    runs: tuple[tuple[tuple[Any, ...], ...], ...]
+    follows: str
+    expected: tuple[str, ...]
+    without: str | None = None
+    gives: str = "seen"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """It in a result document."""
+        return asdict(self)
 
 
 def partition_record(
@@ -144,10 +175,3 @@ def shown(state: LeaderState, acked: frozenset[int] | None) -> str:
     isr, waited = (list(_ids(each)) if state.isr else [] for each in (state.isr, state.maximal_isr))
     acks = "" if acked is None else f" acknowledged {sorted(acked)}"
     return f"LEO {state.log_end} HW {state.high_watermark} ISR {isr} maximal ISR {waited}{acks}"
-
-
-def as_document(script: Script) -> Mapping[str, Any]:
-    """A script in a result document."""
-    calls = [[each.name, *each.arguments] for each in script.calls]
-    limits = {"expected": list(script.expected), "most": script.most}
-    return {"min_isr": script.min_isr, "replicas": script.replicas, "calls": calls, **limits}

@@ -321,8 +321,9 @@ class Comparison:
             self.tries[event.name] += 1
             test = self.leader(state.min_isr).script(state, event, found, answers)
             self.tested |= {event.name} if test else set()
+        records = tuple(test.records) if test else ()
         self.tally.differences.append(
-            Difference("leader", entry_point(event), self.setting.text, case, kafka, shown_set(answers), known, test)
+            Difference("leader", entry_point(event), self.setting.text, case, kafka, shown_set(answers), known, test, records)
         )
 
     def close(self) -> None:

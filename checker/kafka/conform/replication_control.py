@@ -20,7 +20,7 @@ from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
 from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
 from neverlost.checker.kafka.conform.classes.jvm import has_method
 from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.entry_calls import partition_record
+from neverlost.checker.kafka.conform.entry_calls import ControllerScript, partition_record
 from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NO_REPLICA, Configuration
 from neverlost.model.limits import AnyNumber
@@ -52,6 +52,10 @@ REGISTRATION = "before 4.0 to register changes no partition; the model takes the
 
 No `handleBrokerShutdown` before KAFKA-18106; decision 028 compares the model with one that has the older rule.
 """
+
+
+Calls = tuple[tuple[Any, ...], ...]
+"""Names of a controller's methods with what they are given."""
 
 
 class Judge:
@@ -147,7 +151,7 @@ class Judge:
             control.configure("min.insync.replicas", str(self.configured))
         elif event == "controller_assign_directory":
             reports = next(each for each in order if each - 1 in case.before.replicas)
-            control.assign_directory(reports, control.directory(reports, 1))
+            control.assign_directory(reports, 1)
         else:
             raise ValueError(event)
 
@@ -165,8 +169,8 @@ class Judge:
             epochs,
         )[0]
 
-    def refusals(self, case: Case) -> list[tuple[str, str, str]]:
-        """What should be refused of a case's request: the request, the error that the model has for it, Kafka's."""
+    def refusals(self, case: Case) -> list[tuple[str, str, str, Calls]]:
+        """What should be refused of a case's request: the request, the error that the model has for it, Kafka's, the calls."""
         tried: list[tuple[str, str, dict[str, Any]]] = [
             ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
             ("a newer leader epoch", "NOT_CONTROLLER", {"leader_epoch": 1}),
@@ -176,14 +180,15 @@ class Judge:
         found = []
         for name, error, off in tried:
             self.install(case.before, self.brokers)
-            found.append((name, error, self.alter(case, **off)))
+            found.append((name, error, self.alter(case, **off), tuple(self.controller.calls)))
         replica = case.argument("replica")
         if replica not in case.before.isr and replica in case.proposed:
             self.install(case.before, self.brokers)
             expected = "INELIGIBLE_REPLICA" if self.configuration["mechanism.broker-epoch-in-isr"] else "NONE"
-            found.append(("a replica that has registered again", expected, self.alter(case, old_epochs=True)))
+            answered = self.alter(case, old_epochs=True)
+            found.append(("a replica that has registered again", expected, answered, tuple(self.controller.calls)))
             self.install(replace(case.before, fenced=case.before.fenced | {replica}), self.brokers)
-            found.append(("a fenced replica", "INELIGIBLE_REPLICA", self.alter(case)))
+            found.append(("a fenced replica", "INELIGIBLE_REPLICA", self.alter(case), tuple(self.controller.calls)))
         self.calls += len(found)
         return found
 
@@ -196,6 +201,28 @@ class Judge:
         is_alone = before.leader == NO_REPLICA and before.isr == {case.argument("broker")}
         has_rule = has_method(self.controller.replication, "handleBrokerShutdown")
         return REGISTRATION if registers and is_alone and not has_rule else known_of_4_0(case, self.configuration)
+
+    def script(self, case: Case, expected: tuple[str, ...], refused: Calls | None = None) -> ControllerScript:
+        """A case as calls, in every order of assignment, and what the model expects; or those of a request that was refused."""
+        before = case.before
+        script = ControllerScript(
+            brokers=len(self.brokers),
+            min_isr=before.min_isr_changed or self.least,
+            elr=bool(self.configuration["eligible.leader.replicas"]),
+            unclean=bool(self.configuration["unclean.leader.election.enable"]),
+            runs=() if refused is None else (refused,),
+            follows=KNOWS[before.epochs],
+            expected=expected,
+            without=_shown(before) if case.event in ELECTIONS else None,
+            gives="seen" if refused is None else "error",
+        )
+        if refused is not None:
+            return script
+        runs = []
+        for order in self._orders():
+            self._after(case, order)
+            runs.append(tuple(self.controller.calls))
+        return replace(script, runs=tuple(runs))
 
     def records(self, before: Knowledge) -> tuple[Mapping[str, Any], ...]:
         """The partition and who is fenced, as metadata records."""
@@ -235,6 +262,11 @@ class Judge:
         return moved(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
 
 
+def _shown(known: Knowledge) -> str:
+    """What a test sees of a controller, which does not look at configurations."""
+    return f"{replace(known, min_isr_changed=0)} ({KNOWS[known.epochs]})"
+
+
 def unanswered(found: Sequence[Case], configuration: Configuration) -> list[Case]:
     """Events that can always come, where the model has no step for them: the controller must change nothing either."""
     answered = {(each.event.removesuffix("_uncleanly"), each.before) for each in found}
@@ -264,10 +296,23 @@ def compare(setting: Setting) -> Tally:
     tally = Tally("controller", cases=len(found), transitions=transitions, states=len(states))
     judge = Judge(setting.configuration, setting.system.sizes["replica"])
 
-    def differs(case: Case, shown: str, kafka: tuple[str, ...], model: tuple[str, ...], known: str | None = None) -> None:
+    tested: set[str] = set()
+
+    def differs(
+        case: Case,
+        shown: str,
+        kafka: tuple[str, ...],
+        model: tuple[str, ...],
+        known: str | None = None,
+        refused: Calls | None = None,
+    ) -> None:
         entry = f"ReplicationControlManager.{METHODS[case.event]}"
-        records = judge.records(case.before)
-        tally.differences.append(Difference("controller", entry, setting.text, shown, kafka, model, known, records=records))
+        test, records = None, judge.records(case.before)
+        event = case.event if refused is None else shown.rpartition(", with ")[2]
+        if known is None and event not in tested:
+            tested.add(event)
+            test = judge.script(case, shown_set(map(_shown, case.answers)) if refused is None else model, refused)
+        tally.differences.append(Difference("controller", entry, setting.text, shown, kafka, model, known, test, records))
 
     for case in found:
         tally.by_event[case.event] += 1
@@ -277,9 +322,9 @@ def compare(setting: Setting) -> Tally:
             judged, modelled = (shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers))
             differs(case, case_shown, judged, modelled, judge.known(case, kafka))
         if case.event == "controller_alter_isr":
-            for name, expected, error in judge.refusals(case):
+            for name, expected, error, refused in judge.refusals(case):
                 tally.by_event[f"{case.event}, refused"] += 1
                 if error != expected:
-                    differs(case, f"{case_shown}, with {name}", (error,), (expected,))
+                    differs(case, f"{case_shown}, with {name}", (error,), (expected,), refused=refused)
     tally.calls, tally.seconds = judge.calls, time.monotonic() - begun
     return tally

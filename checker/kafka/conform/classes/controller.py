@@ -90,6 +90,13 @@ class Registration:
     partition_epoch: int
 
 
+INSTALLED = (
+    *("replicas", "isr", "elr", "last_known_elr", "leader"),
+    *("adding", "removing", "leader_epoch", "partition_epoch"),
+)
+"""In which order a call that installs a registration names its parts."""
+
+
 class Controller:
     """One partition's controller; each method is a request, a timer, or the replay of records."""
 
@@ -98,6 +105,8 @@ class Controller:
         self.epochs: dict[int, int] = {}
         self.incarnations: dict[int, int] = {}
         self.offset = 100
+        self.calls: list[tuple[Any, ...]] = []
+        """What was asked since a state was installed, with that: names of methods and what they were given."""
         self._build(elr)
         for each in brokers:
             self.register(each, clean=False)
@@ -215,6 +224,7 @@ class Controller:
 
     def register(self, broker: int, clean: bool) -> None:
         """A new incarnation registers; `clean`: it presents the epoch of its last registration."""
+        self.calls.append(("register", broker, clean))
         self.incarnations[broker] = self.incarnations.get(broker, 0) + 1
         data = "common.message.BrokerRegistrationRequestData"
         request = kafka_class(data)().setBrokerId(broker).setClusterId("c")
@@ -242,6 +252,7 @@ class Controller:
 
     def heartbeat(self, broker: int, stop: bool = False, offline: Iterable[Any] = ()) -> Any:
         """A broker's heartbeat: it unfences the broker, asks for a controlled shutdown, or names directories that failed."""
+        self.calls.append(("heartbeat", broker, stop))
         request = kafka_class("common.message.BrokerHeartbeatRequestData")().setBrokerId(broker)
         request.setBrokerEpoch(self.epochs[broker]).setCurrentMetadataOffset(self.offset)
         request.setWantShutDown(stop)
@@ -260,6 +271,7 @@ class Controller:
 
     def expire(self, *lost: int) -> None:
         """The sessions of `lost` run out, no others do."""
+        self.calls.append(("expire", *lost))
         self.clock.now += SESSION_MS - 1_000
         for each in self.epochs:
             if each not in lost:
@@ -283,6 +295,8 @@ class Controller:
         """The leader's AlterPartition: the error's name and the partition epoch of the answer."""
         data = "common.message.AlterPartitionRequestData"
         named = epochs or self.epochs
+        stale = [each for each in isr if named[each] != self.epochs[each]]
+        self.calls.append(("alter_partition", leader, list(isr), leader_epoch, partition_epoch, stale))
         part = kafka_class(data + "$PartitionData")().setPartitionIndex(0)
         if hasattr(part, "setNewIsrWithEpochs"):
             states = [kafka_class(data + "$BrokerState")().setBrokerId(each).setBrokerEpoch(named[each]) for each in isr]
@@ -297,12 +311,13 @@ class Controller:
         answer = self._done(result).topics()[0].partitions()[0]
         return error_name(answer.errorCode()), int(answer.partitionEpoch())
 
-    def assign_directory(self, broker: int, directory: Any) -> None:
-        """A broker says in which directory its replica is."""
+    def assign_directory(self, broker: int, number: int) -> None:
+        """A broker says in which of its directories its replica is."""
+        self.calls.append(("assign_directory", broker, number))
         data = "common.message.AssignReplicasToDirsRequestData"
         part = kafka_class(data + "$PartitionData")().setPartitionIndex(0)
         topic = kafka_class(data + "$TopicData")().setTopicId(self.topic_id).setPartitions(java_list([part]))
-        place = kafka_class(data + "$DirectoryData")().setId(directory).setTopics(java_list([topic]))
+        place = kafka_class(data + "$DirectoryData")().setId(self.directory(broker, number)).setTopics(java_list([topic]))
         request = kafka_class(data)().setBrokerId(broker).setBrokerEpoch(self.epochs[broker])
         self._done(call(self.replication, "handleAssignReplicasToDirs", request.setDirectories(java_list([place]))))
 
@@ -327,6 +342,7 @@ class Controller:
 
     def elect(self, unclean: bool = False) -> str:
         """An operator's election: the error's name."""
+        self.calls.append(("elect", unclean))
         data = "common.message.ElectLeadersRequestData"
         topics = kafka_class(data + "$TopicPartitionsCollection")()
         topics.add(kafka_class(data + "$TopicPartitions")().setTopic(TOPIC).setPartitions(java_list([0])))
@@ -344,6 +360,7 @@ class Controller:
 
     def reassign(self, replicas: Sequence[int] | None) -> str:
         """An operator's reassignment (None: its cancellation): the error's name."""
+        self.calls.append(("reassign", None if replicas is None else list(replicas)))
         data = "common.message.AlterPartitionReassignmentsRequestData"
         part = kafka_class(data + "$ReassignablePartition")().setPartitionIndex(0)
         part.setReplicas(None if replicas is None else java_list(replicas))
@@ -356,6 +373,7 @@ class Controller:
 
     def configure(self, key: str, value: str) -> None:
         """An operator sets a topic's configuration."""
+        self.calls.append(("configure", key, value))
         kind = java_class(PACKAGE + "clients.admin.AlterConfigOp$OpType").SET
         operations = java_class("java.util.HashMap")()
         operations.put(key, java_class("java.util.AbstractMap$SimpleEntry")(kind, java_class("java.lang.String")(value)))
@@ -394,6 +412,7 @@ class Controller:
 
     def install(self, wanted: Registration, fenced: Collection[int] = ()) -> None:
         """Put the controller into a state, by the records that a snapshot of it would hold."""
+        self.calls = [("install", *(getattr(wanted, each) for each in INSTALLED), sorted(fenced))]
         record = kafka_class("common.metadata.PartitionRecord")().setTopicId(self.topic_id).setPartitionId(0)
         record.setReplicas(java_list(wanted.replicas)).setIsr(java_list(wanted.isr)).setLeader(wanted.leader)
         record.setLeaderEpoch(wanted.leader_epoch).setPartitionEpoch(wanted.partition_epoch)
