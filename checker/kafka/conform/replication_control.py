@@ -198,9 +198,9 @@ class Judge:
         if case.event == "controller_assign_directory" and kafka == {moved(before, before, 1, 0)}:
             return DIRECTORY
         registers = case.event in ("broker_restart", "broker_restart_clean")
-        is_alone = before.leader == NO_REPLICA and before.isr == {case.argument("broker")}
+        is_alone = registers and before.leader == NO_REPLICA and before.isr == {case.argument("broker")}
         has_rule = has_method(self.controller.replication, "handleBrokerShutdown")
-        return REGISTRATION if registers and is_alone and not has_rule else known_of_4_0(case, self.configuration)
+        return REGISTRATION if is_alone and not has_rule else known_of_4_0(case, self.configuration)
 
     def script(self, case: Case, expected: tuple[str, ...], refused: Calls | None = None) -> ControllerScript:
         """A case as calls, in every order of assignment, and what the model expects; or those of a request that was refused."""
