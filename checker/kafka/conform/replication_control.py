@@ -47,6 +47,9 @@ METHODS = {
 
 DIRECTORY = "assigning a directory moves the partition epoch and nothing else; the model has no such step"
 """A difference that is known: the leader only has to learn one more record."""
+
+NO_DIRECTORIES = "no broker reports the directory of a replica before 3.7; the model has the step: more behaviours than Kafka's"
+"""A difference that is known."""
 REGISTRATION = "before 4.0 to register changes no partition; the model takes the broker out of the ISR first, as from 4.0 on"
 """A difference that is known, where the broker alone is in the ISR: the model lets another replica lead if one may.
 
@@ -70,10 +73,13 @@ class Judge:
             self.controller.configure("unclean.leader.election.enable", "true")
         self.configured = self.least
         self.stopping: set[int] = set()
+        self.has_directories = has_method(self.controller.replication, "handleAssignReplicasToDirs")
         self.calls = 0
 
     def answers(self, case: Case) -> frozenset[Knowledge]:
-        """What Kafka does in a case, for every first replica in the order of assignment."""
+        """What Kafka does in a case, for every first replica in the order of assignment; nothing where it has no such event."""
+        if case.event == "controller_assign_directory" and not self.has_directories:
+            return frozenset()
         found = {self._after(case, order) for order in self._orders()}
         if case.event in ELECTIONS:
             found.discard(case.before)
@@ -184,7 +190,10 @@ class Judge:
         replica = case.argument("replica")
         if replica not in case.before.isr and replica in case.proposed:
             self.install(case.before, self.brokers)
-            expected = "INELIGIBLE_REPLICA" if self.configuration["mechanism.broker-epoch-in-isr"] else "NONE"
+            expected = "INELIGIBLE_REPLICA"
+            if not self.configuration["mechanism.broker-epoch-in-isr"]:  # as any other request
+                expected = self.alter(case)
+                self.install(case.before, self.brokers)
             answered = self.alter(case, old_epochs=True)
             found.append(("a replica that has registered again", expected, answered, tuple(self.controller.calls)))
             self.install(replace(case.before, fenced=case.before.fenced | {replica}), self.brokers)
@@ -195,8 +204,11 @@ class Judge:
     def known(self, case: Case, kafka: frozenset[Knowledge]) -> str | None:
         """Why an answer that is not the model's is no surprise; None where it is."""
         before = case.before
-        if case.event == "controller_assign_directory" and kafka == {moved(before, before, 1, 0)}:
-            return DIRECTORY
+        if case.event == "controller_assign_directory":
+            if not self.has_directories:
+                return NO_DIRECTORIES
+            if kafka == {moved(before, before, 1, 0)}:
+                return DIRECTORY
         registers = case.event in ("broker_restart", "broker_restart_clean")
         is_alone = registers and before.leader == NO_REPLICA and before.isr == {case.argument("broker")}
         has_rule = has_method(self.controller.replication, "handleBrokerShutdown")
