@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -60,7 +61,11 @@ class ProofResult(Result):
 
 
 SECONDS_WITHOUT_FAULTS = 30.0
-"""How long a bounded search goes on, unless a limit is given, where nothing may fail."""
+"""How long a proof of all properties goes on, unless a limit is given, where nothing may fail."""
+
+
+SHORTEST = 1.0
+"""How long the last properties have at least.  Units: seconds."""
 
 
 def prove(
@@ -238,7 +243,11 @@ def inductions(
 ) -> list[Proof]:
     """One proof per property; after an interrupt the rest is not begun."""
     found: list[Proof] = []
+    is_calm, began = request.time_limit is None and is_without_faults(system.configurations[0]), time.monotonic()
     for goal in goals:
+        if is_calm:
+            left = SECONDS_WITHOUT_FAULTS - (time.monotonic() - began)
+            request = replace(request, time_limit=max(left, SHORTEST))
         is_over = bool(found) and found[-1].is_interrupted
         found.append(
             untried(system, goal, INTERRUPTED) if is_over else induction(system, goal, unbounded, mine, request, with_texts)

@@ -33,6 +33,9 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
         "verdict": str(sweep.verdict(number)),
         "properties": [],
     }
+    release = matrix.cells[number].coordinates.get("kafka.version")
+    if release is not None:
+        found["kafka.version"] = release
     for each in decisions:
         entry: dict[str, Any] = {"name": each.property.name, "verdict": str(each.verdict), "how": each.how}
         if each.source is not None:

@@ -13,7 +13,7 @@ from neverlost.checker.prove.induction import KINDS, ObligationAnswer, Proof
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.terminal import results as terminal
 from neverlost.reports.terminal.counterexample import show_timeline
-from neverlost.specs.configuration.keys import shown
+from neverlost.specs.configuration.keys import is_without_faults, shown
 
 
 def show_bounded(bounded: Bounded, free: list[str]) -> None:
@@ -68,12 +68,16 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
             out.print(proof.mined)
         for each in proof.lemmas:
             out.print(f"  {each.name}: {each.says}")
-        _show_open(proof)
+        is_calm = is_without_faults(proof.system.configurations[0])
+        if not is_calm:
+            _show_open(proof)
         _show_shortest(proof.outcome)
         out.print(Text(f"{proof.solver}, seed {proof.seed}, {proof.seconds:.1f} s", style="dim"))
         if proof.reason:
-            out.print(Text(f"inconclusive: {proof.reason}", style="bold yellow"))
+            out.print(Text(f"inconclusive: {proof.reason}{VISITED if is_calm else ''}", style="bold yellow"))
 
+
+VISITED = "; where nothing may fail, neverlost check visits every state and decides it"
 
 REACHED = {
     True: "its first state is reachable: the lemma is wrong",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.program import neverlost
+from tests.support.program import DATA, neverlost
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -114,7 +114,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     asked = ("model=truncate-to-hw", "replication.factor=2", "bounds.records=1", "bounds.max_leader_epoch=1")
     settings = [part for each in asked for part in ("--set", each)]
     assert neverlost("check", *settings, "--continue", "--out", str(place / "check")).returncode == 12
-    return {name: place / name / "report.html" for name in ("sweep", "check")}
+    described = ("--describe", str(DATA / "kafka" / "describe-3.9.txt"), "--kafka-version", "3.9")
+    for command in ("tolerance", "roll"):
+        assert neverlost(command, *described, "--out", str(place / command), "--quiet").returncode in (0, 13)
+    return {name: place / name / "report.html" for name in ("sweep", "check", "tolerance", "roll")}
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +150,7 @@ def data_of(page: Page) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["sweep", "check"])
+@pytest.mark.parametrize("name", ["sweep", "check", "tolerance", "roll"])
 def test_every_page_is_accessible(browser: Browser, pages: dict[str, Path], name: str) -> None:
     accessible(browser, pages[name])
 
@@ -178,6 +181,18 @@ def test_filters_leave_the_cells_that_they_name(page: Page) -> None:
         {each["name"]: each["verdict"] for each in cell["properties"]} for cell in cells if cell["cell"]["model"] == "kraft-elr"
     ]
     assert page.locator("#map button").count() == [each["committed-never-lost"] for each in kept].count("holds") > 0
+
+
+def test_filters_stand_in_the_address(page: Page) -> None:
+    page.select_option("[data-filter=model]", "kraft-elr")
+    page.select_option("[data-filter=verdict]", "holds")
+    assert page.url.endswith("#model=kraft-elr&verdict=holds")
+    page.reload()
+    many = page.locator("#map button.holds").count()
+    assert many == page.locator("#map button").count() > 0 and page.locator("[data-filter=model]").input_value() == "kraft-elr"
+    assert page.locator("#cell h2 .badge").text_content() == "holds"
+    page.select_option("[data-filter=model]", "")
+    assert page.url.endswith("#verdict=holds") and page.locator("#map button").count() > many
 
 
 def violated(page: Page) -> int:

@@ -13,6 +13,13 @@ const root = document.documentElement;
 const text = value => value === null || value === undefined ? "–" : String(value);
 {% include "theme.js" %}
 
+/* What is asked for stands in the address. */
+const asked = new URLSearchParams(location.hash.slice(1));
+function ask(name, value) {
+  if (value) asked.set(name, value); else asked.delete(name);
+  history.replaceState(null, "", asked.toString() ? "#" + asked : location.pathname);
+}
+addEventListener("hashchange", () => location.reload());
 
 const isNarrow = innerWidth < 720;
 
@@ -63,8 +70,12 @@ const settings = cell => data.varying.map(key => `${key}=${text(cell.cell[key])}
 
 function filters() {
   const box = document.getElementById("filters");
-  const add = (name, filter, values, change) => box.append(make("label", {}, name, make("select",
-    {"data-filter": filter, onchange: event => { change(event.target.value); map(); }}, ...values)));
+  const add = (name, filter, values, change) => {
+    const select = make("select", {"data-filter": filter, onchange: () => { ask(filter, select.value); change(select.value); map(); }}, ...values);
+    const wanted = asked.get(filter);
+    if ([...select.options].some(each => each.value === wanted)) { select.value = wanted; change(wanted); }
+    box.append(make("label", {}, name, select));
+  };
   const any = values => [make("option", {value: ""}, "any"), ...values.map(value => make("option", {value}, value))];
   if (data.properties.length > 1)
     add("property", "property", names.map(each => make("option", {selected: each === property}, each)), value => {
@@ -291,17 +302,15 @@ function show(number, focus) {
   }
 }
 
-/* Described topics: a card for each answer; what is asked for stands in the address. */
+/* Described topics: a card for each answer. */
 const MOST_NAMES = isNarrow ? 3 : 6;
-const asked = new URLSearchParams(location.hash.slice(1));
 function groups() {
   const form = document.getElementById("find");
   const field = {topic: document.getElementById("topic"), only: document.getElementById("only"), order: document.getElementById("order")};
   for (const [name, input] of Object.entries(field)) {
     if (asked.get(name)) input.value = asked.get(name);
     input.addEventListener("input", () => {
-      if (input.value && !(name === "order" && input.value === "worst")) asked.set(name, input.value); else asked.delete(name);
-      history.replaceState(null, "", asked.toString() ? "#" + asked : location.pathname);
+      ask(name, name === "order" && input.value === "worst" ? "" : input.value);
       cards();
     });
   }
@@ -368,7 +377,9 @@ if (data.groups.length) groups();
 if (data.varying.length) { filters(); map(); } else verdicts();
 /* The first look is worth most at a loss that one setting prevents. */
 const isOneSetting = entry => entry && entry.sibling && Object.keys(entry.sibling.changed).length === 1 && entry.comparison !== null && data.comparisons[entry.comparison].refused;
-const best = data.cells.findIndex(cell => isOneSetting(entryOf(cell)));
-const first = data.groups.length ? data.groups[0].topics[0][1] : best >= 0 ? best : data.cells.findIndex(cell => entryOf(cell) && entryOf(cell).verdict === "violated");
-if (data.cells.length && data.properties.length) show(Math.max(first, 0), false);
+const isShown = number => !data.varying.length || document.querySelector(`#map [data-cell='${number}']`);
+const shown = wanted => data.cells.findIndex((cell, number) => isShown(number) && entryOf(cell) && wanted(entryOf(cell)));
+const worst = [isOneSetting, entry => entry.verdict === "violated", () => true].map(shown).find(number => number >= 0);
+const first = data.groups.length ? data.groups[0].topics[0][1] : worst;
+if (data.properties.length && first !== undefined) show(first, false);
 ledger();
