@@ -155,6 +155,18 @@ def test_every_page_is_accessible(browser: Browser, pages: dict[str, Path], name
     accessible(browser, pages[name])
 
 
+def test_the_table_of_a_tolerance_is_reached_by_keyboard(page: Page, pages: dict[str, Path]) -> None:
+    page.goto(pages["tolerance"].as_uri())
+    stops: list[dict[str, Any]] = []
+    while not stops or (stops[-1]["tag"] != "BODY" and len(stops) < 60):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(FOCUSED))
+    reached = [each for each in stops if each["tag"] != "BODY"]
+    assert reached[0]["id"] == "theme" and all(each["outline"] and each["name"].strip() for each in reached)
+    assert page.locator(".wide table").count() <= sum(each["tag"] == "DIV" for each in reached)
+    assert page.locator("td.violated").count() > 0 and "acks=all is assumed" in page.locator(".notice").first.inner_text()
+
+
 def test_a_filter_closes_what_it_hides_and_the_keys_that_no_longer_differ(page: Page) -> None:
     heads = page.locator("#map th.key")
     assert heads.all_inner_texts() == ["min ISR", "acks", "unclean"]

@@ -184,3 +184,11 @@ def test_bad_usage_is_one_line_and_64(arguments: list[str], message: str) -> Non
     done = prove(*arguments)
     assert done.returncode == 64
     assert message in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_where_nothing_may_fail_no_unreachable_state_is_shown() -> None:
+    keys = ("kafka.version=3.9", "replication.factor=2", "bounds.records=1")
+    settings = [part for each in keys for part in ("--set", each)]
+    done = prove(*settings, "--property", "acked-never-lost", "--method", "induction")
+    assert done.returncode == 20 and "a counterexample to induction" not in done.stdout
+    assert "nothing may fail here" in done.stdout and "neverlost check visits every state and decides it" in done.stdout
