@@ -61,6 +61,14 @@ def _lock(file: TextIO, folder: Path, name: str) -> None:
     file.flush()
 
 
+def was_held(folder: Path, name: str) -> bool:
+    """Whether a process has held a folder's lock: who holds it writes its name into it, and one that is made now is empty."""
+    try:
+        return (folder / name).stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
 def is_free(folder: Path, name: str) -> bool:
     """Whether no process holds a folder's lock."""
     import fcntl

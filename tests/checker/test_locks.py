@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from neverlost.checker.machine import locks
+from neverlost.checker.machine import locks, scratch
 from neverlost.specs.errors import InputError
 from tests.support.program import neverlost
 
@@ -36,3 +37,13 @@ def test_a_directory_is_held_by_one_process_and_by_none_after_it_was_killed(tmp_
     with locks.held(tmp_path), pytest.raises(InputError, match=f"in use by process {os.getpid()}"), locks.held(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_temporary_folder_is_left_over_once_its_owner_has_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its making and its lock a new one must not be cleared by another process."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made_now, left_over = (tmp_path / f"{scratch.PREFIX}{name}" for name in ("new", "old"))
+    for each, owner in ((made_now, ""), (left_over, '{"process": 1}')):
+        each.mkdir()
+        (each / locks.OWNER).write_text(owner)
+    assert scratch.clear() == 1 and made_now.exists() and not left_over.exists()
