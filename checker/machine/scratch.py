@@ -75,10 +75,10 @@ def clear() -> int:
     for each in (path for base in {tempfile.gettempdir(), MEMORY} for path in Path(base).glob(f"{PREFIX}*")):
         try:
             about = each.stat()
-            is_left = about.st_uid == os.getuid() and (locks.was_held(each, locks.OWNER) or time.time() - about.st_mtime > UNOWNED)
+            is_left = locks.was_held(each, locks.OWNER) or time.time() - about.st_mtime > UNOWNED
         except OSError:
             continue
-        if is_left and locks.is_free(each, locks.OWNER):
+        if is_left and about.st_uid == os.getuid() and locks.is_free(each, locks.OWNER):
             shutil.rmtree(each, ignore_errors=True)
             found += 1
     return found
