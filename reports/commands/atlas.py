@@ -75,6 +75,9 @@ def _covered(document: Mapping[str, Any]) -> Iterator[str]:
     """A line for each chapter, and one for all."""
     if not document["is_of_these_models"]:
         yield "The shipped answers are about models of another meaning: none of them counts."
+    if not document["chapters"]:
+        yield f"{document['all']['decided']:,} decided; how many are not was not counted: neverlost atlas count --out FILE"
+        return
     for each in (*document["chapters"], {"name": "in all", **document["all"]}):
         share = 100 * each["undecided"] / each["questions"]
         yield f"{each['name']}: {each['questions']:,} questions, {each['decided']:,} decided, {share:.0f} % not decided"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from neverlost import atlases
 from neverlost.checker.atlas import build as building
 from neverlost.checker.atlas import index, lookup, table, unit
 from neverlost.checker.atlas.build import Build, build
@@ -188,3 +189,16 @@ def test_a_question_that_was_cut_short_has_no_row(small: list[Unit], tmp_path: P
     found = build(small[:1], tmp_path)
     assert found.rows == () and found.failures == (f"{small[0].name}: memory or disk ended the search",)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_the_atlas_covers_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every question about one replica is decided; counts of another index are not shown."""
+    monkeypatch.setattr(atlases, "CHAPTERS", (replace(SMALL, defects=("fixed",)),))
+    monkeypatch.setattr(index, "COVERAGE", str(tmp_path / "coverage.json"))
+    assert atlases.atlas_coverage().chapters == [] and atlases.atlas_coverage().all["decided"] > 5000
+    counted = atlases.count_atlas(index.COVERAGE)
+    (chapter,) = counted.chapters
+    assert chapter["questions"] == chapter["decided"] > 0 == counted.all["undecided"]
+    assert atlases.atlas_coverage().document == counted.document
+    monkeypatch.setattr(atlases, "_digest_of_index", lambda: "another")
+    assert atlases.atlas_coverage().chapters == []
