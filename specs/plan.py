@@ -135,7 +135,7 @@ def _step(says: str, wanted: Mapping[str, Any], before: Chosen, after: Chosen, b
     _require_decidable(before, after, where)
     one, other = before.configuration, after.configuration
     is_growing = bool(other[FACTOR] > one[FACTOR])
-    meanwhile = other | {key: other[key] and one[key] for key in LATE if key in other}
+    meanwhile = {**other, **{key: other[key] and one[key] for key in LATE if key in other}}
     reads = {
         name: (value(one), value(other))
         for name, value in model.frozen.items()
@@ -189,7 +189,7 @@ def _sizes(chosen: Chosen) -> dict[str, Any]:
 
 def _is_uncapped(one: Configuration, other: Configuration) -> bool:
     key = "mechanism.effective-min-isr"
-    return one[key] != other[key] and one[LEAST] > one[FACTOR]
+    return bool(one[key] != other[key] and one[LEAST] > one[FACTOR])
 
 
 def _assumed(wanted: Mapping[str, Any], reads: Settings, is_growing: bool) -> list[str]:

@@ -40,7 +40,7 @@ class Part:
 class Said:
     """The verdict on a property in a phase: while it lasts, and in the end, when it is done; `parts` lead to a violation."""
 
-    property: Property
+    asked: Property
     verdict: Verdict
     is_done: bool
     parts: tuple[Part, ...] = ()

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import neverlost
 from neverlost.checker.campaign import plan as campaign
 from neverlost.checker.campaign.plan import Part, Phase, Said
+from neverlost.checker.campaign.tolerance import SEARCH, Entry
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.keywords import Searching, Settings
@@ -41,10 +42,10 @@ class PlanResult(Answer):
     def first_loss(self) -> Timeline | None:
         """The counterexample of the first loss, through all phases; the frame in which a step begins has its name."""
         said = (each for phase in self.found for each in phase.said)
-        loss = next((each for each in said if each.property.kind == SAFETY and each.parts), None)
+        loss = next((each for each in said if each.asked.kind == SAFETY and each.parts), None)
         if loss is None:
             return None
-        shown = [timeline(each.system, loss.property, each.trace, breaks=each is loss.parts[-1]) for each in loss.parts]
+        shown = [timeline(each.system, loss.asked, each.trace, breaks=each is loss.parts[-1]) for each in loss.parts]
         frames = list(shown[0].frames)
         for part, one in zip(loss.parts[1:], shown[1:], strict=True):
             first, *others = one.frames
@@ -113,7 +114,7 @@ def _phase(number: int, phase: Phase, every: Sequence[Phase]) -> dict[str, Any]:
         "meanwhile": _in_words(meanwhile),
         "done": _in_words(done) if done else None,
         "verdicts": [
-            {"property": each.property.name, "when": "done" if each.is_done else "meanwhile", "verdict": str(each.verdict)}
+            {"property": each.asked.name, "when": "done" if each.is_done else "meanwhile", "verdict": str(each.verdict)}
             | {"steps": each.steps}
             for each in phase.said
         ],
@@ -122,11 +123,11 @@ def _phase(number: int, phase: Phase, every: Sequence[Phase]) -> dict[str, Any]:
 
 
 def _order(said: Said) -> tuple[bool, int]:
-    return said.property.kind != SAFETY, said.steps or 0
+    return said.asked.kind != SAFETY, said.steps or 0
 
 
 def _in_words(said: Sequence[Said]) -> str:
-    return describe.in_words([describe.Entry(each.property, each.verdict, each.steps, "search") for each in said])
+    return describe.in_words([Entry(each.asked, each.verdict, each.steps, SEARCH) for each in said])
 
 
 def _part(part: Part, every: Sequence[Phase]) -> dict[str, Any]:

@@ -27,7 +27,9 @@ def controller_add_replica(k: Primitives, s: View) -> Clauses:
 
 def operated(model: Model, least: int | None, is_growing: bool = False) -> Model:
     """The model in which min.insync.replicas can be set to one value (None: not at all), and a replica be added."""
-    chosen: Action = replace(controller_set_min_isr, where=lambda **given: given["least"] == least and least > UNCHANGED)
+    chosen: Action = replace(
+        controller_set_min_isr, where=lambda **given: least is not None and UNCHANGED < least == given["least"]
+    )
     grown = (controller_add_replica,) if is_growing else ()
     actions = (chosen if each is controller_set_min_isr else each for each in model.actions)
     return replace(model, actions=(*actions, *grown))
