@@ -1,7 +1,8 @@
 """The smallest rule over a matrix's keys that is true in exactly the cells that are marked, and its proof.
 
 A rule is a disjunction of terms, a term a conjunction of atoms (`key = value`, `key >= number`, `key >= other key`).
-Terms are enumerated up to a size; a smallest choice of them is found, and the equality with the matrix is proved, by Z3.
+More faults are never safer, and a fault's number is no setting: their keys have lower bounds only, and are compared with no
+other key.  Terms are enumerated up to a size; Z3 finds a smallest choice of them, and proves its equality with the matrix.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import z3
 
 Row = Mapping[str, Any]
 """A cell: its value of every key; numbers are ordered, everything else is only equal or not."""
+
+FAULTS = "faults."
+"""How the keys of fault limits begin."""
 
 LONGEST_TERM = 4
 MOST_TERMS = 600
@@ -93,7 +97,9 @@ def atoms(rows: Sequence[Row]) -> list[Atom]:
         values = sorted({row[key] for row in rows}, key=lambda value: (str(type(value)), value))
         if len(values) < 2:
             continue
-        if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        if key.startswith(FAULTS) and all(isinstance(value, int) for value in values):
+            found += [Atom(key, ">=", value) for value in values[1:]]
+        elif all(isinstance(value, int) and not isinstance(value, bool) for value in values):
             if not isinstance(values[0], Place):
                 numbers.append(key)
             found += [Atom(key, ">=", value) for value in values[1:]] + [Atom(key, "<=", value) for value in values[:-1]]

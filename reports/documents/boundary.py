@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neverlost.checker.campaign.boundary_rule import Place, Rule, smallest_rule
+from neverlost.checker.campaign.boundary_rule import FAULTS, Place, Rule, smallest_rule
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.checker.outcome import Trace, Verdict
 from neverlost.model.kraft.mechanisms import parsed
+from neverlost.model.limits import AT_ONCE, AnyNumber, encoded
 from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.documents.merged_rows import merged, plain, values_of
 from neverlost.specs.configuration.keys import is_setting, shown
@@ -116,7 +117,10 @@ class Boundary:
         return smallest_rule(rows, [self.verdicts[number] is Verdict.VIOLATED for number in decided]), len(decided)
 
     def _placed(self, key: str, value: Any) -> Any:
-        """Versions have an order."""
+        """Versions have an order, and limits of faults; a fault that a cell does not name cannot happen there."""
+        if key.startswith(FAULTS):
+            is_none = key == AT_ONCE and not value
+            return Place(encoded(AnyNumber() if is_none else value or 0), str(shown(value or 0)))
         return Place(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
 
     def sibling(self, number: int) -> dict[str, Any] | None:

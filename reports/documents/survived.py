@@ -75,10 +75,14 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
         open_ones += [budgets[n] for n, one in decided if one.verdict is Verdict.INCONCLUSIVE]
     return {
         "setting": {key: shown(value) for key, value in setting.items()},
-        "survives": [dict(each) for each in held],
-        "violated_at": {name: [dict(each) for each in found] for name, found in broken.items() if found},
+        "survives": [_shown(each) for each in held],
+        "violated_at": {name: [_shown(each) for each in found] for name, found in broken.items() if found},
         "says": _sentence(held, {each: broken[each.name] for each in asked}, _edge(open_ones, largest=False)),
     }
+
+
+def _shown(limits: Budget) -> dict[str, Any]:
+    return {name: shown(limit) for name, limit in limits}
 
 
 def _edge(found: Iterable[Budget], largest: bool) -> list[Budget]:

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 import xmlschema
 
+import neverlost
 from neverlost.checker.campaign.boundary_rule import Atom, Place, prove, smallest_rule
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.model.catalogue import models
@@ -71,6 +72,29 @@ def test_a_rule_equals_any_matrix() -> None:
         marks = [chance.random() < 0.3 for _ in rows]
         rule = smallest_rule(rows, marks)
         assert rule.proved and [rule.holds(row) for row in rows] == marks
+
+
+LIMITS = """
+properties = ["acked-never-lost"]
+model = "kraft"
+topic = { replication.factor = 2, min.insync.replicas = [1, 2] }
+cluster = { defects = "fixed" }
+faults = { out = [0, "any:1", "any"], data_loss = [0, "any:1", "any"] }
+bounds = { records = 1 }
+"""
+
+
+def test_the_rule_of_faults_without_number_bounds_them_from_below_only(tmp_path: Path) -> None:
+    """More faults are never safer: no rule says how many are too few, and none compares a fault with a setting."""
+    (tmp_path / "limits.toml").write_text(LIMITS)
+    found = neverlost.sweep(tmp_path / "limits.toml", out=tmp_path / "out", workers=1).document
+    (boundary,) = found["boundary"]
+    assert boundary["rule"]["proved"] and "faults.data_loss >= any:1" in boundary["rule"]["violated_iff"]
+    assert not re.search(r"faults\.\w+ (<|=|!|>= min|> )", boundary["rule"]["violated_iff"])
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["fault_tolerance"] == found["fault_tolerance"]
+    rows = [{"faults.crash": each, "minimum": 1 + each % 2} for each in range(4)]
+    rule = smallest_rule(rows, [row["faults.crash"] >= row["minimum"] for row in rows])
+    assert rule.proved and str(rule) == "faults.crash >= 2 or (faults.crash >= 1 and minimum <= 1)"
 
 
 def test_one_flipped_cell_refutes_the_rule(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:
