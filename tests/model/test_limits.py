@@ -88,6 +88,14 @@ def test_a_rack_is_out_as_its_brokers_are(of_racks: str, one_by_one: str) -> Non
         assert found(system("kraft-elr", **given, racks=racks, **{of_racks: "any"})) == alone, racks
 
 
+@pytest.mark.parametrize(("min_isr", "steps"), [(1, 10), (2, 11)])
+def test_one_record_is_not_always_enough(min_isr: int, steps: int) -> None:
+    """Logs that diverge at an offset need two records; 2.8 as shipped is where that matters (decision 056)."""
+    given = {"rf": 2, "min_isr": min_isr, "out": "any:1"}
+    assert found(system("2.8", **given, records=1))[0] is Verdict.HOLDS
+    assert found(system("2.8", **given, records=2))[:2] == (Verdict.VIOLATED, steps)
+
+
 LOSERS = [
     ("kraft", 1, 1, Verdict.VIOLATED),
     ("kraft", 2, 1, Verdict.VIOLATED),

@@ -92,7 +92,7 @@ def test_the_rule_of_faults_without_number_bounds_them_from_below_only(tmp_path:
     assert boundary["rule"]["proved"] and "faults.data_loss >= any:1" in boundary["rule"]["violated_iff"]
     assert not re.search(r"faults\.\w+ (<|=|!|>= min|> )", boundary["rule"]["violated_iff"])
     assert json.loads((tmp_path / "out" / "result.json").read_text())["fault_tolerance"] == found["fault_tolerance"]
-    rows = [{"faults.crash": each, "minimum": 1 + each % 2} for each in range(4)]
+    rows = [{"faults.crash": crash, "minimum": minimum} for crash in range(4) for minimum in (1, 2)]
     rule = smallest_rule(rows, [row["faults.crash"] >= row["minimum"] for row in rows])
     assert rule.proved and str(rule) == "faults.crash >= 2 or (faults.crash >= 1 and minimum <= 1)"
 

@@ -27,7 +27,7 @@ from neverlost.checker.search.options import Options
 from neverlost.model.catalogue import models
 from neverlost.model.limits import AnyNumber
 from neverlost.model.system import bind
-from neverlost.specs.common_settings import ACKED, CHAPTERS, ONE, USUAL, Chapter, RegionChapter
+from neverlost.specs.common_settings import ACKED, CHAPTERS, ONE, TABLE, TWO, USUAL, Chapter, RegionChapter
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.property import properties
 from neverlost.specs.region import usual
@@ -202,3 +202,21 @@ def test_what_the_atlas_covers_is_counted_once(tmp_path: Path, monkeypatch: pyte
     assert atlases.atlas_coverage().document == counted.document
     monkeypatch.setattr(atlases, "_digest_of_index", lambda: "another")
     assert atlases.atlas_coverage().chapters == []
+
+
+@pytest.mark.slow
+def test_where_two_records_say_more_than_one() -> None:
+    """Every usual setting of one and two replicas, decided with two records and compared with the shipped row of one."""
+    atlas, differing, compared = index.shipped(), set(), 0
+    assert atlas is not None
+    for each in units([Chapter("two records", (1, 2), USUAL | TWO, TABLE, together=50)]):
+        for row in unit.rows_of(unit.decide(each.text)):
+            model = models()[row.model]
+            asked = question(model, {**row.asked, "bounds.records": 1})
+            known = atlas.find(question_id(model, asked, [row.property]))
+            assert known is not None
+            compared += 1
+            if str(known[0]) != row.verdict:
+                differing.add((row.verdict, row.asked["mechanism.diverging-fetch-ignored"], row.property))
+    print(f"{compared} rows compared")
+    assert differing == {("violated", False, name) for name in TABLE[:2]}
