@@ -126,10 +126,10 @@ def main() -> NoReturn:
     from neverlost.reports import exit_status
     from neverlost.specs.errors import InputError
 
-    _register(sys.argv[1:])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     warnings.showwarning = _show_warning
     try:
+        _register(sys.argv[1:])
         status = app(standalone_mode=False)
         if status == TYPER_INTERRUPTED:
             raise KeyboardInterrupt

@@ -14,7 +14,8 @@ from typing import Any
 from neverlost.checker.atlas import table
 from neverlost.checker.atlas.unit import CUT_SHORT, Unit, decide, rows_of
 from neverlost.checker.machine.processes import Send, run
-from neverlost.checker.machine.whole_files import write_text
+from neverlost.checker.machine.resources import GaveOut
+from neverlost.checker.machine.whole_files import clear_unfinished, write_text
 from neverlost.checker.spark import session as spark_session
 
 Report = Callable[[int, int], None]
@@ -38,6 +39,7 @@ def build(
     report: Report | None = None,
 ) -> Build:
     """Decide what has no file in a directory yet, and return all rows."""
+    clear_unfinished(place)
     left = [each for each in units if not _file(place, each).is_file()]
     done = len(units) - len(left)
     failures = []
@@ -88,11 +90,16 @@ def on_spark(units: Sequence[Unit], master: str, conf: dict[str, str]) -> Decide
             chosen = units[start : start + AT_A_TIME]
             rows = [(number, each.text) for number, each in enumerate(chosen)]
             frame = session.createDataFrame(rows, "number int, text string").repartition(len(chosen))
-            for number, text in frame.mapInArrow(_decided, "number int, text string").collect():
+            try:
+                found = frame.mapInArrow(_decided, "number int, text string").collect()
+            except Exception as problem:
+                reason = spark_session.reason(problem)
+                raise GaveOut(f"Spark gave up on the atlas: {reason}; units that are decided are kept") from None
+            for number, text in found:
                 yield chosen[number], text, None
     finally:
         if is_ours:
-            session.stop()
+            spark_session.stop(session)
 
 
 AT_A_TIME = 16

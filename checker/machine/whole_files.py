@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from os import PathLike
@@ -12,6 +13,9 @@ from typing import Any
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.visible import visible
+
+UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|mmd|xml|sarif|toml|txt|csv|log|sh|xz|smt2|parquet|\d\d)\.[a-z0-9_]{8}")
+"""What is left of a file whose writer was killed; see `write_bytes`."""
 
 
 def write_text(path: PathLike[str] | str, text: str) -> Path:
@@ -47,6 +51,13 @@ def write_bytes(path: PathLike[str] | str, content: bytes) -> Path:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
     return path
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Remove what is left, in a folder and below, of files whose writer was killed."""
+    for path in folder.rglob(".*.*"):
+        if UNFINISHED.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+            path.unlink(missing_ok=True)
 
 
 def _is_stream(path: Path) -> bool:

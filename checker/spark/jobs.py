@@ -113,7 +113,9 @@ class SparkJobs:
         try:
             return [bytes(row[0]) for row in frame.collect()]
         except Exception as problem:
-            raise GaveOut(f"Spark gave up on a level: {_reason(problem)}; what was committed can be resumed") from None
+            raise GaveOut(
+                f"Spark gave up on a level: {spark_session.reason(problem)}; what was committed can be resumed"
+            ) from None
 
     def _numbers(self, count: int) -> Any:
         return self.session.range(0, count, 1, count)
@@ -138,15 +140,8 @@ class SparkJobs:
 
     def _stop(self) -> None:
         if self._is_ours:
-            self._session.stop()
+            spark_session.stop(self._session)
         self._session = None
-
-
-def _reason(problem: Exception) -> str:
-    """The line of a long message that says what happened."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    causes = [line for line in lines if "Exception" in line or "Error" in line or "aborted" in line]
-    return (causes or lines or [type(problem).__name__])[-1 if "Traceback" in str(problem) else 0][:300]
 
 
 def _expand(text: str, batches: Iterator[Any]) -> Iterator[Any]:

@@ -7,7 +7,7 @@ import os
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -141,6 +141,27 @@ def _cause(said: IO[bytes], problem: Exception) -> str:
     lines = [*said.read().decode(errors="replace").splitlines(), *str(problem).splitlines()]
     texts = [line.strip() for line in lines if line.strip()] or [type(problem).__name__]
     return next((text for text in texts if "Exception" in text or "rror" in text), texts[-1])[:300]
+
+
+def stop(session: Any) -> None:
+    """End a session; one whose Java is gone cannot end by itself, and is forgotten: the next search starts another."""
+    try:
+        session.stop()
+    except Exception:
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        with suppress(Exception):
+            SparkContext._gateway.shutdown()
+        SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+        SparkSession._instantiatedSession = None
+
+
+def reason(problem: Exception) -> str:
+    """The line of a long message that says what happened."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    causes = [line for line in lines if "Exception" in line or "Error" in line or "aborted" in line]
+    return (causes or lines or [type(problem).__name__])[-1 if "Traceback" in str(problem) else 0][:300]
 
 
 def _connected(address: str, settings: Mapping[str, str]) -> Any:

@@ -204,6 +204,7 @@ def explore(
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = Request(**search)
+    request.require_apart(out)
     if out is not None:
         writable_directory(out)
     chosen = choose(read_settings(settings), model)

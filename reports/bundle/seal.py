@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.evidence import ledger
-from neverlost.checker.machine.whole_files import as_json, write_bytes, write_text
+from neverlost.checker.machine.whole_files import as_json, clear_unfinished, write_bytes, write_text
 from neverlost.model.kernel import Configuration, Model
 from neverlost.reports.bundle import ledger_lines
 from neverlost.reports.bundle.contained import MANIFEST
@@ -34,8 +33,6 @@ RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif", ".csv", ".log", ".
 """What `render` writes."""
 
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
-UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|mmd|xml|sarif|toml|txt|xz|smt2|\d\d)\.[a-z0-9_]{8}")
-"""What is left of a file whose writer was killed; see `whole_files.write_text`."""
 
 
 def configuration_toml(model: Model, configuration: Configuration) -> str:
@@ -122,11 +119,11 @@ def cleared(folder: Path) -> None:
     except (OSError, InputError, ValueError, KeyError, TypeError):
         listed = {}
     (folder / MANIFEST).unlink(missing_ok=True)
-    gone = [name for name in listed if name != ledger.FILE and ".." not in Path(name).parts]
-    for path in [*(folder / name for name in gone), *folder.rglob(".*.*")]:
-        is_ours = path.name in map(os.path.basename, gone) or UNFINISHED.fullmatch(path.name)
-        if is_ours and path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+    for name in listed:
+        path = folder / name
+        if name != ledger.FILE and path.is_file() and path.resolve().is_relative_to(folder.resolve()):
             path.unlink()
+    clear_unfinished(folder)
 
 
 def write_document(directory: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
