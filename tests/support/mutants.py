@@ -47,7 +47,7 @@ BRIEF = (
 ELSEWHERE = ("--out", "--state-dir", "--export", "--json", "--picture", "-")
 """Not for a drawn word to follow: nothing is written, and standard input is empty."""
 
-OBSERVED = ("--no-losses", "--time-limit", "3", "--quiet")
+OBSERVED = ("--no-losses", "--time-limit", "0.5", "--quiet")
 
 STORED = ("explore", "kip-101", "--set", "replication.factor=2", "--workers", "1")
 COMMANDS = (
