@@ -28,6 +28,23 @@ SAYS = "times, memory, rates, forecasts and the machine are as measured there; n
 _TEXT = re.compile(r"[ -~]{0,4000}")
 
 
+def of_result(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
+    """What a result states as measured: each place of the list that it has, with the values there."""
+    found = [(pattern, list(_values(document, pattern.split(".")))) for pattern in MEASURED["result.json"]]
+    return [(pattern, values) for pattern, values in found if values]
+
+
+def _values(value: Any, pattern: list[str]) -> Iterator[Any]:
+    below = dict(enumerate(value)) if isinstance(value, list) else value
+    if not isinstance(below, Mapping):
+        if pattern in ([], ["**"]):
+            yield value
+        return
+    for name, each in below.items():
+        if pattern and pattern[0] in ("*", "**", name):
+            yield from _values(each, pattern if pattern == ["**"] else pattern[1:])
+
+
 def overlaid(name: str, derived: Any, stated: Any) -> Any:
     """The derived document of a file with the stated document's measured values, where they are values of their kind."""
     patterns = [each.split(".") for each in MEASURED.get(name, ())]

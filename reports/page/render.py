@@ -13,6 +13,7 @@ from neverlost.checker.evidence import ledger
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
+from neverlost.reports.bundle import measured
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import Saved
@@ -102,7 +103,17 @@ def _totals(
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
         "forecast": _forecast(document),
+        "measured": [{"place": place, "says": _measured(found)} for place, found in measured.of_result(document)],
     }
+
+
+def _measured(values: Sequence[Any]) -> str:
+    """What was measured in a place: the value, or how many there are and their range."""
+    numbers = [each for each in values if isinstance(each, int | float)]
+    if len(values) == 1:
+        return f"{values[0]:,}" if numbers else str(values[0])
+    among = f", {min(numbers):,} to {max(numbers):,}" if len(numbers) == len(values) else ""
+    return f"{len(values):,} values{among}"
 
 
 def _conclusions(document: Mapping[str, Any]) -> dict[str, Any]:
