@@ -32,6 +32,14 @@ def test_the_bundles_verify_before_anything_is_changed(bundle: Bundle) -> None:
     assert forger.judged(bundle.files, bundle.own).is_complete
 
 
+def test_a_report_names_each_place_that_was_measured(place: Path) -> None:
+    for kind in ("check", "sweep", "proof"):
+        files = forger.bundle(kind, place / kind).files
+        named = files["report.md"].decode().partition("## Measured")[2]
+        measured = {forger.measured_place("result.json", path) for path in forger.leaves(json.loads(files["result.json"]))}
+        assert {f"- `{each}`:" in named for each in measured - {None}} == {True}
+
+
 def places_of(bundle: Bundle) -> list[tuple[str, forger.Path_]]:
     there = [name for name in DOCUMENTS if name in bundle.files]
     return [(name, path) for name in there for path in forger.leaves(json.loads(bundle.files[name]))]

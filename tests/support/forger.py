@@ -152,7 +152,14 @@ def written(name: str, document: Any) -> bytes:
 
 def is_measured(name: str, path: Path_) -> bool:
     """Whether a place is on the list of measured values."""
-    return any(_matches(pattern.split("."), [str(each) for each in path]) for pattern in measured.MEASURED.get(name, ()))
+    return measured_place(name, path) is not None
+
+
+def measured_place(name: str, path: Path_) -> str | None:
+    """The line of the list of measured values that a place is of."""
+    return next(
+        (each for each in measured.MEASURED.get(name, ()) if _matches(each.split("."), [str(step) for step in path])), None
+    )
 
 
 def _matches(pattern: list[str], path: list[str]) -> bool:
