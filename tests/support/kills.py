@@ -157,8 +157,8 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 def shared_memory() -> set[str]:
-    """The names of shared memory that may be ours."""
-    return {each for each in os.listdir(scratch.MEMORY) if each.startswith(("psm_", scratch.PREFIX))}
+    """The names of shared memory that is ours: what others have is not seen apart, and cannot be told from ours elsewhere."""
+    return set(os.listdir(scratch.MEMORY)) if APART in os.environ else set()
 
 
 def left_behind(place: Path, before: set[str]) -> list[str]:
@@ -292,7 +292,7 @@ def run(names: Sequence[str], seed: int, numbers: range, report: Callable[[str],
 
 
 def drawn_names(seed: int) -> list[str]:
-    """The names of 200 works in an order that the seed draws."""
+    """The names of 200 pieces of work in an order that the seed draws."""
     with tempfile.TemporaryDirectory() as place:
         names = [each.name for each in works(Path(place)) for _ in range(each.times)]
     random.Random(seed).shuffle(names)
@@ -305,13 +305,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="the number to go on with")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", metavar="NAME")
+    parser.add_argument("--only", default="", metavar="NAME[,NAME]", help="these in turn")
     asked = parser.parse_args()
     if apart.means() and APART not in os.environ:
         command = [sys.executable, "-m", "tests.support.kills", *sys.argv[1:]]
         os.environ[APART] = "1"
         os.execvp(apart.means()[0], apart.with_folders(command, {scratch.MEMORY: "2g"}))
-    names = [each for each in drawn_names(asked.seed) if each == asked.only or not asked.only]
+    names = asked.only.split(",") if asked.only else drawn_names(asked.seed)
     print(f"seed {asked.seed}", flush=True)
     bad = run(names, asked.seed, range(asked.first, asked.count), lambda text: print(text, flush=True))
     print(f"{asked.count - asked.first} kills, {bad} went wrong")
