@@ -8,6 +8,8 @@ import resource
 import sys
 import time
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 OUT_OF_MEMORY = "out of memory"
@@ -80,6 +82,32 @@ def _family(process: int) -> Iterator[int]:
 def _state_and_ticks(process: int) -> tuple[str, int]:
     parts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return parts[0], sum(map(int, parts[11:15]))
+
+
+@cache
+def allowed_memory() -> int:
+    """What this process and its children may use in all: the machine's memory, or less where a container says so.
+
+    Units: bytes.
+    """
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in _groups():
+        with suppress(OSError, ValueError):
+            found.append(int(limit.read_text()))
+    return min(found)
+
+
+def _groups() -> Iterator[Path]:
+    """The files with the limits of this process's control groups: in a container they are at the root."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for _, controllers, place in (line.split(":", 2) for line in lines):
+        name, file = ("memory", "memory.limit_in_bytes") if controllers == "memory" else ("", "memory.max")
+        if controllers in ("memory", ""):
+            own = Path("/sys/fs/cgroup", name, place.lstrip("/"))
+            yield from (each / file for each in (own, *own.parents) if each.is_relative_to("/sys/fs/cgroup"))
 
 
 def peak_memory() -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from neverlost.checker.continued import beginning
-from neverlost.checker.machine.resources import given_out, peak_memory, used_memory
+from neverlost.checker.machine.resources import OUT_OF_MEMORY, allowed_memory, given_out, peak_memory, used_memory
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
 from neverlost.checker.search.level_report import LevelReport, Violations
 from neverlost.checker.search.options import Options, Progress, Reporter
@@ -18,6 +18,9 @@ from neverlost.checker.search.symmetry import Renaming
 from neverlost.checker.search.workers import Local, Workers
 from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
+
+MOST_OF_MEMORY = 0.8
+"""The part of the allowed memory that a search without a limit of its own may use: the system kills who uses all of it."""
 
 
 class LevelSearch:
@@ -122,6 +125,8 @@ class LevelSearch:
             return f"the depth limit of {limits.depth} levels was reached"
         if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
             return f"the memory limit of {limits.memory_bytes} bytes was reached"
+        if limits.memory_bytes is None and used_memory() > MOST_OF_MEMORY * allowed_memory():
+            return f"{OUT_OF_MEMORY}: most of the {allowed_memory() >> 20:,} MiB that are allowed here is used"
         return None
 
     def _report_progress(self) -> None:

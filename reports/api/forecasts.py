@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from neverlost.checker.campaign.forecast import Forecast, Point, forecast
 from neverlost.checker.campaign.sweep import Sweeper
+from neverlost.checker.machine.resources import allowed_memory
 from neverlost.checker.search.options import Options, Progress, Reporter
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration
@@ -194,7 +195,7 @@ def refusal(found: Forecast, axes: Sequence[Axis], options: Options, engine: str
         room = shutil.disk_usage(place if place is not None and os.path.isdir(place) else tempfile.gettempdir()).free
         if found.stored.low > room:
             return f"its states take {estimated(found.stored, bytes_text)} on disk, and {bytes_text(room)} are free{advice}"
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    machine = allowed_memory()
     if engine != "spark" and limit is None and found.memory.low > machine:
         advice += ", or let it spill to disk (--memory-limit SIZE), or use a cluster (--engine spark)"
         return f"it needs {estimated(found.memory, bytes_text)} of memory, and this machine has {bytes_text(machine)}{advice}"
