@@ -17,6 +17,7 @@ OutDirectory = Annotated[str | None, typer.Option("--out", metavar="DIR", help="
 Redact = Annotated[
     bool, typer.Option("--redact", help="with --out: replace names (topics, files, addresses) before anything is answered")
 ]
+TrustMaven = Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")]
 JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
 KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]

@@ -43,7 +43,7 @@ def conform(
     free: Annotated[bool, typer.Option("--free", help="explore Kafka's classes themselves, with no model")] = False,
     fix: Annotated[list[str] | None, typer.Option("--fix", metavar="NAME", help="--free: a stand-in fix: equal-epoch")] = None,
     depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="--free: at most so many events")] = None,
-    trust_maven: Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")] = False,
+    trust_maven: options.TrustMaven = False,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,

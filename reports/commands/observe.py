@@ -47,6 +47,7 @@ def observe(
         bool, typer.Option("--mechanisms", help="ask again with each mechanism of the version switched off")
     ] = False,
     losses: Annotated[bool, typer.Option("--losses/--no-losses", help="say what could have been lost at each moment")] = True,
+    trust_maven: options.TrustMaven = False,
     out: options.OutDirectory = None,
     redact: options.Redact = False,
     time_limit: options.TimeLimit = None,
@@ -74,7 +75,7 @@ def observe(
     from neverlost.specs.configuration.input import known
 
     given = _given(settings or [], kafka_version)
-    found = _live(seed or 0, duration, faults, kafka_home, kafka_version, given)
+    found = _live(seed or 0, duration, faults, (kafka_home, kafka_version, trust_maven), given)
     if out is not None:
         write_history(Path(out) / HISTORY, found)  # whatever is made of it, it is kept
     asked |= {"history": HISTORY, "settings": {name: value for name, (value, _) in given.items()}, "kafka_version": None}
@@ -91,7 +92,8 @@ def _given(settings: list[str], version: str | None) -> Given:
     return given
 
 
-def _live(seed: int, seconds: float, faults: str | None, home: str | None, version: str | None, given: Given) -> History:
+def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None, str | None, bool], given: Given) -> History:
+    """A run on a cluster of its own; `where` is the folder of a Kafka or its version, and whether unknown jars are taken."""
     from neverlost.checker.kafka.cluster.jars import kafka_home
     from neverlost.checker.kafka.cluster.process import ClusterError
     from neverlost.checker.kafka.live import faults as misfortunes
@@ -109,9 +111,10 @@ def _live(seed: int, seconds: float, faults: str | None, home: str | None, versi
         if name in given:
             keys[plan_name] = key_of(name, given[name][1]).parse(*given.pop(name))
     plan = live.Plan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
+    home, version, trust = where
     if home is not None:
         given.pop("kafka.version", None)
-    found = kafka_home(home, None if home is not None else version)
+    found = kafka_home(home, None if home is not None else version, trust=trust)
     try:
         return live.run(found, plan, lambda text: typer.echo(f"neverlost: {text}", err=True))
     except ClusterError as problem:

@@ -49,6 +49,7 @@ class Where:
     home: str | None
     version: str | None
     controllers: int = 1
+    trust: bool = False
 
 
 def asked(trace: str, settings: Sequence[str]) -> Question:
@@ -76,7 +77,7 @@ def tried(question: Question, where: Where, times: int, output: Output, say: Not
     """
     require_one(where.home, where.version)
     library()
-    home, planned = kafka_home(where.home, where.version), question.plan
+    home, planned = kafka_home(where.home, where.version, trust=where.trust), question.plan
     print_step(f"starting Kafka {home.shown}: {planned.brokers} brokers, {where.controllers} controller(s)")
     documents: list[dict[str, Any]] = []
     try:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from neverlost.checker.kafka.cluster.checksums import require_known
 from neverlost.checker.spark.java import java_home
 from neverlost.specs.errors import InputError
 
@@ -69,14 +70,19 @@ class KafkaHome:
         return str(self.folder / "libs" / "*")
 
 
-def kafka_home(home: str | None = None, version: str | None = None, environment: Mapping[str, str] = os.environ) -> KafkaHome:
-    """The Kafka that was asked for.
+def kafka_home(
+    home: str | None = None, version: str | None = None, environment: Mapping[str, str] = os.environ, trust: bool = False
+) -> KafkaHome:
+    """The Kafka that was asked for: a folder as it is; the jars of a version only as they were looked at, unless `trust`.
 
-    Errors: `InputError` in one line for a folder without Kafka, a version that is none, and a machine without Java or Maven.
+    Errors: `InputError` in one line for a folder without Kafka, a version that is none, a jar with another checksum, and a
+    machine without Java or Maven.
     """
     require_one(home, version)
     java = java_home(environment, needed_by="a Kafka broker")
     folder = Path(home).expanduser().resolve() if home is not None else fetched(str(version), java, environment)
+    if home is None and not trust:
+        require_known(sorted(folder.glob("libs/*.jar")))
     return KafkaHome(folder, version_in(folder), java)
 
 

@@ -192,6 +192,21 @@ def test_a_folder_without_kafka_is_refused(tmp_path: Path) -> None:
     assert jars.version_in(tmp_path) == (3, 9, 1)
 
 
+def test_jars_of_the_cache_are_looked_at_whenever_they_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "libs").mkdir()
+    (tmp_path / "libs" / "kafka_2.13-3.9.2.jar").write_bytes(b"changed since it was fetched")
+    monkeypatch.setattr(jars, "java_home", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(jars, "fetched", lambda *_: tmp_path)
+    with pytest.raises(InputError, match=r"kafka_2.13-3.9.2.jar' has another SHA-512 than the released one .* --trust-maven"):
+        jars.kafka_home(version="3.9")
+    assert jars.kafka_home(version="3.9", trust=True).version == (3, 9, 2)
+    assert jars.kafka_home(home=str(tmp_path)).version == (3, 9, 2)
+    (tmp_path / "libs" / "unknown-1.0.jar").touch()
+    (tmp_path / "libs" / "kafka_2.13-3.9.2.jar").unlink()
+    with pytest.raises(InputError, match="unknown-1.0.jar' is not among the known jars"):
+        jars.kafka_home(version="3.9")
+
+
 def test_which_kafka_must_be_said() -> None:
     with pytest.raises(InputError, match="say which Kafka"):
         jars.kafka_home()

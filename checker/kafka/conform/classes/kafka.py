@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import importlib.resources
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from neverlost.checker.kafka.cluster.checksums import checksums, require_known
 from neverlost.checker.kafka.cluster.jars import CORE, fetched, wanted
 from neverlost.checker.kafka.conform.classes import sources
 from neverlost.checker.kafka.conform.classes.jvm import require_bridge
@@ -35,13 +32,6 @@ class Kafka:
     def has_released_elr(self) -> bool:
         """Whether eligible leader replicas can be switched on without unstable features."""
         return tuple(map(int, self.minor.split("."))) >= (4, 0)
-
-
-@functools.cache
-def checksums() -> dict[str, str]:
-    """SHA-512 of each jar that the supported versions need, by file name."""
-    text = importlib.resources.files(__package__).joinpath("checksums.toml").read_text()
-    return {str(name): str(digest) for name, digest in tomllib.loads(text)["sha512"].items()}
 
 
 def supported() -> dict[str, str]:
@@ -72,7 +62,7 @@ def of_version(version: str, trust: bool = False, environment: Mapping[str, str]
     java = java_home(environment, needed_by="a comparison with Kafka's classes")
     jars = tuple(sorted((fetched(version, java, environment, tools=False) / "libs").glob("*.jar")))
     if not trust:
-        _check(jars)
+        require_known(jars)
     return Kafka(_version(jars, version), jars, java)
 
 
@@ -97,19 +87,3 @@ def _version(jars: tuple[Path, ...], asked: str) -> str:
         if match:
             return f"{match[1]}.{match[2]}.{match[3]}"
     raise InputError(f"the jars of Kafka {asked} have no core jar: delete the folder {str(jars[0].parent) if jars else ''!r}")
-
-
-def _check(jars: tuple[Path, ...]) -> None:
-    """Errors: `InputError` names the first jar that is not the one that was looked at."""
-    known = checksums()
-    for each in jars:
-        found = digest(each)
-        if known.get(each.name) != found:
-            what = "has another SHA-512 than the released one" if each.name in known else "is not among the known jars"
-            raise InputError(f"{str(each)!r} {what} ({found[:16]}...): delete it, or add --trust-maven")
-
-
-def digest(jar: Path) -> str:
-    """SHA-512 of a file, in hexadecimal."""
-    with jar.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha512").hexdigest()

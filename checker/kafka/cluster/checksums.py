@@ -1,0 +1,35 @@
+"""The checksums of Kafka's jars: what is fetched is looked at whenever it is used, not only when it comes."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.resources
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from neverlost.specs.errors import InputError
+
+
+@functools.cache
+def checksums() -> dict[str, str]:
+    """SHA-512 of each jar that the supported versions need, by file name."""
+    text = importlib.resources.files(__package__).joinpath("checksums.toml").read_text()
+    return {str(name): str(digest) for name, digest in tomllib.loads(text)["sha512"].items()}
+
+
+def require_known(jars: Iterable[Path]) -> None:
+    """Errors: `InputError` names the first jar that is not the one that was looked at."""
+    known = checksums()
+    for each in jars:
+        found = digest(each)
+        if known.get(each.name) != found:
+            what = "has another SHA-512 than the released one" if each.name in known else "is not among the known jars"
+            raise InputError(f"{str(each)!r} {what} ({found[:16]}...): delete it, or add --trust-maven")
+
+
+def digest(jar: Path) -> str:
+    """SHA-512 of a file, in hexadecimal."""
+    with jar.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha512").hexdigest()
