@@ -70,8 +70,8 @@ def test_no_leaf_of_a_table_can_be_changed(kind: str, place: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", TABLES)
-def test_no_leaf_at_all_of_a_table_can_be_changed(kind: str, place: Path) -> None:
+@pytest.mark.parametrize("kind", [*TABLES, forger.INDUCTION])
+def test_no_leaf_at_all_of_the_other_kinds_can_be_changed(kind: str, place: Path) -> None:
     bundle = forger.bundle(kind, place / kind)
     assert not survivors(bundle, places_of(bundle))
 
@@ -174,6 +174,13 @@ def of_question(change: Change, **contents: bytes) -> Callable[[Files], Files]:
     return lambda files: forger.asking(files, change, **contents)
 
 
+SAFETY, STEP, OTHER = (f"obligations/strong-isr/{each}.smt2" for each in ("023-safety", "001-consecution", "024-safety"))
+
+
+def asserting(files: Files, instead: bytes) -> Files:
+    return forger.sealed(files, **{SAFETY: files[SAFETY].replace(b"(check-sat)", instead)})
+
+
 def cells(document: dict[str, Any], verdict: str) -> list[dict[str, Any]]:
     return [each for each in document["cells"] if each["verdict"] == verdict]
 
@@ -230,7 +237,8 @@ def with_lines(change: Callable[[list[Any]], Any]) -> Callable[[Files], Files]:
 
 
 def without(name: str) -> Callable[[Files], Files]:
-    return lambda files: forger.sealed({each: content for each, content in files.items() if each != name})
+    """Without a file, or the files of a folder."""
+    return lambda files: forger.sealed({each: content for each, content in files.items() if not each.startswith(name)})
 
 
 STRUCTURAL: list[tuple[str, str, Callable[[Files], Files]]] = [
@@ -299,6 +307,25 @@ STRUCTURAL: list[tuple[str, str, Callable[[Files], Files]]] = [
     ("proof", "proved and refuted", with_lines(lambda lines: lines.append(lines[0] | {"status": "proved", "steps": None}))),
     ("proof", "a weaker model in the question", of_question(lambda d: d["arguments"].update(without=["leader_write: leads"]))),
     ("proof", "less depth in the question", of_question(lambda d: d["arguments"].update(depth=3))),
+    ("induction", "an obligation less", without(SAFETY)),
+    ("induction", "an obligation more", lambda files: forger.sealed(files, **{f"{SAFETY}.smt2": files[SAFETY]})),
+    (
+        "induction",
+        "an obligation under another name",
+        lambda files: without(forger.sealed(files, **{OTHER: files[SAFETY]}), SAFETY),
+    ),
+    ("induction", "exchanged obligations", lambda files: forger.sealed(files, **{STEP: files[SAFETY], SAFETY: files[STEP]})),
+    ("induction", "an obligation in the place of another", lambda files: forger.sealed(files, **{SAFETY: files[STEP]})),
+    ("induction", "premises that nothing satisfies", lambda files: asserting(files, b"(assert false)\n(check-sat)")),
+    ("induction", "a premise more", lambda files: asserting(files, b"(assert true)\n(check-sat)")),
+    ("induction", "an answer instead of a question", lambda files: forger.sealed(files, **{SAFETY: b'(echo "unsat")\n'})),
+    ("induction", "no obligations", without("obligations/")),
+    ("induction", "a bound less", of_result(lambda d: d["proofs"][0]["unbounded"].append("epochs"))),
+    ("induction", "a lemma less", of_result(lambda d: d["proofs"][0]["lemmas"].pop())),
+    ("induction", "a lemma twice", of_result(lambda d: d["proofs"][0]["lemmas"].append(d["proofs"][0]["lemmas"][0]))),
+    ("induction", "another property", of_result(lambda d: d["proofs"][0].update(property="weak-isr"))),
+    ("induction", "no proof", of_result(lambda d: d["proofs"].clear())),
+    ("induction", "refuted", with_lines(lambda lines: lines.append(lines[0] | {"status": "refuted", "steps": 3}))),
     ("observation", "an explained history as refused", of_result(lambda d: d.update(verdict="refused"))),
     ("observation", "another topic", of_result(lambda d: d.update(topic="payments"))),
     ("observation", "another history's file", lambda files: forger.sealed(files, **{"history.jsonl": b"{}\n"})),

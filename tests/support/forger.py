@@ -45,6 +45,8 @@ DESCRIBED = "".join(
 KINDS = ("check", "sweep", "proof", "observation")
 TABLES = ("tolerance", "roll", "nines")
 """Kinds that are looked up, of one topic."""
+INDUCTION = "induction"
+"""A proof with its obligations."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ def write(kind: str, place: Path) -> None:
             neverlost.sweep("matrix.toml", out=out)
         elif kind == "proof":
             neverlost.prove({"model": "truncate-to-hw", "replication.factor": 2}, properties=["weak-isr"], depth=8, out=out)
+        elif kind == INDUCTION:
+            keys = {"model": "kip-320", "replication.factor": 2, "bounds.records": 1, "bounds.max_leader_epoch": 1}
+            neverlost.prove(keys, method="induction", properties=["strong-isr"], out=out)
         elif kind in TABLES:
             Path("topics.txt").write_text("".join(DESCRIBED.splitlines(keepends=True)[:2]))
             asked: Any = {"files": {"describe": "topics.txt"}, "kafka_version": "3.9", "out": out}
