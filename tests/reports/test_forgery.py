@@ -312,7 +312,7 @@ STRUCTURAL: list[tuple[str, str, Callable[[Files], Files]]] = [
     (
         "induction",
         "an obligation under another name",
-        lambda files: without(forger.sealed(files, **{OTHER: files[SAFETY]}), SAFETY),
+        lambda files: without(SAFETY)(files | {OTHER: files[SAFETY]}),
     ),
     ("induction", "exchanged obligations", lambda files: forger.sealed(files, **{STEP: files[SAFETY], SAFETY: files[STEP]})),
     ("induction", "an obligation in the place of another", lambda files: forger.sealed(files, **{SAFETY: files[STEP]})),
