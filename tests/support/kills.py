@@ -157,7 +157,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 def shared_memory() -> set[str]:
-    """The names of shared memory that is ours: what others have is not seen apart, and cannot be told from ours elsewhere."""
+    """The names of shared memory that is ours: what others have is not seen apart, and is not looked for elsewhere."""
     return set(os.listdir(scratch.MEMORY)) if APART in os.environ else set()
 
 
