@@ -234,7 +234,7 @@ class Broker:
         supplier = proxy(
             "scala.Function0", {"apply": lambda: java_class("java.lang.Long")(epoch), "apply$mcJ$sp": lambda: epoch}
         )
-        given = {
+        by_type = {
             "TopicPartition": self.topic_partition,
             "long": self.host.lag,
             "MetadataVersion": metadata_version(),
@@ -248,7 +248,7 @@ class Broker:
             "AlterPartitionManager": proxy(named("AlterPartitionManager"), {"submit": self._submitted}),
             "Option": option(self.topic_id),
         }
-        return new_from(PARTITION, given)
+        return new_from(PARTITION, by_type)
 
     def _metadata_cache(self, interface: str) -> dict[str, Any]:
         def alive(broker: int) -> Any:
