@@ -117,7 +117,7 @@ def leader_verify(k: Primitives, s: View, attempt: int, partition: int) -> Claus
 
 
 @action(attempt="attempt", partition="partition", says="the leader of {partition} appends the record of {attempt}")
-def leader_append(k: Primitives, s: View, attempt: int, partition: int) -> Clauses:
+def leader_append_transactional(k: Primitives, s: View, attempt: int, partition: int) -> Clauses:
     """The record joins the partition's open transaction, or opens one.
 
     Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.appendDataBatch; for offsets
@@ -327,7 +327,7 @@ def partition_lose_marker(k: Primitives, s: View, attempt: int, partition: int) 
 
 PARTITION_ACTIONS = (
     leader_verify,
-    leader_append,
+    leader_append_transactional,
     leader_find_duplicate,
     leader_refuse,
     leader_write_marker,

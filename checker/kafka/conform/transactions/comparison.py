@@ -248,7 +248,7 @@ def partition_model(asked: Asked, seen: Seen, request: Projected) -> Answer:
         _, epoch, approval = request
         values |= {f"attempt_epoch__{ATTEMPT}": epoch, f"approval__{place}": approval, f"request__{place}": int(approval == 0)}
         values |= {"producer_epoch": max(EPOCHS) + 1}
-        names = {"leader_append": "appended", "leader_find_duplicate": "duplicate", "leader_refuse": "refused"}
+        names = {"leader_append_transactional": "appended", "leader_find_duplicate": "duplicate", "leader_refuse": "refused"}
         found = asked.after(asked.made(**values), *[name + where for name in names])
         if found is None or found[0].startswith("leader_refuse"):
             return REFUSED
@@ -415,7 +415,7 @@ def _key(asked: Asked, name: str, arguments: dict[str, int], before: State, then
     adds = "leader_verify" if asked.system.configurations[0]["transaction.version"] == "2" else "producer_send"
     if name == adds and partition == PARTITION:
         return ("coordinator", "add", known), coordinator_known(asked, then)
-    if name in ("leader_append", "leader_find_duplicate") and is_output:
+    if name in ("leader_append_transactional", "leader_find_duplicate") and is_output:
         seen = _seen(asked, before, attempt, partition)
         asks = asked.value(before, f"attempt_epoch[{attempt}]")
         approval = asked.value(before, f"approval[{attempt}][{partition}]")
