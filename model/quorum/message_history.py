@@ -76,38 +76,38 @@ def was_sent(k: Primitives, status: Value, when: Value) -> Value:
     return k.all_of(when, status != NEVER)
 
 
-@action(server="replica", says="server {server} restarts", fault="kill")
-def restart(k: Primitives, s: View, server: int) -> Clauses:
+@action(broker="replica", says="server {broker} restarts", fault="kill")
+def restart(k: Primitives, s: View, broker: int) -> Clauses:
     """It keeps term, log and the leader that it voted for."""
     yield from may_strike(k, s, KILL)
     strike(s, KILL)
-    s.role[server] = FOLLOWER
-    s.high_watermark[server] = 0
+    s.role[broker] = FOLLOWER
+    s.high_watermark[broker] = 0
     for each in servers(s):
-        s.has_vote[server][each] = False
-        s.match_index[server][each] = 0
+        s.has_vote[broker][each] = False
+        s.match_index[broker][each] = 0
 
 
-@action(server="replica", term="sent_term", says="server {server} learns of term {term}")
-def update_term(k: Primitives, s: View, server: int, term: int) -> Clauses:
+@action(broker="replica", term="sent_term", says="server {broker} learns of term {term}")
+def update_term(k: Primitives, s: View, broker: int, term: int) -> Clauses:
     """A message of a newer term, which stays to be handled, makes its receiver a follower without a leader."""
     number = term + 1
     from_all = [
         [
-            s.vote_request[other][server][term],
-            *s.vote_response[other][server][term],
-            s.notification[other][server][term],
-            *s.pull_request[other][server][term],
-            *[each for entry in s.pull_success[other][server][term] for each in entry],
-            *s.pull_failure[other][server][term],
+            s.vote_request[other][broker][term],
+            *s.vote_response[other][broker][term],
+            s.notification[other][broker][term],
+            *s.pull_request[other][broker][term],
+            *[each for entry in s.pull_success[other][broker][term] for each in entry],
+            *s.pull_failure[other][broker][term],
         ]
-        for other in peers(s, server)
+        for other in peers(s, broker)
     ]
     yield "a message of the term was sent", k.any_of(False, *[each != NEVER for found in from_all for each in found])
-    yield "term is newer", s.epoch[server] < number
-    s.epoch[server] = number
-    s.role[server] = FOLLOWER
-    s.leader[server] = -1
+    yield "term is newer", s.epoch[broker] < number
+    s.epoch[broker] = number
+    s.role[broker] = FOLLOWER
+    s.leader[broker] = -1
 
 
 @action(candidate="replica", says="server {candidate} starts an election", fault="leader_move")

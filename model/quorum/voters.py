@@ -97,8 +97,8 @@ def candidate_begin_epoch(k: Primitives, s: View, candidate: int) -> Clauses:
     count_votes(k, s, candidate)
 
 
-@action(voter="replica", candidate="replica", where=different, says="controller {voter} votes for {candidate}")
-def voter_grant_vote(k: Primitives, s: View, voter: int, candidate: int) -> Clauses:
+@action(broker="replica", candidate="replica", where=different, says="controller {broker} votes for {candidate}")
+def voter_grant_vote(k: Primitives, s: View, broker: int, candidate: int) -> Clauses:
     """One vote in an epoch, for a candidate whose log is no older than the voter's.
 
     Together with majorities that meet in a voter, the log check is what keeps a committed entry: who wins has it.  A vote that
@@ -107,29 +107,29 @@ def voter_grant_vote(k: Primitives, s: View, voter: int, candidate: int) -> Clau
     Source: KafkaRaftClient.handleVoteRequest, UnattachedState.canGrantVote; Raft 5.2, 5.4.1.
     """
     yield "is candidate", k.all_of(s.is_running[candidate], is_candidate(s, candidate))
-    yield "is running", s.is_running[voter]
-    yield "is a voter", is_voter(s, voter)
-    newer = s.epoch[voter] < s.epoch[candidate]
-    has_no_leader = k.all_of(s.epoch[voter] == s.epoch[candidate], s.leader[voter] == NO_REPLICA)
-    is_free = k.any_of(s.voted_for[voter] == NO_REPLICA, s.voted_for[voter] == candidate)
+    yield "is running", s.is_running[broker]
+    yield "is a voter", is_voter(s, broker)
+    newer = s.epoch[broker] < s.epoch[candidate]
+    has_no_leader = k.all_of(s.epoch[broker] == s.epoch[candidate], s.leader[broker] == NO_REPLICA)
+    is_free = k.any_of(s.voted_for[broker] == NO_REPLICA, s.voted_for[broker] == candidate)
     yield "has not voted for another", k.any_of(newer, k.all_of(has_no_leader, is_free))
-    yield "has no better log", k.any_of(k.not_(s.vote_log_check), k.not_(is_longer_log(k, s, voter, candidate)))
-    yield "bound: has not answered", k.not_(s.has_vote[candidate][voter])
-    enter_epoch(k, s, voter, s.epoch[candidate], newer)
-    s.voted_for[voter] = candidate
-    s.has_vote[candidate][voter] = True
+    yield "has no better log", k.any_of(k.not_(s.vote_log_check), k.not_(is_longer_log(k, s, broker, candidate)))
+    yield "bound: has not answered", k.not_(s.has_vote[candidate][broker])
+    enter_epoch(k, s, broker, s.epoch[candidate], newer)
+    s.voted_for[broker] = candidate
+    s.has_vote[candidate][broker] = True
     count_votes(k, s, candidate)
 
 
-@action(broker="replica", other="replica", where=different, says="controller {broker} learns of {other}'s newer epoch")
-def voter_learn_epoch(k: Primitives, s: View, broker: int, other: int) -> Clauses:
+@action(broker="replica", replica="replica", where=different, says="controller {broker} learns of {replica}'s newer epoch")
+def voter_learn_epoch(k: Primitives, s: View, broker: int, replica: int) -> Clauses:
     """A request or an answer of a newer epoch ends what a voter was in its own, though it may refuse its vote.
 
     Source: KafkaRaftClient.maybeTransition; Raft 5.1.
     """
-    yield "is running", k.all_of(s.is_running[broker], s.is_running[other])
-    yield "epoch is newer", s.epoch[other] > s.epoch[broker]
-    enter_epoch(k, s, broker, s.epoch[other], True)
+    yield "is running", k.all_of(s.is_running[broker], s.is_running[replica])
+    yield "epoch is newer", s.epoch[replica] > s.epoch[broker]
+    enter_epoch(k, s, broker, s.epoch[replica], True)
 
 
 @action(

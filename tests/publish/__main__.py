@@ -134,6 +134,7 @@ PAGES = (
         (SETTINGS, *RATES),
         beside=("nines.svg",),
     ),
+    Page("isr-and-majority.md", "how many copies for how many faults", "python -m tests.publish.isr_and_majority"),
     Page("forecast.md", "forecasts against what was found", "python -m tests.bench.forecast"),
     Page(
         "rediscovery.md",
