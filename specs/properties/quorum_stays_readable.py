@@ -10,7 +10,7 @@ from neverlost.specs.property import AVAILABILITY, Property
 
 
 def quorum_stays_readable(k: Any, s: Any) -> Value:
-    """A leader without a majority goes on answering reads of what is committed; once it stops, nobody takes its place."""
+    """A leader without a majority goes on answering reads of what is committed; once it stops, none takes its place."""
     return implies(k, is_settled(k, s), is_led(k, s))
 
 
@@ -21,6 +21,6 @@ PROPERTY = Property(
     condition=quorum_stays_readable,
     needs=("follows", "leader_knows", "newest_term"),
     violated_by="majority",
-    source="Raft 8; consumers read from the leader, which asks nobody",
+    source="Raft 8; consumers read from the leader, which asks no other",
     kind=AVAILABILITY,
 )
