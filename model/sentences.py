@@ -149,7 +149,7 @@ def _argument(system: System, action: Action, name: str, value: int, names: Name
         return listed(members(value), names)
     if axis in ("record", "retried", "attempt"):
         return f"m{value + 1}"
-    if axis in ("producer", "partition"):
+    if axis in ("copy", "producer", "partition"):
         return value + 1
     if axis == "rack":
         return sorted(set(system.configurations[0]["broker.rack"]))[value]

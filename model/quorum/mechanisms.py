@@ -60,6 +60,13 @@ DIRECTORY_IDS = Mechanism(
     is_structural=True,
 )
 
+LEARN_COMMITTED = Mechanism(
+    "learn-committed",
+    (2, 8),
+    "MetadataLoader.handleCommit; KIP-500",
+    "brokers act on a controller's decision once it is committed (kraft-composed only)",
+)
+
 QUORUM_MECHANISMS = (
     VOTE_LOG_CHECK,
     DURABLE_VOTES,

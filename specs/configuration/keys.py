@@ -98,6 +98,7 @@ KEYS: dict[str, Key] = {
     each.name: each
     for each in (
         _number("replication.factor", "topic", 3, 1, 7, "replicas of the partition"),
+        _number("quorum.voters", "cluster", 3, 1, 5, "controllers that vote (their number in controller.quorum.voters)"),
         _number("min.insync.replicas", "topic", 1, 1, 7, "ISR size below which acks=all writes are refused"),
         Key(
             "acks",
