@@ -57,7 +57,7 @@ def defined(system: System) -> list[Property]:
 
 
 LONG = ("kraft", "pull-raft", *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")])
-"""Models of which another one has every action, and one whose messages fill the state: their rows are slow."""
+"""Models of which another one has every action, or is their like, or whose messages fill the state: their rows are slow."""
 
 
 def named(names: Iterable[str]) -> list[Any]:

@@ -66,3 +66,32 @@ def test_every_action_fires() -> None:
     stopping = quorum(rf=2, kill=1, lossy_crash=1, disk_loss=1, off="flush-before-fetch,flush-before-commit")
     fired = {*explored(stopping, ONE).fired, *explored(quorum(), ONE).fired}
     assert fired == {each.name for each in stopping.model.actions}
+
+
+@pytest.mark.parametrize(
+    ("expected", "given"),
+    [
+        ("violated", {"rf": 2, "min_isr": 1, "disk_loss": 1}),
+        ("holds", {"rf": 2, "min_isr": 2, "disk_loss": 1, "quorum.voters": 1}),
+        ("violated", {"rf": 2, "min_isr": 1, "disk_loss": 1, "quorum.voters": 1}),
+        ("violated", {"rf": 2, "min_isr": 1, "off": "learn-committed"}),
+        ("holds", {"rf": 3, "min_isr": 1}),
+    ],
+)
+def test_what_losing_metadata_loses(expected: str, given: dict[str, Any]) -> None:
+    """Where directories stay and decisions wait for their commit, the quorum is the one controller of the models."""
+    bound = system("kraft-composed", **({"acks": None, "bounds.records": 1, "bounds.max_leader_epoch": 2} | given))
+    (finding,) = explored(bound, "data-outlives-metadata").findings
+    assert finding.verdict.value == expected
+
+
+def test_every_action_of_the_composed_model_fires() -> None:
+    bound = system("kraft-composed", acks=None, rf=2, min_isr=1, kill=1, disk_loss=1, **{"bounds.max_leader_epoch": 1})
+    assert set(explored(bound, "log-matching").fired) >= {
+        "controller_shrink",
+        "controller_elect",
+        "brokers_learn",
+        "leader_append",
+        "follower_fetch",
+        "leader_acknowledge",
+    }
