@@ -116,7 +116,10 @@ def brokers_learn(k: Primitives, s: View, leader: int) -> Clauses:
 
 @action(copy="copy", says="broker {copy}, which leads, appends m1")
 def leader_append(k: Primitives, s: View, copy: int) -> Clauses:
-    """The producer's record reaches the leader of which brokers have learned."""
+    """The producer's record reaches the leader of which brokers have learned.
+
+    Source: Partition.appendRecordsToLeader.
+    """
     yield "leads", leader_by(k, s, s.learned, copy)
     yield "bound: not there yet", k.not_(s.has_data[copy])
     yield "bound: sent once", k.not_(s.was_sent)
@@ -126,7 +129,10 @@ def leader_append(k: Primitives, s: View, copy: int) -> Clauses:
 
 @action(copy="copy", says="broker {copy} follows the leader, in what it has and in what it has not")
 def follower_fetch(k: Primitives, s: View, copy: int) -> Clauses:
-    """A follower copies the leader's log, or truncates to it."""
+    """A follower copies the leader's log, or truncates to it.
+
+    Source: ReplicaFetcherThread.
+    """
     led = k.any_of(False, *[k.all_of(leader_by(k, s, s.learned, each), s.has_data[each]) for each in copies(s)])
     yield "bound: differs", led != s.has_data[copy]
     s.has_data[copy] = led
@@ -134,7 +140,10 @@ def follower_fetch(k: Primitives, s: View, copy: int) -> Clauses:
 
 @action(says="the producer's m1 is acknowledged")
 def leader_acknowledge(k: Primitives, s: View) -> Clauses:
-    """Every member of the ISR of which brokers have learned has the record, and they are enough."""
+    """Every member of the ISR of which brokers have learned has the record, and they are enough.
+
+    Source: Partition.maybeIncrementLeaderHW.
+    """
     isr = [in_isr_by(k, s, s.learned, each) for each in copies(s)]
     yield "the ISR has it", k.all_of(*[k.any_of(k.not_(isr[each]), s.has_data[each]) for each in copies(s)])
     yield "enough replicas", count(k, isr) >= s.min_isr

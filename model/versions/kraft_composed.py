@@ -87,6 +87,12 @@ MODEL = quorum.MODEL.differing(
         "learn_committed": lambda c: int(c[mechanisms.LEARN_COMMITTED.key]),
         "min_isr": lambda c: c["min.insync.replicas"],
     },
-    defaults={**quorum.MODEL.defaults, "bounds.records": 2, "bounds.max_leader_epoch": 2, "replication.factor": 2},
+    defaults={
+        **quorum.MODEL.defaults,
+        mechanisms.LEARN_COMMITTED.key: True,
+        "bounds.records": 2,
+        "bounds.max_leader_epoch": 2,
+        "replication.factor": 2,
+    },
     portrait=portrait,
 )

@@ -167,7 +167,8 @@ MODEL = Model(
         **{each.limit: limit_of(each) for each in FAULTS},
         "at_once": lambda c: c[AT_ONCE],
     },
-    defaults={each.key: False for each in mechanisms.LATER} | {"bounds.records": 1, "bounds.max_leader_epoch": 3},
+    defaults={each.key: each not in mechanisms.LATER for each in mechanisms.QUORUM_MECHANISMS}
+    | {"bounds.records": 1, "bounds.max_leader_epoch": 3},
     contradiction=contradiction,
     normalise=stops.settle,
     portrait=portrait,

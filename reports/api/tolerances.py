@@ -163,8 +163,10 @@ def asked_about(
         if limited:
             raise InputError(f"{limited[0]} is set: tolerance varies the faults itself; allow others with --also")
         missing = [key for key in AXES if key not in each.model.keys]
-        if missing and not set(OF_MEMBERS) <= set(each.model.keys):
-            raise InputError(f"model {each.model.name!r} has no {missing[0]}; use a modern model, or kafka.version=X.Y")
+        if "acks" not in each.model.keys or (missing and not set(OF_MEMBERS) <= set(each.model.keys)):
+            raise InputError(
+                f"model {each.model.name!r} has no {(*missing, 'acks')[0]}; use a modern model, or kafka.version=X.Y"
+            )
     for each in grouped(every):
         if "defects" not in given and "defects" in each.model.keys:
             yield replace(remedies.changed(each, {"defects": "fixed"}), release=each.release, notices=each.notices)

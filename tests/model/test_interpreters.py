@@ -56,7 +56,7 @@ def defined(system: System) -> list[Property]:
     return [each for each in properties().values() if set(each.needs) <= set(system.places)]
 
 
-LONG = ("kraft", "pull-raft", *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")])
+LONG = ("kraft", "kraft-composed", "pull-raft", *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")])
 """Models of which another one has every action, or is their like, or whose messages fill the state: their rows are slow."""
 
 

@@ -12,6 +12,7 @@ from neverlost.checker.kafka.conform import (
     change_builder,
     entry_points,
     leader,
+    quorum_state,
     replication_control,
 )
 from neverlost.checker.kafka.conform.classes import jvm
@@ -70,6 +71,7 @@ PARTS: dict[str, Callable[..., Tally]] = {
     "leader": leader.compare,
     "random": leader.compare_random,
     "transactions": transactions.compare,
+    "quorum": quorum_state.compare,
 }
 """What can be compared, by name; each runs where Java has been started with the version's jars."""
 
@@ -95,6 +97,8 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
     if "broker" in parts:
         first = one[0] if one else controller_settings(kafka, short=True)[0]
         found.append(Job("broker", first.text, (first,)))
+    if "quorum" in parts and one is None:
+        found += [Job("quorum", each, (each,)) for each in (quorum_state.SHORT if short else quorum_state.LONG)]
     if "entry-points" in parts:
         found.append(Job("entry-points", "", ()))
     return found

@@ -1,0 +1,427 @@
+"""What one voter of the quorum does, by Kafka's own classes: QuorumState, its states of an epoch, and LeaderState.
+
+Every step of the model that is about one voter is done to a QuorumState that stands where the model's voter stands, in the
+order in which KafkaRaftClient does it.  Where the model refuses a vote the class has to refuse it too.  Voters that stand alike
+are asked once; what is counted are the model's transitions.
+
+A voter that stood as leader when it stopped is resigned.  From 4.0 on it enters a new epoch, without a vote, before it asks for
+votes in the one after it (KafkaRaftClient.pollResigned): it is asked about from there.
+
+Source: KafkaRaftClient.handleVoteRequest, pollFollowerAsVoter, handleBeginQuorumEpochRequest, tryCompleteFetchRequest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from neverlost.checker.kafka.conform.classes import jvm
+from neverlost.checker.kafka.conform.comparison import Difference, Tally
+from neverlost.model.catalogue import models
+from neverlost.model.interpreters import ints
+from neverlost.model.quorum.roles import CANDIDATE, LEADER
+from neverlost.model.system import State, Step, System, bind
+from neverlost.specs.configuration.choose import read_settings
+from neverlost.specs.configuration.keys import configuration
+
+PART = "quorum"
+SHORT = ("bounds.max_leader_epoch=1 faults.kill=1",)
+LONG = (*SHORT, "bounds.max_leader_epoch=2 faults.kill=0")
+"""Three voters and one record: with restarts in the first epoch, and without them in two."""
+
+VOTERS = 3
+METRICS = f"{jvm.PACKAGE}raft.internals.KafkaRaftMetrics"
+"""A leader registers its own, so that each needs one afresh; only newer versions ask for it."""
+
+Voter = tuple[int, int, int, int, int]
+"""A voter's number, epoch, vote, leader and role; -1 is none."""
+Outcome = tuple[Any, ...]
+
+
+def _raft(name: str) -> str:
+    return f"{jvm.PACKAGE}raft.{name}"
+
+
+class Quorum:
+    """Kafka's classes for a static quorum of some size."""
+
+    def __init__(self, voters: int) -> None:
+        self.listener = jvm.kafka_class("common.network.ListenerName")("CONTROLLER")
+        self.size = voters
+        addresses = jvm.java_class("java.util.HashMap")()
+        for each in range(voters):
+            addresses.put(
+                jvm.integer(each), jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000 + each)
+            )
+        self.voters = jvm.java_class(_raft("VoterSet")).fromInetSocketAddresses(self.listener, addresses)
+        nowhere = jvm.java_class("java.util.HashMap")()
+        nowhere.put(self.listener, jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000))
+        self.endpoints = jvm.java_class(_raft("Endpoints")).fromInetSocketAddresses(nowhere)
+        self.time = jvm.kafka_class("common.utils.Time").SYSTEM
+        self.offset_and_epoch = jvm.java_class(
+            jvm.first_of(_raft("OffsetAndEpoch"), f"{jvm.PACKAGE}server.common.OffsetAndEpoch")
+        )
+
+    def key(self, voter: int) -> Any:
+        """A voter's key, without a directory id."""
+        made = jvm.java_class(_raft("ReplicaKey"))
+        return made.of(voter, made.NO_DIRECTORY_ID)
+
+    def filled(self, name: str, known: dict[str, Any]) -> Any:
+        """An object whose constructor is given a value for each type of its parameters; `int` takes its values in turn."""
+        types = jvm.constructor(name)[1]
+        numbers = iter(known["int"])
+        if METRICS in types:
+            metrics = jvm.kafka_class("common.metrics.Metrics")()
+            known = known | {METRICS: jvm.new(METRICS, metrics, "raft")}
+        values = [next(numbers) if each == "int" else known[each] if each in known else self.usual(each) for each in types]
+        return jvm.new(name, *values)
+
+    def usual(self, type_name: str) -> Any:
+        """A value of a type that does not matter here."""
+        short = type_name.removeprefix(jvm.PACKAGE)
+        if short == "common.utils.LogContext":
+            return jvm.kafka_class(short)()
+        if short == "common.utils.Time":
+            return self.time
+        if short == "common.feature.SupportedVersionRange":
+            return jvm.new(type_name, 0, 1)
+        if short == "common.memory.MemoryPool":
+            return jvm.kafka_class(short).NONE
+        if short == "common.compress.Compression":
+            return jvm.kafka_class(short).NONE
+        if short == "common.utils.BufferSupplier":
+            return jvm.kafka_class(short).NO_CACHING
+        if short == "raft.Endpoints":
+            return self.endpoints
+        if type_name == "java.util.Random":
+            return jvm.java_class(type_name)(1)
+        if type_name == "long":
+            return 0
+        return jvm.proxy(type_name, {}) if jvm.java_class(type_name).class_.isInterface() else None
+
+    def state_of(self, voter: Voter, end: tuple[int, int]) -> Any:
+        """A QuorumState that was started with what the voter has on disk; a leader's is led to its epoch first."""
+        number, epoch, voted, leader, role = voter
+        if role == LEADER:
+            epoch, voted, leader, end = epoch - 1, -1, -1, (0, 0)  # its log has entries of the epoch that it is yet to enter
+        optional_int = jvm.java_class("java.util.OptionalInt")
+        election = jvm.new(
+            _raft("ElectionState"),
+            epoch,
+            optional_int.empty() if leader < 0 else optional_int.of(leader),
+            jvm.optional(None if voted < 0 or leader >= 0 else self.key(voted)),
+            jvm.java_class("java.util.HashSet")(),
+        )
+        self.disk = election
+        store = jvm.proxy(
+            _raft("QuorumStateStore"),
+            {
+                "readElectionState": lambda: jvm.optional(election),
+                "writeElectionState": self.keep,
+                "clear": lambda: None,
+                "path": lambda: None,
+            },
+        )
+        machine = self.filled(
+            _raft("internals.KRaftControlRecordStateMachine"), {"int": [1024], _raft("VoterSet"): self.voters}
+        )
+        found = self.filled(
+            _raft("QuorumState"),
+            {
+                "int": [1000, 1000],
+                "java.util.OptionalInt": optional_int.of(number),
+                f"{jvm.PACKAGE}common.Uuid": jvm.kafka_class("common.Uuid")(7, 1 + number),
+                _raft("internals.KRaftControlRecordStateMachine"): machine,
+                _raft("QuorumStateStore"): store,
+            },
+        )
+        jvm.call(found, "initialize", self.end(end))
+        if role == LEADER:
+            self.ask_for_votes(found)
+        return found
+
+    def keep(self, election: Any, _version: Any) -> None:
+        """What a QuorumState writes to disk."""
+        self.disk = election
+
+    def on_disk(self) -> Outcome:
+        """What was written last: epoch, leader, and the vote where no leader is known."""
+        leader, voted = int(self.disk.leaderIdOrSentinel()), self.disk.optionalVotedKey()
+        return int(self.disk.epoch()), leader, int(voted.get().id()) if leader < 0 and voted.isPresent() else -1
+
+    def end(self, end: tuple[int, int]) -> Any:
+        """A log's end as Kafka compares it."""
+        return self.offset_and_epoch(end[0], end[1])
+
+    def ask_for_votes(self, state: Any) -> None:
+        """What a voter does at a time-out."""
+        if jvm.has_method(state, "transitionToProspective"):
+            if jvm.call(state, "isCandidate") or jvm.call(state, "isFollower") or jvm.call(state, "isUnattached"):
+                jvm.call(state, "transitionToProspective")
+            else:
+                raise NotComparedError
+        jvm.call(state, "transitionToCandidate")
+
+    def lead(self, state: Any, start: int) -> Any:
+        """The LeaderState of a candidate that has won; its epoch starts at an offset."""
+        own = int(jvm.call(state, "localIdOrSentinel"))
+        for each in [each for each in range(self.size) if each != own][: self.size // 2]:
+            jvm.call(jvm.call(state, "candidateStateOrThrow"), "recordGrantedVote", each)
+        accumulator = self.filled(_raft("internals.BatchAccumulator"), {"int": [1, 0, 1024, 10, 10]})
+        return jvm.call(state, "transitionToLeader", start, accumulator)
+
+
+class NotComparedError(Exception):
+    """A step that this version takes in another way."""
+
+
+def seen(state: Any) -> Outcome:
+    """Epoch, leader, the vote where no leader is known, and whether it is candidate."""
+    epoch, leader = int(jvm.call(state, "epoch")), int(jvm.call(state, "leaderIdOrSentinel"))
+    voted = -1
+    is_candidate = bool(jvm.call(state, "isCandidate"))
+    if leader < 0 and is_candidate:
+        voted = int(jvm.call(state, "localIdOrSentinel"))
+    elif leader < 0 and bool(jvm.call(state, "isUnattachedAndVoted")):
+        key = jvm.call(jvm.call(state, "unattachedStateOrThrow"), "votedKey")
+        voted = int(key.get().id())
+    return epoch, leader, voted, is_candidate
+
+
+def expected(voter: Voter) -> Outcome:
+    """The same of the model's voter."""
+    _, epoch, voted, leader, role = voter
+    return epoch, leader, voted if leader < 0 else -1, role == CANDIDATE
+
+
+Values = dict[str, Any]
+
+
+def voter_of(values: Values, number: int) -> Voter:
+    """A voter of a model's state."""
+    return (number, *(values[name][number] for name in ("epoch", "voted_for", "leader", "role")))
+
+
+def end_of(values: Values, number: int) -> tuple[int, int]:
+    """A log's length and the epoch of its last entry."""
+    log = [each for each in values["log_record"][number] if each]
+    records = len(values["record_epoch"])
+    last = log[-1] if log else 0
+    return len(log), last - records if last > records else values["record_epoch"][last - 1] if last else 0
+
+
+class Judge:
+    """What Kafka's classes answer to the model's steps; like questions are asked once."""
+
+    def __init__(self, quorum: Quorum) -> None:
+        self.quorum = quorum
+        self.known: dict[Any, Outcome] = {}
+
+    def answer(self, question: tuple[Any, ...], ask: Callable[[], Outcome]) -> Outcome:
+        """The answer to a question."""
+        if question not in self.known:
+            self.known[question] = ask()
+        return self.known[question]
+
+    def stop(self, voter: Voter, end: tuple[int, int]) -> Outcome:
+        """What is on disk of a voter that stops: all that it had written before."""
+
+        def ask() -> Outcome:
+            self.standing(voter, end)
+            return self.quorum.on_disk()
+
+        return self.answer(("stop", voter, end), ask)
+
+    def restart(self, voter: Voter, end: tuple[int, int]) -> Outcome:
+        """Where a voter stands after a restart."""
+        return self.answer(("restart", voter, end), lambda: seen(self.quorum.state_of(voter, end)))
+
+    def begin(self, voter: Voter, end: tuple[int, int]) -> Outcome:
+        """Where a voter stands after a time-out."""
+
+        def ask() -> Outcome:
+            state = self.quorum.state_of(voter, end)
+            try:
+                self.quorum.ask_for_votes(state)
+            except NotComparedError:
+                return ("not compared",)
+            return seen(state)
+
+        return self.answer(("begin", voter, end), ask)
+
+    def vote(self, voter: Voter, end: tuple[int, int], candidate: int, epoch: int, its_end: tuple[int, int]) -> Outcome:
+        """Whether a voter grants a vote, and where it stands then."""
+
+        def ask() -> Outcome:
+            state = self.standing(voter, end)
+            if epoch > int(jvm.call(state, "epoch")):
+                self.unattached(state, epoch)
+            key = self.quorum.key(candidate)
+            is_up_to_date = int(self.quorum.end(its_end).compareTo(self.quorum.end(end))) >= 0
+            more = [False] if jvm.has_method(state, "unattachedAddVotedState") else []
+            granted = bool(jvm.call(state, "canGrantVote", key, is_up_to_date, *more))
+            if granted and bool(jvm.call(state, "isUnattachedNotVoted")):
+                name = "unattachedAddVotedState" if more else "transitionToUnattachedVotedState"
+                jvm.call(state, name, epoch, key)
+            return granted, seen(state)
+
+        return self.answer(("vote", voter, end, candidate, epoch, its_end), ask)
+
+    def unattached(self, state: Any, epoch: int) -> None:
+        """What a newer epoch does."""
+        more = [jvm.java_class("java.util.OptionalInt").empty()] if jvm.has_method(state, "transitionToProspective") else []
+        jvm.call(state, "transitionToUnattached", epoch, *more)
+
+    def standing(self, voter: Voter, end: tuple[int, int]) -> Any:
+        """A QuorumState where the voter stands, leaders included."""
+        state = self.quorum.state_of(voter, end)
+        if voter[4] == LEADER:
+            self.quorum.lead(state, 0)
+        return state
+
+    def learn(self, voter: Voter, end: tuple[int, int], epoch: int) -> Outcome:
+        """Where a voter stands that learns of a newer epoch."""
+
+        def ask() -> Outcome:
+            state = self.standing(voter, end)
+            self.unattached(state, epoch)
+            return seen(state)
+
+        return self.answer(("learn", voter, end, epoch), ask)
+
+    def follow(self, voter: Voter, end: tuple[int, int], epoch: int, leader: int) -> Outcome:
+        """Where a voter stands that learns of a leader."""
+
+        def ask() -> Outcome:
+            state = self.standing(voter, end)
+            jvm.call(state, "transitionToFollower", epoch, leader, self.quorum.endpoints)
+            return seen(state)
+
+        return self.answer(("follow", voter, end, epoch, leader), ask)
+
+    def high_watermark(self, voter: Voter, start: int, end: int, fetched: tuple[int, ...]) -> Outcome:
+        """The high watermark of a leader whose followers have fetched so far; -1 for none."""
+
+        def ask() -> Outcome:
+            leading = self.quorum.lead(self.quorum.state_of(voter, (start, voter[1] - 1)), start)
+            offset = jvm.java_class(_raft("LogOffsetMetadata"))
+            jvm.call(leading, "updateLocalState", offset(end), self.quorum.voters)
+            for each, reached in enumerate(fetched):
+                if each != voter[0]:
+                    jvm.call(leading, "updateReplicaState", self.quorum.key(each), 0, offset(reached))
+            mark = jvm.call(leading, "highWatermark")
+            return (int(mark.get().offset()) if mark.isPresent() else -1,)
+
+        return self.answer(("commit", voter, start, end, fetched), ask)
+
+
+def system(setting: str) -> System:
+    """The model that is judged, with keys written as `KEY=VALUE KEY=VALUE`."""
+    model = models()["kraft-quorum"]
+    given = read_settings([f"replication.factor={VOTERS}", "bounds.records=1", *setting.split()])
+    return bind(model, configuration(model, given))
+
+
+def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]:
+    """Every reachable state with its successors."""
+    frontier = [state for _, state in bound.initial_states()]
+    known = set(frontier)
+    while frontier:
+        state = frontier.pop()
+        found = list(ints.successors(bound, state))
+        yield state, found
+        for _, after in found:
+            if after not in known:
+                known.add(after)
+                frontier.append(after)
+
+
+def judged(judge: Judge, values: Values, step: Step, after: Values) -> tuple[Outcome, Outcome] | None:
+    """What Kafka's classes and the model make of a step, where it is about one voter."""
+    name, given = step.action.name, step.arguments
+    if name in ("controller_restart", "candidate_begin_epoch"):
+        number = given.get("broker", given.get("candidate", 0))
+        ask = judge.restart if name == "controller_restart" else judge.begin
+        return ask(voter_of(values, number), end_of(values, number)), expected(voter_of(after, number))
+    if name == "controller_crash":
+        number = given["broker"]
+        return judge.stop(voter_of(values, number), end_of(values, number)), expected(voter_of(after, number))[:3]
+    if name == "voter_grant_vote":
+        number, other = given["broker"], given["candidate"]
+        epoch, end = values["epoch"][other], end_of(values, other)
+        voter = voter_of(values, number)
+        return judge.vote(voter, end_of(values, number), other, epoch, end), (True, expected(voter_of(after, number)))
+    if name == "voter_learn_epoch":
+        number, epoch = given["broker"], values["epoch"][given["replica"]]
+        return judge.learn(voter_of(values, number), end_of(values, number), epoch), expected(voter_of(after, number))
+    if name == "voter_follow":
+        number, leader = given["broker"], given["leader"]
+        found = judge.follow(voter_of(values, number), end_of(values, number), values["epoch"][leader], leader)
+        return found, expected(voter_of(after, number))
+    if name == "leader_note_fetch":
+        return _commit(judge, values, given["leader"], after)
+    return None
+
+
+def _commit(judge: Judge, values: Values, leader: int, after: Values) -> tuple[Outcome, Outcome]:
+    """The high watermark, which a new leader does not know before an entry of its epoch is on a majority."""
+    records, epoch = len(values["record_epoch"]), values["epoch"][leader]
+    log = after["log_record"][leader]
+    start, before = log.index(records + epoch), values["high_watermark"][leader]
+    fetched = tuple(after["fetch_offset"][leader])
+    (mark,) = judge.high_watermark(voter_of(values, leader), start, end_of(after, leader)[0], fetched)
+    return (before if mark < 0 else mark,), (after["high_watermark"][leader],)
+
+
+def refused(judge: Judge, values: Values, granted: set[tuple[int, int]]) -> Iterator[tuple[str, Outcome, Outcome]]:
+    """Votes that a candidate asks for and the model does not grant."""
+    numbers = range(len(values["role"]))
+    for other in numbers:
+        for number in numbers:
+            asks = values["is_running"][other] and values["role"][other] == CANDIDATE and values["is_running"][number]
+            if not asks or number == other or (number, other) in granted or values["has_vote"][other][number]:
+                continue
+            if values["epoch"][number] > values["epoch"][other]:
+                continue
+            voter, end = voter_of(values, number), end_of(values, number)
+            found = judge.vote(voter, end, other, values["epoch"][other], end_of(values, other))
+            yield f"vote of {number} for {other}", (found[0],), (False,)
+
+
+def compare(setting: str) -> Tally:
+    """Hold every transition of the model that is about one voter against Kafka's classes."""
+    tally = Tally(PART)
+    try:
+        _compare(setting, tally)
+    except jvm.MissingClass as missing:
+        tally.gaps.append(f"{PART}: {missing}")
+    return tally
+
+
+def _compare(setting: str, tally: Tally) -> None:
+    begun, bound = time.monotonic(), system(setting)
+    judge = Judge(Quorum(VOTERS))
+    for state, successors in reachable(bound):
+        values = bound.nested(state)
+        tally.states += 1
+        granted = set()
+        for step, after_state in successors:
+            if step.action.name == "voter_grant_vote":
+                granted.add((step.arguments["broker"], step.arguments["candidate"]))
+            found = judged(judge, values, step, bound.nested(after_state))
+            if found is None or found[0] == ("not compared",):
+                continue
+            _note(tally, setting, step.action.name, step.label, *found)
+        for case, kafka, model in refused(judge, values, granted):
+            _note(tally, setting, "refused vote", case, kafka, model)
+    tally.cases = tally.calls = len(judge.known)
+    tally.seconds = time.monotonic() - begun
+
+
+def _note(tally: Tally, setting: str, event: str, case: str, kafka: Outcome, model: Outcome) -> None:
+    tally.transitions += 1
+    tally.by_event[event] += 1
+    if kafka != model:
+        tally.differences.append(Difference(PART, event, setting, case, (str(kafka),), (str(model),)))

@@ -1,0 +1,47 @@
+"""Kafka's own classes of the quorum against the model's voters."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neverlost.checker.kafka.conform import quorum_state
+from tests.support.program import neverlost
+
+
+def test_the_settings_are_the_models_own() -> None:
+    """Every event that is judged is an action of the model, and what is reached at first are voters without a leader."""
+    bound = quorum_state.system(quorum_state.SHORT[0])
+    state, successors = next(quorum_state.reachable(bound))
+    values = bound.nested(state)
+    assert quorum_state.voter_of(values, 0) == (0, 0, -1, -1, 0) and quorum_state.end_of(values, 0) == (0, 0)
+    assert {step.action.name for step, _ in successors} == {"candidate_begin_epoch", "controller_crash"}
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("version", ["3.9", "4.3"])
+def test_kafkas_voters_do_what_the_models_do(version: str, tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    ran = neverlost("conform", "--kafka-version", version, "--part", "quorum", "--short", "--json", str(result))
+    assert ran.returncode == 0, ran.stderr
+    (part,) = json.loads(result.read_text())["parts"]
+    assert part["part"] == "quorum" and part["transitions"] > 9000 and not part["differences"]
+
+
+@pytest.mark.kafka
+def test_a_model_that_forgets_votes_is_caught() -> None:
+    """A process has one Java: it is asked in one of its own."""
+    program = (
+        "from neverlost.checker.kafka.conform import quorum_state\n"
+        "from neverlost.checker.kafka.conform.classes import jvm, kafka\n"
+        "judge = kafka.of_version('4.3')\n"
+        "jvm.start(judge.jars, judge.java)\n"
+        "setting = 'bounds.max_leader_epoch=1 mechanism.durable-votes=off faults.kill=1'\n"
+        "print(len(quorum_state.compare(setting).differences))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0 and int(ran.stdout) > 0, ran.stderr
