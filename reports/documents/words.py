@@ -9,6 +9,7 @@ from neverlost.checker.outcome import Verdict
 from neverlost.model.catalogue import models
 from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.mechanisms import MECHANISMS, Mechanism, version_text
+from neverlost.model.quorum.mechanisms import LEARN_COMMITTED, QUORUM_MECHANISMS
 from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTIONS
 from neverlost.reports import exit_status
 from neverlost.specs.configuration.keys import KEYS, shown
@@ -127,7 +128,7 @@ def _mechanisms() -> list[Word]:
             each.says,
             (("values", "on or off"), ("versions", _versions(each)), ("source", each.source)),
         )
-        for each in (*MECHANISMS, *OF_TRANSACTIONS)
+        for each in (*MECHANISMS, *QUORUM_MECHANISMS, LEARN_COMMITTED, *OF_TRANSACTIONS)
     ]
 
 

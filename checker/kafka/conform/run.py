@@ -12,12 +12,12 @@ from neverlost.checker.kafka.conform import (
     change_builder,
     entry_points,
     leader,
-    quorum_state,
     replication_control,
 )
 from neverlost.checker.kafka.conform.classes import jvm
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
 from neverlost.checker.kafka.conform.comparison import Answers, Tally
+from neverlost.checker.kafka.conform.quorum import voters
 from neverlost.checker.kafka.conform.settings import (
     SEED,
     SHORT_RANDOM_STATES,
@@ -70,8 +70,8 @@ PARTS: dict[str, Callable[..., Tally]] = {
     "controller": replication_control.compare,
     "leader": leader.compare,
     "random": leader.compare_random,
+    "quorum": voters.compare,
     "transactions": transactions.compare,
-    "quorum": quorum_state.compare,
 }
 """What can be compared, by name; each runs where Java has been started with the version's jars."""
 
@@ -98,7 +98,7 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
         first = one[0] if one else controller_settings(kafka, short=True)[0]
         found.append(Job("broker", first.text, (first,)))
     if "quorum" in parts and one is None:
-        found += [Job("quorum", each, (each,)) for each in (quorum_state.SHORT if short else quorum_state.LONG)]
+        found += [Job("quorum", each, (each,)) for each in (voters.SHORT if short else voters.LONG)]
     if "entry-points" in parts:
         found.append(Job("entry-points", "", ()))
     return found

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.kafka.conform import quorum_state
+from neverlost.checker.kafka.conform.quorum import voters
 from tests.support.program import neverlost
 
 
 def test_the_settings_are_the_models_own() -> None:
     """Every event that is judged is an action of the model, and what is reached at first are voters without a leader."""
-    bound = quorum_state.system(quorum_state.SHORT[0])
-    state, successors = next(quorum_state.reachable(bound))
+    bound = voters.system(voters.SHORT[0])
+    state, successors = next(voters.reachable(bound))
     values = bound.nested(state)
-    assert quorum_state.voter_of(values, 0) == (0, 0, -1, -1, 0) and quorum_state.end_of(values, 0) == (0, 0)
+    assert voters.voter_of(values, 0) == (0, 0, -1, -1, 0) and voters.end_of(values, 0) == (0, 0)
     assert {step.action.name for step, _ in successors} == {"candidate_begin_epoch", "controller_crash"}
 
 
@@ -36,12 +36,12 @@ def test_kafkas_voters_do_what_the_models_do(version: str, tmp_path: Path) -> No
 def test_a_model_that_forgets_votes_is_caught() -> None:
     """A process has one Java: it is asked in one of its own."""
     program = (
-        "from neverlost.checker.kafka.conform import quorum_state\n"
+        "from neverlost.checker.kafka.conform.quorum import voters\n"
         "from neverlost.checker.kafka.conform.classes import jvm, kafka\n"
         "judge = kafka.of_version('4.3')\n"
         "jvm.start(judge.jars, judge.java)\n"
         "setting = 'bounds.max_leader_epoch=1 mechanism.durable-votes=off faults.kill=1'\n"
-        "print(len(quorum_state.compare(setting).differences))\n"
+        "print(len(voters.compare(setting).differences))\n"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0 and int(ran.stdout) > 0, ran.stderr

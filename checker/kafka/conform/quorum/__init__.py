@@ -1,0 +1,1 @@
+"""Kafka's own classes of the controller quorum against the model's voters."""
