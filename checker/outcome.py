@@ -133,12 +133,22 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class JobsDone:
+    """What a cluster did of a search.  `levels` are numbers of steps from the start, `states` what was found at these."""
+
+    master: str
+    jobs: int = 0
+    levels: tuple[int, ...] = ()
+    states: int = 0
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a search found.
 
     `reason` says why it was cut short; None means it ran to the end (or to the first violation).  `fired`
     counts successors by action.  With symmetry, `orbit_states` is the number of states that the orbits hold.  `growth` has
-    per level what was generated and what was distinct when it was complete.
+    per level what was generated and what was distinct when it was complete.  `cluster` is None where none was asked for.
     """
 
     system: System
@@ -153,6 +163,7 @@ class Outcome:
     orbit_states: int | None = None
     distinct_by_configuration: tuple[int, ...] = ()
     growth: tuple[tuple[int, int], ...] = ()
+    cluster: JobsDone | None = None
 
     @property
     def verdict(self) -> Verdict:

@@ -13,6 +13,7 @@ import json
 import resource
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -35,6 +36,9 @@ from neverlost.model.system import System, Words, bind
 from neverlost.specs.configuration.plain import restored
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property, properties
+
+WORTH_COMPILING = 60_000
+"""States that a process has expanded from which machine code beats columns, its compilation included."""
 
 BLOCK_BYTES = 1 << 20
 STATES, COUNTED, FAILED = b"states..", b"counted.", b"failed.."
@@ -123,6 +127,7 @@ class LevelWorker:
         self.store, self.system = store, system
         parts = Configurations(system), Symmetry(system) if symmetry else None
         self._expansion, self._checks = Expansion(system, *parts), Checks(system, asked, *parts)
+        self._until_compiled = WORTH_COMPILING
 
     def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
         """Sorted distinct successors of parts of the frontier, as many at a time as the task allows."""
@@ -150,7 +155,22 @@ class LevelWorker:
                 batch = states[:, first : min(first + BATCH, end)]
                 yield unkeyed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
 
+    def _compile(self, batch: Packed) -> None:
+        """Move to machine code where there is a compiler and enough was expanded."""
+        before, self._until_compiled = self._until_compiled, self._until_compiled - batch.shape[1]
+        if before <= 0 or self._until_compiled > 0:
+            return
+        with suppress(ImportError, OSError, RuntimeError):
+            from neverlost.checker.native.expansion import NativeExpansion
+
+            self._expansion = NativeExpansion(self._expansion, batch)
+
+    def close(self) -> None:
+        """End what runs beside this."""
+        self._expansion.close()
+
     def _expanded(self, batch: Packed, counted: Counted) -> Packed | None:
+        self._compile(batch)
         self._expansion.generated, self._expansion.fired = 0, Counter()
         found = self._expansion.of(batch)
         counted.add(Counted(self._expansion.generated, self._expansion.fired))

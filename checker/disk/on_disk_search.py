@@ -24,7 +24,7 @@ from neverlost.checker.disk.levels import KEYED, Level, StateFile
 from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
 from neverlost.checker.machine import scratch
-from neverlost.checker.outcome import EngineError, Outcome
+from neverlost.checker.outcome import EngineError, JobsDone, Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
 from neverlost.checker.search.options import Options, Progress, Reporter
@@ -57,6 +57,8 @@ RATIO = 2
 class Jobs(Protocol):
     """Who does the wide levels."""
 
+    @property
+    def master(self) -> str: ...
     @property
     def parallelism(self) -> int: ...
     def prepare(self) -> None: ...
@@ -111,6 +113,15 @@ class _SearchOnDisk(LevelSearch):
             self._add(report)
         self._report_progress()
 
+    def _outcome(self) -> Outcome:
+        found = super()._outcome()
+        done = self.on_disk.done
+        if done is not None and not done.jobs and self.reporter is not None:
+            narrow = self.on_disk.tuning["neverlost.driver.states"]
+            note = f"no job was needed: no level has more than {narrow:,} states (--spark-conf neverlost.driver.states)"
+            self.reporter(Progress(self.levels, 0, found.counts.generated, found.counts.distinct, found.seconds, 0, note=note))
+        return replace(found, cluster=done)
+
     def _share(self) -> None:
         """Levels are shared as they come."""
 
@@ -151,6 +162,7 @@ class LevelsOnDisk:
         self._pool = ThreadPoolExecutor(1)
         self._running: Future[tuple[list[Settled], Counted]] | None = None
         self._task = LevelTask(0, 1)
+        self.done = JobsDone(self.jobs.master) if self.jobs is not None else None
 
     def _can_be_named(self) -> bool:
         """Whether others find the model and the properties under their names; if not, this process does everything."""
@@ -209,11 +221,16 @@ class LevelsOnDisk:
                 self._running.set_result(self._here(replace(self._task, parts=1)))
                 return False
             self._running = self._pool.submit(self.jobs.level, self._task)
+            self._count_job(len(self.levels))
         try:
             self._running.result(timeout=1)
         except TimeoutError:
             return True
         return False
+
+    def _count_job(self, *levels: int) -> None:
+        if self.done is not None:
+            self.done = replace(self.done, jobs=self.done.jobs + 1, levels=(*self.done.levels, *levels))
 
     def _prepare(self, waiting: int) -> None:
         """Let the workers get ready while narrow levels are still done here, but growth will soon make them too wide."""
@@ -279,6 +296,8 @@ class LevelsOnDisk:
         self._remove_runs(level, [each.run for each in found if each.run])
         self.generations = generations
         self.levels.append(level)
+        if self.done is not None and level.depth in self.done.levels:
+            self.done = replace(self.done, states=self.done.states + level.rows)
         if level.is_last:
             self.store.discard_uncommitted(self.levels)
         self.total.add(counted)
@@ -312,6 +331,7 @@ class LevelsOnDisk:
         if self.jobs is None or rows <= self.tuning["neverlost.driver.states"]:
             found = self.worker.parents(_sliced(files, rows), targets)
         else:
+            self._count_job()
             tasks = max(self.jobs.parallelism, -(-rows // self.tuning["neverlost.task.states"]))
             found = self.jobs.parents(LevelTask(depth, 1, tuple(_sliced(files, -(-rows // tasks)))), targets)
         if set(found) != set(targets):
@@ -332,6 +352,7 @@ class LevelsOnDisk:
         if self._running is not None and self.jobs is not None:
             self.jobs.cancel()
         self._pool.shutdown(wait=True)
+        self.worker.close()
         if self.jobs is not None:
             self.jobs.close()
 

@@ -22,11 +22,16 @@ from neverlost.checker.machine import scratch
 from neverlost.checker.native.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
 from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
 from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_text
+from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.symmetry import Symmetry
+from neverlost.model.interpreters.columns import Successors
 from neverlost.model.interpreters.machine_code import SIGNATURES, Loaded, Rows, compiled, left_its_bounds, processor
 from neverlost.model.interpreters.native import program
 from neverlost.model.system import System
 from neverlost.specs.property import Property
+
+SAMPLE = 256
+"""States whose successors are compared with the columns interpreter before machine code is trusted."""
 
 KEPT = 256
 """Files in the folder at most; the oldest go."""
@@ -146,6 +151,20 @@ class Programs:
             raise left_its_bounds(self.system, rows, count)
         self.identify(after, count)
         return after[:count], origins[:count]
+
+    def agree(self, rows: Rows) -> None:
+        """Machine code does what columns do on some states.
+
+        Errors: `EngineError` where it does not.
+        """
+        after, origins = self.successors(rows)
+        found: set[tuple[int, ...]] = set(zip(origins.tolist(), *after.T.tolist(), strict=True))
+        wanted: set[tuple[int, ...]] = set()
+        for number, places, words in Successors(self.system).of(np.ascontiguousarray(rows.T)):
+            words = self.symmetry.canonical(words) if self.symmetry else words
+            wanted |= set(zip((places | number << 32).tolist(), *words.tolist(), strict=True))
+        if found != wanted:
+            raise EngineError("machine code and the columns interpreter disagree on successors")
 
     def close(self) -> None:
         """End the compiler."""

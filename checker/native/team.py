@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from neverlost.checker.disk import compact
 from neverlost.checker.disk.levels import ASCENDING, PACKED, Level, StateFile, Store
 from neverlost.checker.native.ascending import ascending, unknown
-from neverlost.checker.native.programs import Programs
+from neverlost.checker.native.programs import SAMPLE, Programs
 from neverlost.checker.native.state_tables import StateTables
 from neverlost.checker.native.table_text import TABLES, Layout
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
-from neverlost.model.interpreters.columns import Successors
 from neverlost.model.interpreters.machine_code import Rows, left_its_bounds
 from neverlost.model.system import Words
 
@@ -36,9 +35,6 @@ CHUNK = 1 << 10
 
 CHECKED = 1 << 16
 """States that are checked at once."""
-
-SAMPLE = 256
-"""States whose successors are compared with the columns interpreter before machine code is trusted."""
 
 DEEP = 255
 """Levels from this one on are kept as rows: entries do not count further."""
@@ -141,27 +137,11 @@ class Native:
     def round(self) -> bool:
         """Expand parts of the frontier and insert their successors; whether there is more of this level."""
         if self.programs.improve() or not self._compared:
-            self._compare()
+            self._compared = True
+            self.programs.agree(self._sample)
         self._each(self._expand)
         self._each(self._insert)
         return self._waiting.left > 0
-
-    def _compare(self) -> None:
-        """Machine code does what columns do, on some states of the frontier.
-
-        Errors: `EngineError` where it does not.
-        """
-        self._compared = True
-        rows = self._sample
-        after, origins = self.programs.successors(rows)
-        found: set[tuple[int, ...]] = set(zip(origins.tolist(), *after.T.tolist(), strict=True))
-        wanted: set[tuple[int, ...]] = set()
-        symmetry = self.programs.symmetry
-        for number, places, words in Successors(self.system).of(np.ascontiguousarray(rows.T)):
-            words = symmetry.canonical(words) if symmetry else words
-            wanted |= set(zip((places | number << 32).tolist(), *words.tolist(), strict=True))
-        if found != wanted:
-            raise EngineError("machine code and the columns interpreter disagree on successors")
 
     def _expand(self, worker: int) -> None:
         expand = self.programs.functions["expand"]

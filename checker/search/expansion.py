@@ -31,6 +31,9 @@ class Expansion:
         """Stop expanding states of these configurations."""
         self.decided = decided if decided.any() else None
 
+    def close(self) -> None:
+        """Nothing to release."""
+
     def of(self, batch: Packed) -> Packed | None:
         """Successors of a batch, without the configurations that have nothing left to decide; None where there are none."""
         if self.decided is not None:

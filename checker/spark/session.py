@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import socket
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,12 @@ from typing import IO, Any
 from neverlost.checker.machine.numpy_cpu import environment
 from neverlost.checker.spark.java import java_home, temporary_folder
 from neverlost.specs.errors import InputError
+
+CONNECT_PORT = 15002
+"""Where a Spark Connect server listens, if its address does not say."""
+
+ANSWERS_WITHIN = 10
+"""Seconds."""
 
 _CHECK = "check --master and --spark-conf"
 
@@ -67,6 +74,26 @@ def check_requirements(master: str) -> None:
         raise InputError("the Spark engine needs pyspark, which is not installed; pip install 'neverlost[spark]'")
     if not is_connect(master):
         java_home()
+    _check_reachable(master)
+
+
+def _check_reachable(master: str) -> None:
+    """Whether one of a master's addresses answers, where it has addresses: starting to search without it would be for nothing.
+
+    Errors: `InputError` where none does.
+    """
+    scheme, _, rest = master.partition("://")
+    if scheme not in ("spark", "sc"):
+        return
+    problem: Exception | None = None
+    for each in rest.split("/")[0].split(";")[0].split(","):
+        host, _, port = each.rpartition(":") if ":" in each else (each, "", str(CONNECT_PORT))
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWERS_WITHIN).close()
+            return
+        except (OSError, ValueError) as refused:
+            problem = refused
+    raise InputError(f"cannot reach Spark on {master!r}: {problem}; {_CHECK}")
 
 
 def is_connect(master: str) -> bool:

@@ -146,6 +146,8 @@ class Result(Answer):
     config: Mapping[str, Any] = field(default_factory=dict)
     bounds: Mapping[str, Any] = field(default_factory=dict)
     engine: str | None = None
+    spark: Document | None = None
+    """What Spark's jobs decided, where it was asked for."""
     identity: str = "exact"
     symmetry: bool = False
     reason: str | None = None

@@ -11,6 +11,7 @@ MEASURED = {
         "seconds",
         "peak_memory_bytes",
         "forecast.**",
+        "spark.**",
         "solver",
         "seed",
         "cells.*.seconds",
@@ -23,7 +24,7 @@ MEASURED = {
 }
 """Per file the places of measured values; `*` is any name or number, `**` everything below."""
 
-SAYS = "times, memory, rates, forecasts and the machine are as measured there; nothing derives them"
+SAYS = "times, memory, rates, forecasts, what a cluster did and the machine are as measured there; nothing derives them"
 
 _TEXT = re.compile(r"[ -~]{0,4000}")
 

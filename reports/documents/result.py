@@ -7,7 +7,7 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.digest import model_digest, question_id
-from neverlost.checker.outcome import Counts, Finding, Outcome, worst
+from neverlost.checker.outcome import Counts, Finding, JobsDone, Outcome, worst
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.property import RECOVERY
@@ -60,6 +60,7 @@ def shared(outcome: Outcome) -> dict[str, Any]:
         "schema": SCHEMA,
         "model": outcome.system.model.name,
         "engine": outcome.engine,
+        **({"spark": spark(outcome.cluster)} if outcome.cluster is not None else {}),
         "identity": "exact",
         "symmetry": outcome.symmetry,
         "reason": outcome.reason,
@@ -71,6 +72,11 @@ def shared(outcome: Outcome) -> dict[str, Any]:
         "version": neverlost.__version__,
         "model_digest": model_digest(outcome.system.model),
     }
+
+
+def spark(done: JobsDone) -> dict[str, Any]:
+    """What jobs decided: the levels, by steps from the start, and how many states these have."""
+    return {"master": done.master, "jobs": done.jobs, "levels": list(done.levels), "states_in_jobs": done.states}
 
 
 def counted(counts: Counts) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.fs
 import pytest
 
-from neverlost.checker.disk import on_disk_search
+from neverlost.checker.disk import level_tasks, on_disk_search
 from neverlost.checker.disk import storage as storage_module
 from neverlost.checker.disk.level_tasks import (
     Counted,
@@ -25,6 +25,7 @@ from neverlost.checker.disk.level_tasks import (
     settled,
 )
 from neverlost.checker.disk.levels import PACKED, Level, Store, meta_of
+from neverlost.checker.native import expansion
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
@@ -61,6 +62,19 @@ def test_symmetry_on_storage_equals_memory(tmp_path: Path) -> None:
     system = classic("kip-101", 3, 1, 1, 1)
     options = {"symmetry": True, "keep_going": True}
     assert essence(on_storage(system, tmp_path / "s", **options)) == in_memory(system, **options)
+
+
+@pytest.mark.parametrize(("name", "symmetry"), [("violated", False), ("violated", True), ("matrix", False)])
+def test_machine_code_does_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, symmetry: bool) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(level_tasks, "WORTH_COMPILING", 30)
+    monkeypatch.setattr(expansion, "CHUNK", 20)
+    used: list[int] = []
+    of = expansion.NativeExpansion.of
+    monkeypatch.setattr(expansion.NativeExpansion, "of", lambda self, batch: used.append(batch.shape[1]) or of(self, batch))
+    system, options = SYSTEMS[name](), {"symmetry": symmetry, "every_configuration": True}
+    assert essence(on_storage(system, tmp_path / "s", **options)) == in_memory(system, **options)
+    assert sum(used) > 100
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5, 8])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from neverlost.checker.spark import java as spark_java
 from neverlost.checker.spark import session as spark_session
 from neverlost.model.catalogue import models
 from neverlost.model.system import System
+from neverlost.reports.documents.result import document
 from neverlost.specs.errors import InputError
 from neverlost.specs.instances import Golden, golden_counts, golden_verdicts
 from neverlost.specs.property import guarantees
@@ -66,8 +68,29 @@ def in_memory(system: System, **options: Any) -> dict[str, Any]:
 def test_spark_equals_memory(make: Any, options: dict[str, Any]) -> None:
     system = make()
     found = on_spark(system, **options)
-    assert found.engine == "spark"
+    assert found.engine == "spark" and found.cluster is not None
+    assert found.cluster.states == found.counts.distinct - found.growth[0][1]
+    assert set(range(1, found.counts.depth)) <= {*found.cluster.levels} and len(found.cluster.levels) <= found.cluster.jobs
     assert essence(found) == in_memory(system, **options)
+
+
+def test_a_narrow_space_needs_no_job() -> None:
+    said: list[str] = []
+    system = classic("kip-320", 2, 2, 2, 1)
+    found = on_spark(system, (), lambda progress: said.append(progress.note))
+    assert essence(found) == in_memory(system)
+    assert [each for each in said if each] == [
+        "no job was needed: no level has more than 600,000 states (--spark-conf neverlost.driver.states)"
+    ]
+    assert document(found)["spark"] == {"master": "local[*,4]", "jobs": 0, "levels": [], "states_in_jobs": 0}
+
+
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:9", "sc://127.0.0.1:9/;token=x", "spark://127.0.0.1:9,127.0.0.1:x"])
+def test_a_master_that_cannot_be_reached_is_an_error_before_the_first_level(master: str) -> None:
+    said: list[Progress] = []
+    with pytest.raises(InputError, match=f"cannot reach Spark on '{re.escape(master)}': .*; check --master and --spark-conf"):
+        explore(classic("kip-320", 2, 2, 2, 1), (), Options(spark_master=master), said.append, "spark")
+    assert not said
 
 
 @pytest.mark.usefixtures("session")

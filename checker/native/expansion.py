@@ -1,0 +1,46 @@
+"""Steps from batches of states in machine code, for searches on stored levels; what it finds is what columns find."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neverlost.checker.native.programs import SAMPLE, Programs
+from neverlost.checker.search.expansion import Expansion
+from neverlost.model.interpreters.columns import Packed
+
+CHUNK = 1 << 10
+"""States that are expanded at once."""
+
+
+class NativeExpansion(Expansion):
+    """An expansion that goes on in machine code.
+
+    Errors: `ImportError`, `OSError` or `RuntimeError` where there is no compiler; `EngineError` where it contradicts columns.
+    """
+
+    def __init__(self, columns: Expansion, states: Packed) -> None:
+        super().__init__(columns.system, columns.configurations, columns.symmetry)
+        self.generated, self.fired, self.decided = columns.generated, columns.fired, columns.decided
+        self._programs = Programs(self.system, (), self.symmetry)
+        self._programs.agree(np.ascontiguousarray(states[:, :SAMPLE].T))
+
+    def of(self, batch: Packed) -> Packed | None:
+        """Successors of a batch; see `Expansion.of`."""
+        if self._programs.improve():
+            self._programs.agree(np.ascontiguousarray(batch[:, :SAMPLE].T))
+        if self.decided is not None:
+            batch = batch.compress(~self.decided[self.configurations.of(batch)], axis=1)
+        rows, parts = np.ascontiguousarray(batch.T), []
+        fired = np.zeros(len(self.system.steps), np.int64)
+        for start in range(0, len(rows), CHUNK):
+            after, origins = self._programs.successors(rows[start : start + CHUNK])
+            parts.append(after.T)
+            fired += np.bincount(origins >> 32, minlength=len(fired))
+        for number in np.flatnonzero(fired).tolist():
+            self.fired[self.system.steps[number].action.name] += int(fired[number])
+        self.generated += int(fired.sum())
+        return np.concatenate(parts, axis=1) if fired.any() else None
+
+    def close(self) -> None:
+        """End the compiler."""
+        self._programs.close()
