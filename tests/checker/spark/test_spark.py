@@ -74,7 +74,8 @@ def test_spark_equals_memory(make: Any, options: dict[str, Any]) -> None:
     assert essence(found) == in_memory(system, **options)
 
 
-def test_a_narrow_space_needs_no_job() -> None:
+def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_session, "start", None)
     said: list[str] = []
     system = classic("kip-320", 2, 2, 2, 1)
     found = on_spark(system, (), lambda progress: said.append(progress.note))
@@ -175,11 +176,6 @@ def test_a_model_error_in_a_task_keeps_its_kind(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(Exception, match="an executor has another version of kip-320 than the driver") as caught:
         on_spark(classic("kip-320", 2, 1, 1, 1))
     assert type(caught.value).__name__ == "EngineError"
-
-
-def test_a_narrow_search_needs_no_session() -> None:
-    system = classic("kip-320", 2, 2, 2, 2)
-    assert essence(on_spark(system, (), spark_master="spark://nowhere:1")) == in_memory(system)
 
 
 @pytest.mark.parametrize(
