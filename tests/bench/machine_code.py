@@ -1,6 +1,8 @@
 """The memory engine with machine code and without, on the same spaces in one run: `python -m tests.bench.machine_code`.
 
-Each search runs in a process of its own, the two in turn.  Processor seconds are of all threads and processes of a search,
+`--limit 600` adds a third: machine code whose levels are kept on disk, within so many MB of memory.
+
+Each search runs in a process of its own, one after the other.  Processor seconds are of all threads and processes of a search,
 the making of the fast code included where it was not kept; they depend less on what else the machine does than seconds do.
 """
 
@@ -12,11 +14,14 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.search.options import Limits, Options
 from neverlost.model.catalogue import models
 from neverlost.model.system import bind
 from neverlost.specs.configuration.keys import configuration
@@ -28,17 +33,28 @@ SPACES = {
         "kraft-elr min.insync.replicas=2 bounds.records=2 faults.crash=1 faults.lossy_crash=1 faults.isr_shrink=1 "
         "faults.leader_move=1"
     ),
+    "kraft-elr, any number, 2 records": (
+        "kraft-elr min.insync.replicas=2 bounds.records=2 faults.crash=any faults.isr_shrink=any faults.fence=any"
+    ),
     "kip-320 64,739,578": "kip-320 replication.factor=3 bounds.log_size=3 bounds.records=3 bounds.max_leader_epoch=3",
 }
-"""What is explored; the last is left out unless it is named."""
+"""What is explored; the last two, which take minutes, are left out unless they are named."""
+
+STORED = "stored"
+"""The memory engine with levels on disk, beside the names of engines."""
 
 
-def search(space: str, engine: str, workers: int) -> dict[str, Any]:
-    """Explore a space in this process."""
+def search(space: str, engine: str, workers: int, limit: int) -> dict[str, Any]:
+    """Explore a space in this process.  Units: MB of memory, for what is stored."""
     name, *keys = SPACES[space].split()
     model = models()[name]
     chosen = configuration(model, {key: (value, "bench") for key, _, value in (each.partition("=") for each in keys)})
-    found = explore(bind(model, chosen), (), Options(workers=workers), engine=engine)
+    with tempfile.TemporaryDirectory() as folder:
+        options = Options(workers=workers)
+        if engine == STORED:
+            options = replace(options, limits=Limits(memory_bytes=limit << 20), state_dir=Path(folder, "levels"))
+        found = explore(bind(model, chosen), (), options, engine="memory" if engine == STORED else engine)
+        disk = sum(each.stat().st_size for each in Path(folder).rglob("*") if each.is_file())
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return {
         "distinct": found.counts.distinct,
@@ -46,49 +62,52 @@ def search(space: str, engine: str, workers: int) -> dict[str, Any]:
         "seconds": found.seconds,
         "processor": sum(each.ru_utime + each.ru_stime for each in used),
         "bytes": found.peak_memory_bytes / found.counts.distinct,
+        "disk": disk / found.counts.distinct,
     }
 
 
-def measured(space: str, engine: str, workers: int) -> dict[str, Any]:
+def measured(space: str, engine: str, workers: int, limit: int) -> dict[str, Any]:
     """Explore a space in a process of its own."""
-    command = [sys.executable, "-m", "tests.bench.machine_code", "--only", engine, "--workers", str(workers), space]
+    options = ["--only", engine, "--workers", str(workers), "--limit", str(limit)]
+    command = [sys.executable, "-m", "tests.bench.machine_code", *options, space]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def compare(space: str, workers: int, times: int) -> None:
-    """Print the medians of both engines, and how much of columns' time machine code takes."""
-    rows: dict[str, list[dict[str, Any]]] = {"columns": [], "memory": []}
-    measured(space, "memory", workers)
+def compare(space: str, workers: int, times: int, limit: int) -> None:
+    """Print the medians of the engines, and how much of columns' time machine code takes."""
+    rows: dict[str, list[dict[str, Any]]] = {"columns": [], "memory": [], **({STORED: []} if limit else {})}
+    measured(space, "memory", workers, limit)
     for _ in range(times):
         for engine, found in rows.items():
-            found.append(measured(space, engine, workers))
+            found.append(measured(space, engine, workers, limit))
     (counts,) = {(row["distinct"], row["depth"]) for found in rows.values() for row in found}
     middle = {
-        engine: {key: statistics.median(row[key] for row in found) for key in ("seconds", "processor", "bytes")}
+        engine: {key: statistics.median(row[key] for row in found) for key in ("seconds", "processor", "bytes", "disk")}
         for engine, found in rows.items()
     }
     print(f"{space}: {counts[0]:,} states, depth {counts[1]}, {workers} workers, median of {times}")
     for engine, row in middle.items():
-        print(f"  {engine:<8} {row['seconds']:8.2f} s {row['processor']:8.2f} processor s {row['bytes']:6.1f} bytes a state")
-    ratios = [middle["memory"][key] / middle["columns"][key] for key in ("seconds", "processor")]
-    print(f"  ratio    {ratios[0]:8.2f}   {ratios[1]:8.2f}", flush=True)
+        ratios = [row[key] / middle["columns"][key] for key in ("seconds", "processor")]
+        spent = f"{row['seconds']:8.2f} s ({ratios[0]:.2f}) {row['processor']:8.2f} processor s ({ratios[1]:.2f})"
+        print(f"  {engine:<8} {spent} {row['bytes']:6.1f} bytes a state, {row['disk']:.2f} on disk", flush=True)
 
 
 def main(arguments: Sequence[str]) -> None:
     """Compare, or run one search."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.machine_code")
-    parser.add_argument("spaces", nargs="*", default=list(SPACES)[:-1], metavar="SPACE")
+    parser.add_argument("spaces", nargs="*", default=list(SPACES)[:-2], metavar="SPACE")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=0, metavar="MB")
     parser.add_argument("--only", metavar="ENGINE")
     asked = parser.parse_args(arguments)
     for space in asked.spaces:
         if asked.only:
-            print(json.dumps(search(space, asked.only, asked.workers)))
+            print(json.dumps(search(space, asked.only, asked.workers, asked.limit)))
         else:
-            compare(space, asked.workers, asked.times)
+            compare(space, asked.workers, asked.times, asked.limit)
 
 
 if __name__ == "__main__":
