@@ -71,7 +71,8 @@ class MemorySearch(LevelSearch):
             return
         self.store.discard_uncommitted(levels)
         for level in levels:
-            self.workers.restore(self.store, level)
+            workers: Local | Any = self.workers
+            workers.restore(self.store, level)
             self.store.forget()
             self._add(reported(level, self.properties))
             self._relieve()
