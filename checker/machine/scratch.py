@@ -20,6 +20,9 @@ PREFIX = "neverlost-scratch-"
 MEMORY = "/dev/shm"
 """A folder in memory, where there is one."""
 
+TRIES = 5
+"""Folders that are made until one is locked."""
+
 UNOWNED = 3600.0
 """Seconds after which a folder is left over whose owner was killed before it could lock it."""
 
@@ -31,16 +34,29 @@ def folder(what: str, in_memory: bool = False) -> Iterator[str]:
     Errors: `InputError` where none can be made.
     """
     clear_once()
+    base = MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None
+    with contextlib.ExitStack() as stack:
+        for _ in range(TRIES - 1):
+            with contextlib.suppress(InputError):  # another process took the last one for left over before it was locked
+                place = _made(f"{PREFIX}{what}-", base, stack)
+                break
+        else:
+            place = _made(f"{PREFIX}{what}-", base, stack)
+        yield place
+
+
+def _made(prefix: str, base: str | None, stack: contextlib.ExitStack) -> str:
+    """A new folder that is held until the stack is left.
+
+    Errors: `InputError` where none can be made, or locked.
+    """
     try:
-        base = MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None
-        place = tempfile.mkdtemp(prefix=f"{PREFIX}{what}-", dir=base)
+        place = tempfile.mkdtemp(prefix=prefix, dir=base)
     except OSError as problem:
         raise InputError(f"cannot make a temporary folder: {problem.strerror or problem}; set TMPDIR") from None
-    try:
-        with locks.held(place, locks.OWNER):
-            yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    stack.callback(shutil.rmtree, place, ignore_errors=True)
+    stack.enter_context(locks.held(place, locks.OWNER))
+    return place
 
 
 @cache

@@ -146,7 +146,7 @@ def test_engines_go_on_from_each_other_s_levels(tmp_path: Path, name: str, first
 class EveryTaskTwice:
     """What a cluster with retries and speculation does: each task runs twice, and the first result is lost."""
 
-    parallelism = 3
+    master, parallelism = "none", 3
 
     def __init__(self, search: SearchDescription) -> None:
         self.search = search
