@@ -33,7 +33,7 @@ MOVES = "faults.coordinator_move=1 faults.marker_retry=1"
 SIZES = (
     f"bounds.producers=1 bounds.partitions=1 {MOVES} faults.late_request=1",
     f"bounds.producers=1 bounds.partitions=2 {MOVES}",
-    "bounds.producers=2 bounds.partitions=1 faults.late_request=1",
+    f"bounds.producers=2 bounds.partitions=1 {MOVES}",
 )
 """Complete reachable sets; every setting needs the fields of late markers and of moves for its combinations."""
 
