@@ -75,12 +75,12 @@ NAMED = {
     "crashes": ("crash", "lossy_crash"),
     "stop": ("clean_stop", "crash"),
     "stops": ("clean_stop", "crash"),
-    "move": ("leader_move",),
-    "moves": ("leader_move",),
+    "move": ("leader_move", "coordinator_move"),
+    "moves": ("leader_move", "coordinator_move"),
     "shrink": ("isr_shrink",),
     "fence": ("fence",),
     "wipe": ("disk_loss",),
-    "retry": ("producer_retry",),
+    "retry": ("producer_retry", "marker_retry"),
 }
 NUMBERS = {"one": 1, "two": 2, "three": 3}
 
