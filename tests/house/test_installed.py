@@ -86,6 +86,7 @@ def test_it_owns_one_top_level_name(built: Path) -> None:
     assert {each for each in names if not each.endswith(".dist-info")} == {"neverlost"}
 
 
+@pytest.mark.slow
 def test_beside_a_distribution_with_the_names_of_our_rooms(built: Path, environment: Environment, tmp_path: Path) -> None:
     other = made_wheel(tmp_path, "other", OTHER)
     for first, second in ((other, built), (built, other)):

@@ -220,10 +220,20 @@ def broker_restart_before_4_0(k: Any, s: Any, broker: int, outcome: int) -> Clau
     ("model", "given"),
     [
         ("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "crash": 2, "reassign": 1}),
-        ("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "crash": 1, "lossy_crash": 1, "reassign": 1, "defects": "fixed"}),
-        ("3.7", {"rf": 2, "min_isr": 2, "unclean": True, "crash": 2, "reassign": 1, "defects": "fixed"}),
+        pytest.param(
+            "3.9",
+            {"rf": 2, "min_isr": 1, "unclean": True, "crash": 1, "lossy_crash": 1, "reassign": 1, "defects": "fixed"},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "3.7",
+            {"rf": 2, "min_isr": 2, "unclean": True, "crash": 2, "reassign": 1, "defects": "fixed"},
+            marks=pytest.mark.slow,
+        ),
         ("3.9", {"rf": 2, "min_isr": 1, "crash": 2, "reassign": 1, "defects": "fixed"}),
-        ("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "acks": 1, "crash": 2, "reassign": 1}),
+        pytest.param(
+            "3.9", {"rf": 2, "min_isr": 1, "unclean": True, "acks": 1, "crash": 2, "reassign": 1}, marks=pytest.mark.slow
+        ),
         pytest.param("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "crash": 3, "reassign": 1}, marks=pytest.mark.slow),
     ],
 )

@@ -77,7 +77,8 @@ EXPANSION = "leader_expand_isr: high watermark in the current epoch"
 WEAKENED = ["--set", "model=kip-320", "--set", "replication.factor=3", "--set", "bounds.records=2", "--without", EXPANSION]
 
 
-@pytest.mark.parametrize("method", [pytest.param("bmc", marks=pytest.mark.slow), "induction"])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["bmc", "induction"])
 def test_a_protocol_without_a_needed_clause_is_refuted_by_a_real_behaviour(method: str, tmp_path: Path) -> None:
     """Bounded search finds it; a failed proof finds it too, because its counterexamples are looked up by exploration."""
     done = prove(*WEAKENED, "--property", "strong-isr", "--method", method, "--out", str(tmp_path))

@@ -27,6 +27,7 @@ def proof(bound: System, goal: str, lemmas: tuple[Lemma, ...] | None = None, **m
     return prove(bound, properties()[goal], lemmas_of(bound, goal) if lemmas is None else lemmas, **more)
 
 
+@pytest.mark.slow
 def test_one_lossy_crash_loses_nothing_committed_with_a_minimum_of_two() -> None:
     bound = system("kraft-elr", **ONE_STOP)
     found = proof(bound, COMMITTED)

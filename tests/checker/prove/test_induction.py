@@ -38,7 +38,7 @@ def proof(replicas: int) -> Proof:
     return prove(kip_320(replicas, 2, 3), STRONG, lemmas(), with_texts=True)
 
 
-@pytest.mark.parametrize("replicas", [2, 3])
+@pytest.mark.parametrize("replicas", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_strong_isr_of_kip_320_is_proved(replicas: int) -> None:
     found = proof(replicas)
     assert [f"{each.task.label}: {each.goal}" for each in found.open] == []
@@ -111,7 +111,7 @@ def test_a_missing_lemma_shows_an_unreachable_counterexample() -> None:
     assert ints.take(found.system, before, found.system.steps[answer.task.step]) == after
 
 
-@pytest.fixture(params=[2, 3])
+@pytest.fixture(params=[2, pytest.param(3, marks=pytest.mark.slow)])
 def written(request: Any, tmp_path: Path) -> tuple[Path, Proof]:
     found = proof(request.param)
     smtlib.write(tmp_path, found.texts, found.about)

@@ -51,6 +51,7 @@ def running(tmp_path: Path) -> Iterator[Cluster]:
         yield found
 
 
+@pytest.mark.slow
 def test_counts_survive_the_death_of_executor_worker_and_driver(running: Cluster) -> None:
     """The driver has nothing but its own source to give to the executors, and the storage."""
     found, events = disturbed(running, "kip-320", SETTINGS, ON_SPARK, [9, 11, 13], random.Random(20))
