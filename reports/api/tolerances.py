@@ -20,6 +20,7 @@ from neverlost.inputs import about_topics, configurations
 from neverlost.keywords import Searching, Settings
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.model.limits import AnyNumber
 from neverlost.model.system import System, bind
 from neverlost.reports.bundle.tables import kept
@@ -170,7 +171,19 @@ def asked_about(
     for each in grouped(every):
         if "defects" not in given and "defects" in each.model.keys:
             yield replace(remedies.changed(each, {"defects": "fixed"}), release=each.release, notices=each.notices)
-        yield each
+        yield with_what_one_record_hides(each)
+
+
+DIVERGING = next(each.key for each in MECHANISMS if each.name == "diverging-fetch-ignored")
+"""Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
+
+
+def with_what_one_record_hides(chosen: Chosen) -> Chosen:
+    """The configuration with a warning where a table for one record says too little."""
+    if chosen.configuration[RECORDS] > 1 or chosen.configuration.get(DIVERGING, True):
+        return chosen
+    says = "one record cannot show what logs that diverge lose, as before 3.0 as shipped: a table without a loss may have one"
+    return replace(chosen, notices=(*chosen.notices, Notice(Kind.WARNING, says, "", f"--set {RECORDS}=2 decides it")))
 
 
 def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:

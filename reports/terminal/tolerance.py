@@ -14,6 +14,7 @@ from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files import remedies
+from neverlost.specs.setting import Notice
 from neverlost.specs.spot import AXES, Spot
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
         if describe.variant(each.chosen.configuration) == "as shipped" and designed is not None:
             defects = describe.defects_read(each.table)
             if describe.is_same(designed.table, each.table):
-                out.print(Text(f"As shipped: the same, with {many(len(defects), 'known defect')}.\n"))
+                out.print(Text(f"As shipped: the same, with {many(len(defects), 'known defect')}."))
+                _show_notices(out, each, [*designed.chosen.notices])
+                out.print()
                 continue
             out.print(Text(f"As shipped it has known defects that make a difference; of {', '.join(defects)}:", "yellow"))
         _show_subject(out, each)
@@ -99,10 +102,15 @@ def _show_subject(out: Console, subject: Subject) -> None:
         changes, after = subject.proposed
         out.print(_coloured(describe.proposal(changes, found, after)))
     _show_advice(out, subject)
-    for notice in chosen.notices:
-        out.print(Text(f"{notice.kind}: {notice.says}", "yellow"))
+    _show_notices(out, subject)
     for assumption in [*describe.assumptions(chosen.configuration), describe.source(found)]:
         out.print(Text(assumption, "dim"))
+
+
+def _show_notices(out: Console, subject: Subject, shown: Sequence[Notice] = ()) -> None:
+    for notice in subject.chosen.notices:
+        if notice not in shown:
+            out.print(Text(f"{notice.kind}: {notice}", "yellow"))
 
 
 def _named(subjects: tuple[str, ...]) -> list[str]:

@@ -220,3 +220,14 @@ def test_a_majority_loses_nothing_to_stops_and_something_to_one_lost_log() -> No
     assert "however many others are slow or stopped." in describe.sentences(table)[0]
     assert {row["faults"]["crash"] for row in found.rows() if row["out"]} == {"any"}
     assert [row["at_once"] for row in found.rows() if (row["losing"], row["out"]) == (1, 1)] == [2, 2]
+
+
+def test_a_table_for_one_record_warns_where_logs_may_diverge() -> None:
+    """Before 3.0 as shipped two records lose what one does not (decision 056)."""
+    warned = {
+        (version, records): [each.says for one in found.subjects for each in one.chosen.notices if "one record" in each.says]
+        for version in ("2.8", "3.9")
+        for records in ("1", "2")
+        if (found := neverlost.tolerance({"kafka.version": version, "replication.factor": "1", "bounds.records": records}))
+    }
+    assert {key for key, said in warned.items() if said} == {("2.8", "1")}
