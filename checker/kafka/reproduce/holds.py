@@ -61,7 +61,7 @@ def held(
     whole = {each for each in running if end["isr"][each] and _has_all(begin, each) and _has_all(end, each)}
     fetching |= {each for each in whole if not _would_be_asked_for(end, each)}
     leader = end["leader"]
-    learned = {step.arguments["broker"] for step in taken if step.action.name == "leader_learn_isr"}
+    learned = {each for each in running if _is_within_publication(end, each)}
     behind = {leader} if leader >= 0 and end["leader_knows"] != UP_TO_DATE else set()
     asking = {leader} if leader >= 0 and end["pending"][leader] >= 0 else set()
     found = Holds(
@@ -74,6 +74,11 @@ def held(
     if any(is_late):
         found = _with_late_record(found, leader + 1, is_late)
     return replace(found, metadata=(), isr_answers=()) if _must_be_read(operation, begin) else found
+
+
+def _is_within_publication(state: Mapping[str, Any], broker: int) -> bool:
+    """Whether a broker has applied the partitions of a publication and not its configuration: no answer came before it."""
+    return "configuration_to_come" in state and bool(state["configuration_to_come"][broker])
 
 
 def _with_late_record(holds: Holds, leader: int, is_late: tuple[bool, bool]) -> Holds:
@@ -116,7 +121,7 @@ def is_stale(state: Mapping[str, Any], broker: int) -> bool:
     if follows >= 0 and leader >= 0 and follows != leader:
         return True
     if follows == broker and "min_isr_known" in state and state["min_isr_known"][broker] != state["min_isr_changed"]:
-        return not state["configuration_to_come"][broker]  # else it comes with what the broker has read already
+        return not _is_within_publication(state, broker)
     return "is_replica" in state and not state["is_replica"][broker] and bool(state["log_record"][broker][0])
 
 
