@@ -148,7 +148,7 @@ PAGES = (
 """Every page that a command makes from the models alone, cheap ones first."""
 
 RECORDED = {
-    "conform/": "Kafka's own classes and the model, version by version, and searches of the classes alone, by `neverlost conform`",
+    "conform/": "Kafka's own classes and the model, and searches of the classes alone, by `neverlost conform`",
     "reproductions/": "counterexamples on real brokers, by `python -m tests.publish.reproductions`",
     "bundles/": "an evidence bundle of each kind: `neverlost verify reports/published/bundles/NAME`",
     "observed-runs.md": "seeded fault runs of real clusters, by `python -m tests.publish.observed_runs`",
