@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neverlost.model.kraft.mechanisms import FIRST, MECHANISMS, NEWEST, Mechanism, Version, version_text
+from neverlost.model.kraft.mechanisms import BY_NAME, FIRST, NEWEST, Mechanism, Version, version_text
 
 NOT_REPORTED = "not reported"
 
@@ -26,7 +26,7 @@ class Defect:
     @property
     def mechanism(self) -> Mechanism:
         """The mechanism that mends it."""
-        return next(each for each in MECHANISMS if each.name == self.mends)
+        return BY_NAME[self.mends]
 
     def is_in(self, version: Version) -> bool:
         """Whether a version has it."""

@@ -281,6 +281,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 """Every mechanism, in the order of the versions."""
 
+BY_NAME = {each.name: each for each in MECHANISMS}
+
 NEWEST: Version = (4, 4)
 """The version that is meant, by the models `kraft` and `kraft-elr` too, where nothing else is said."""
 

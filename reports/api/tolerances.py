@@ -20,7 +20,7 @@ from neverlost.inputs import about_topics, configurations
 from neverlost.keywords import Searching, Settings
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.kraft.mechanisms import MECHANISMS
+from neverlost.model.kraft.mechanisms import BY_NAME
 from neverlost.model.limits import AnyNumber
 from neverlost.model.system import System, bind
 from neverlost.reports.bundle.tables import kept
@@ -174,7 +174,7 @@ def asked_about(
         yield with_what_one_record_hides(each)
 
 
-DIVERGING = next(each.key for each in MECHANISMS if each.name == "diverging-fetch-ignored")
+DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 """Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
 
 

@@ -18,7 +18,7 @@ from neverlost.checker.search.expansion import BATCH
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.model.interpreters.columns import Packed, Successors, pack_rows
 from neverlost.model.kernel import NO_REPLICA, Configuration
-from neverlost.model.kraft.mechanisms import MECHANISMS
+from neverlost.model.kraft.mechanisms import BY_NAME
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 from neverlost.model.system import System
 
@@ -115,7 +115,7 @@ def known_of_4_0(case: Case, configuration: Configuration) -> str | None:
     return FENCED_LAST_KNOWN if has_rules_of_4_0 and is_asked else None
 
 
-LEADERLESS = next(each for each in MECHANISMS if each.name == "last-known-leader-when-leaderless")
+LEADERLESS = BY_NAME["last-known-leader-when-leaderless"]
 """What distinguishes the rules of 4.0 from later ones."""
 
 
