@@ -14,7 +14,6 @@ from typing import Any
 from neverlost.checker.atlas import table
 from neverlost.checker.atlas.unit import CUT_SHORT, Unit, decide, rows_of
 from neverlost.checker.machine.processes import Send, run
-from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.machine.whole_files import clear_unfinished, write_text
 from neverlost.checker.spark import session as spark_session
 
@@ -89,12 +88,9 @@ def on_spark(units: Sequence[Unit], master: str, conf: dict[str, str]) -> Decide
         for start in range(0, len(units), AT_A_TIME):
             chosen = units[start : start + AT_A_TIME]
             rows = [(number, each.text) for number, each in enumerate(chosen)]
-            frame = session.createDataFrame(rows, "number int, text string").repartition(len(chosen))
-            try:
+            with spark_session.asked("the atlas", "units that are decided are kept"):
+                frame = session.createDataFrame(rows, "number int, text string").repartition(len(chosen))
                 found = frame.mapInArrow(_decided, "number int, text string").collect()
-            except Exception as problem:
-                reason = spark_session.reason(problem)
-                raise GaveOut(f"Spark gave up on the atlas: {reason}; units that are decided are kept") from None
             for number, text in found:
                 yield chosen[number], text, None
     finally:

@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -34,31 +34,36 @@ def held(place: Path | str | None, name: str = FILE) -> Iterator[None]:
         raise _in_use(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / name, "a+", encoding="utf-8") as file:
-            _lock(file, folder, name)
-            try:
-                yield
-            finally:
-                _held.discard(folder / name)
-                (folder / name).unlink(missing_ok=True)
+        file = _locked(folder, name)
     except OSError as problem:
         raise InputError(f"cannot use {str(place)!r} as a state directory: {problem.strerror or problem}") from None
+    with file:
+        try:
+            yield
+        finally:
+            _held.discard(folder / name)
+            (folder / name).unlink(missing_ok=True)
 
 
-def _lock(file: TextIO, folder: Path, name: str) -> None:
+def _locked(folder: Path, name: str) -> TextIO:
+    """The open file of a lock that is now ours, with who holds it."""
     import fcntl
 
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_it = os.path.samestat(os.fstat(file.fileno()), os.stat(folder / name))
-    except (BlockingIOError, PermissionError, FileNotFoundError):
-        raise _in_use(folder) from None
-    if not is_it:
-        raise _in_use(folder)
-    _held.add(folder / name)
-    file.truncate(0)
-    file.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")}))
-    file.flush()
+    with ExitStack() as unless_held:
+        file = unless_held.enter_context(open(folder / name, "a+", encoding="utf-8"))
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_it = os.path.samestat(os.fstat(file.fileno()), os.stat(folder / name))
+        except (BlockingIOError, PermissionError, FileNotFoundError):
+            raise _in_use(folder) from None
+        if not is_it:
+            raise _in_use(folder)
+        file.truncate(0)
+        file.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")}))
+        file.flush()
+        _held.add(folder / name)
+        unless_held.pop_all()
+    return file
 
 
 def was_held(folder: Path, name: str) -> bool:

@@ -26,6 +26,7 @@ from neverlost.model.system import Words
 
 _BLOCKS = "owner int, block binary"
 _RESULTS = "result binary"
+_WHAT = "a level", "what was committed can be resumed"
 
 
 class SparkJobs:
@@ -66,30 +67,33 @@ class SparkJobs:
     def _prepare(self) -> None:
         with suppress(Exception):  # the user of the session meets the same problem, and reports it
             tasks = self.parallelism
-            self._collected(self.session.range(0, tasks, 1, tasks).mapInArrow(_warm, _RESULTS))
+            _collected(self.session.range(0, tasks, 1, tasks).mapInArrow(_warm, _RESULTS))
 
     @property
     def parallelism(self) -> int:
         """How many tasks run at a time."""
         if spark_session.is_connect(self.master):
             return self._remote_parallelism
-        return int(self.session.sparkContext.defaultParallelism)
+        with spark_session.asked(*_WHAT):
+            return int(self.session.sparkContext.defaultParallelism)
 
     @cached_property
     def _remote_parallelism(self) -> int:
         """Asked once: a Spark Connect client sees no cluster, only how many tasks a range is split into."""
-        return int(self.session.range(1 << 16).mapInArrow(_one_per_task, "n int").count())
+        with spark_session.asked(*_WHAT):
+            return int(self.session.range(1 << 16).mapInArrow(_one_per_task, "n int").count())
 
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
         """Expand and settle a level; one result per owner."""
         text = described(self.search, task)
-        frame = (
-            self._numbers(len(task.slices))
-            .mapInArrow(partial(_expand, text), _BLOCKS)
-            .repartitionById(task.parts, "owner")
-            .mapInArrow(partial(_settle, text), _RESULTS)
-        )
-        found, counted = results(self._collected(frame))
+        with spark_session.asked(*_WHAT):
+            rows = _collected(
+                self._numbers(len(task.slices))
+                .mapInArrow(partial(_expand, text), _BLOCKS)
+                .repartitionById(task.parts, "owner")
+                .mapInArrow(partial(_settle, text), _RESULTS)
+            )
+        found, counted = results(rows)
         if counted.retried:
             self._events.append(f"level {task.depth + 1}: {counted.retried} failed or lost tasks were run again")
         return [settled(body) for body in found], counted
@@ -97,25 +101,14 @@ class SparkJobs:
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
         """The smallest predecessor of each target in a level, and the lowest step from it."""
         text = described(self.search, task, targets=targets)
-        frame = self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS)
-        found, _ = results(self._collected(frame))
+        with spark_session.asked(*_WHAT):
+            rows = _collected(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS))
+        found, _ = results(rows)
         best: dict[Words, tuple[Words, int]] = {}
         for target, words, step in (each for body in found for each in body):
             before = (tuple(words), step)
             best[tuple(target)] = min(before, best.get(tuple(target), before))
         return best
-
-    def _collected(self, frame: Any) -> list[bytes]:
-        """The rows of a frame.
-
-        Errors: `GaveOut` when Spark has given up on the job.
-        """
-        try:
-            return [bytes(row[0]) for row in frame.collect()]
-        except Exception as problem:
-            raise GaveOut(
-                f"Spark gave up on a level: {spark_session.reason(problem)}; what was committed can be resumed"
-            ) from None
 
     def _numbers(self, count: int) -> Any:
         return self.session.range(0, count, 1, count)
@@ -127,10 +120,11 @@ class SparkJobs:
 
     def cancel(self) -> None:
         """Stop what is running."""
-        if self._session is not None and spark_session.is_connect(self.master):
-            self._session.interruptAll()
-        elif self._session is not None:
-            self._session.sparkContext.cancelAllJobs()
+        with suppress(GaveOut), spark_session.asked(*_WHAT):
+            if self._session is not None and spark_session.is_connect(self.master):
+                self._session.interruptAll()
+            elif self._session is not None:
+                self._session.sparkContext.cancelAllJobs()
 
     def close(self) -> None:
         """End the session, if it was started here; one that is still starting ends itself."""
@@ -142,6 +136,10 @@ class SparkJobs:
         if self._is_ours:
             spark_session.stop(self._session)
         self._session = None
+
+
+def _collected(frame: Any) -> list[bytes]:
+    return [bytes(row[0]) for row in frame.collect()]
 
 
 def _expand(text: str, batches: Iterator[Any]) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from neverlost.checker.machine.numpy_cpu import environment
+from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.spark.java import java_home, temporary_folder
 from neverlost.specs.errors import InputError
 
@@ -182,6 +183,20 @@ def stop(session: Any) -> None:
             SparkContext._gateway.shutdown()
         SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
         SparkSession._instantiatedSession = None
+
+
+@contextmanager
+def asked(work: str, kept: str) -> Iterator[None]:
+    """Something that Spark is asked for, as part of some work of which `kept` says what is not lost.
+
+    Errors: `GaveOut` when it has given up, or its Java is gone.
+    """
+    try:
+        yield
+    except (GaveOut, InputError):
+        raise
+    except Exception as problem:
+        raise GaveOut(f"Spark gave up on {work}: {reason(problem)}; {kept}") from None
 
 
 def reason(problem: Exception) -> str:

@@ -271,6 +271,41 @@ def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path) -> None:
     assert line.startswith("Spark UI at http://")
 
 
+JAVA_IS_KILLED = """
+import os, signal, sys
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
+from neverlost.specs.property import guarantees
+from pyspark import SparkContext
+from tests.support.searches import classic, essence
+
+def kill(progress):
+    if progress.level == 9:
+        os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+
+system = classic("kip-101", 3, 1, 1, 1)
+conf = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"))
+def asked(reporter, **more):
+    options = Options(spark_conf=conf, state_dir=sys.argv[1], keep_going=True, **more)
+    return explore(system, guarantees(system.model), options, reporter, engine="spark")
+cut = asked(kill)
+print(cut.reason)
+assert cut.counts.depth >= 8, cut.counts
+assert essence(asked(None, resume=True)) == essence(explore(system, guarantees(system.model), Options(keep_going=True)))
+print("the same")
+"""
+
+
+@pytest.mark.slow
+def test_a_search_whose_java_is_killed_ends_and_the_next_one_starts_another(tmp_path: Path) -> None:
+    whole = [sys.executable, "-c", JAVA_IS_KILLED, str(tmp_path / "s")]
+    ran = subprocess.run(whole, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    reason, same = ran.stdout.splitlines()
+    assert reason.startswith("Spark gave up on a level: ") and reason.endswith("; what was committed can be resumed")
+    assert same == "the same"
+
+
 @pytest.mark.slow
 def test_a_scenario_is_judged_the_same() -> None:
     def judged(*arguments: str) -> dict[str, Any]:
