@@ -82,7 +82,12 @@ def number_of(question_id: str) -> int:
 def size_key(model: Model, sizes: Sizes) -> str:
     """What stands for all questions about a model that have these sizes; another meaning of the model is another key."""
     meaning = question_digest(model, [properties()[name] for name in ANSWERED])
-    text = json.dumps([model.name, meaning, type(sizes).__name__, asdict(cast(Any, sizes))], sort_keys=True, default=sorted)
+    return _size_key(model.name, meaning, sizes)
+
+
+@cache
+def _size_key(name: str, meaning: str, sizes: Sizes) -> str:
+    text = json.dumps([name, meaning, type(sizes).__name__, asdict(cast(Any, sizes))], sort_keys=True, default=sorted)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

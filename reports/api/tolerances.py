@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from os import PathLike
 from typing import Any, Unpack
 
@@ -134,10 +133,13 @@ def tolerance(
                 made[each] = replace(made[each], proposed=(proposed, table))
         return [made[each] for each in numbers]
 
-    is_known = {name: all(tables.is_known(every[each], more[each]) for each in numbers) for name, numbers in groups.items()}
-    looked_up = [make(numbers) for name, numbers in groups.items() if is_known[name]]
-    looked_up.sort(key=lambda group: -max(describe.how_many_lost(each.table) for each in group))
-    for group in chain(looked_up, (make(numbers) for name, numbers in groups.items() if not is_known[name])):
+    known, unknown_yet = [], []
+    for numbers in groups.values():
+        is_known = all(tables.is_known(every[each], more[each]) for each in numbers)
+        (known if is_known else unknown_yet).append(numbers)
+    known.sort(key=lambda numbers: -max(tables.how_many_lost(every[each], more[each]) for each in numbers))
+    for numbers in (*known, *unknown_yet):
+        group = make(numbers)
         if decided is not None:
             decided(group, len(groups))
     found = [made[number] for number in range(len(every))]
@@ -276,6 +278,12 @@ class Tables:
                 self._known(),
             )
         return replace(self._made[key], configuration=chosen.configuration, more=more)
+
+    def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
+        """At how many spots of its table a record can be lost."""
+        table = self.of(chosen, more)
+        assert table is not None
+        return describe.how_many_lost(table)
 
     def asked(self, chosen: Chosen) -> list[Property]:
         """What a table is about."""

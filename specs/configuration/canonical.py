@@ -39,17 +39,10 @@ def frozen_values(model: Model, configuration: Configuration, read: frozenset[st
     return {name: value(configuration) for name, value in model.frozen.items() if name in read}
 
 
-def is_laid_out_alike(model: Model, one: Configuration, other: Configuration) -> bool:
-    """Whether two configurations agree in what else decides the reachable states: sizes, fields that change, beginnings."""
-    return (
-        model.sizes(one) == model.sizes(other)
-        and _moving(model, one) == _moving(model, other)
-        and list(model.initial(one)) == list(model.initial(other))
-    )
-
-
-def _moving(model: Model, configuration: Configuration) -> list[Any]:
-    return [(each.name, each.low, each.high, each.axes) for each in model.fields(configuration) if not each.frozen]
+def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:
+    """What else decides the reachable states: the fields that change, and where a search begins."""
+    moving = [(each.name, each.low, each.high, each.axes) for each in model.fields(configuration) if not each.frozen]
+    return moving, list(model.initial(configuration))
 
 
 def default_of(model: Model, key: str) -> Any:
@@ -65,6 +58,7 @@ def departures(model: Model, configuration: Configuration) -> dict[str, Any]:
 def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
     """The configuration with every key at its default that may be there without a difference to what reads these fields."""
     values, sizes = frozen_values(model, configuration, read), model.sizes(configuration)
+    laid_out = layout(model, configuration)
     defaults = {key: default_of(model, key) for key in departures(model, configuration)}
 
     def is_free(key: str) -> bool:
@@ -72,8 +66,8 @@ def canonical(model: Model, configuration: Configuration, read: frozenset[str]) 
         return frozen_values(model, other, read) == values and model.sizes(other) == sizes
 
     def is_same(other: Configuration) -> bool:
-        is_alike = frozen_values(model, other, read) == values and is_laid_out_alike(model, configuration, other)
-        return is_alike and model.contradiction(other) is None
+        is_alike = frozen_values(model, other, read) == values and model.sizes(other) == sizes
+        return is_alike and layout(model, other) == laid_out and model.contradiction(other) is None
 
     free = {key: value for key, value in defaults.items() if is_free(key)}
     if is_same({**configuration, **free}):
