@@ -166,9 +166,9 @@ def answers(*arguments: str) -> dict[str, tuple[str, int | None, str]]:
 
 
 def unordered(value: Any) -> Any:
-    """A document in whatever order its lists were made."""
+    """A document in whatever order its lists were made, without the places at which it was read."""
     if isinstance(value, dict):
-        return {key: unordered(each) for key, each in value.items()}
+        return {key: unordered(each) for key, each in value.items() if key != "where"}
     return sorted(json.dumps(unordered(each), sort_keys=True) for each in value) if isinstance(value, list) else value
 
 
@@ -225,7 +225,9 @@ def test_a_cluster_by_its_server_and_by_files_and_after_what_was_advised(kafka: 
     assert {verdict for verdict, _, _ in by_server.values()} == {"holds", "violated"}
     by_look, by_file = (neverlost("roll", *way, "--set", "acks=all", "--json", "-", timeout=600) for way in (server[:2], files))
     assert by_look.returncode == by_file.returncode == 13, by_look.stderr
-    assert unordered(json.loads(by_look.stdout)) == unordered(json.loads(by_file.stdout))
+    rolled, rolled_by_files = (unordered(json.loads(each.stdout)) for each in (by_look, by_file))
+    for part in rolled.keys() | rolled_by_files.keys():
+        assert rolled.get(part) == rolled_by_files.get(part), part
     page = (tmp_path / "evidence" / "report.html").read_text()
     assert all(f"{name}-{number}" in page for name in KINDS for number in range(COPIES))
     document = json.loads((tmp_path / "evidence" / "result.json").read_text())
