@@ -25,7 +25,7 @@ from neverlost.specs.configuration.matrix import read_matrix
 from neverlost.specs.errors import InputError
 from neverlost.specs.rates.rates import Rates, rates
 from neverlost.specs.spot import AXES
-from neverlost.tolerances import RECORDS, asked_about, grouped, named
+from neverlost.tolerances import RECORDS, asked_about, grouped, labelled
 
 Path = str | PathLike[str]
 
@@ -101,11 +101,9 @@ def beside(
 
 
 def _by_name(judged: Iterable[Judged]) -> dict[str, dict[str, Any]]:
-    answers: dict[str, dict[str, Any]] = {}
-    for each in judged:
-        name = named(each.chosen)
-        answers[name if name not in answers else f"{name} ({len(answers) + 1})"] = describe.answer(each)
-    return answers
+    every = list(judged)
+    labels = labelled([each.chosen for each in every])
+    return {label: describe.answer(each) for label, each in zip(labels, every, strict=True)}
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:

@@ -25,6 +25,7 @@ from neverlost.model.system import System, bind
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.documents import tolerance as describe
+from neverlost.reports.documents.merged_rows import plain as readable
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration import keys
@@ -49,17 +50,23 @@ LOOKED_UP = ("kill", "leader_move")
 
 @dataclass(frozen=True)
 class Subject:
-    """A configuration and its table, as designed and as shipped where both were asked for.
+    """A configuration and its table, as designed and as shipped where both were asked for; both have the same `label`.
 
     `beside` are tables in which another fault may happen any number of times, by its name; `proposed` is the table after the
     changes that were asked about.
     """
 
+    label: str
     chosen: Chosen
     table: Tolerance
     beside: Mapping[str, Tolerance]
     advice: tuple[remedies.Changes, Tolerance] | None = None
     proposed: tuple[remedies.Changes, Tolerance] | None = None
+
+    @property
+    def difference(self) -> str:
+        """What distinguishes it from others that speak for the same topics."""
+        return self.label.removeprefix(named(self.chosen))
 
 
 @dataclass(frozen=True)
@@ -119,14 +126,14 @@ def tolerance(
     after = [remedies.changed(each, proposed) if proposed else None for each in every]
     more = [_also(each, also) for each in every]
     tables = Tables(properties, request, progress, None if again else shipped())
-    groups: dict[str, list[int]] = {}
-    for number, each in enumerate(every):
-        groups.setdefault(named(each), []).append(number)
+    labels, groups = labelled(every), dict[str, list[int]]()
+    for number, label in enumerate(labels):
+        groups.setdefault(label, []).append(number)
     made: dict[int, Subject] = {}
 
     def make(numbers: Sequence[int]) -> list[Subject]:
         for each in numbers:
-            made[each] = _subject(every[each], more[each], tuple(beside or ()), tables)
+            made[each] = _subject(labels[each], every[each], more[each], tuple(beside or ()), tables)
             if (then := after[each]) is not None:
                 table = tables.of(then, more[each])
                 assert table is not None
@@ -322,7 +329,7 @@ def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
     return chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more})
 
 
-def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:
+def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:
     table = tables.of(chosen, more)
     assert table is not None
     others, is_advised = {}, not more and AXES[1] in chosen.model.keys
@@ -336,7 +343,7 @@ def _subject(chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tab
         found = tables.of(chosen, {**more, **limit}, known_only=name not in beside)
         if found is not None:
             others[name] = found
-    return Subject(chosen, table, others, _advice(chosen, table, tables) if is_advised else None)
+    return Subject(label, chosen, table, others, _advice(chosen, table, tables) if is_advised else None)
 
 
 def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
@@ -376,7 +383,7 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
     rows: dict[str, list[dict[str, Any]]] = {}
     for each in found:
         for one in (each.table, *each.beside.values()):
-            rows.setdefault(named(each.chosen), []).extend(describe.rows(one))
+            rows.setdefault(each.label, []).extend(describe.rows(one))
     verdicts = [each.verdict for one in found for entries in one.table.entries.values() for each in entries]
     complete = all(each.table.is_complete for each in found)
     return {
@@ -384,34 +391,37 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
         "version": neverlost.__version__,
         "verdict": str(worst(verdicts) if verdicts else Verdict.HOLDS) if complete else str(Verdict.INCONCLUSIVE),
         "tolerance": rows,
+        "topics": {each.label: list(each.chosen.subjects) for each in found},
         "settings": {
-            f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe_outcome.question(
+            f"{each.label} {describe.variant(each.chosen.configuration)}": describe_outcome.question(
                 each.chosen.model, each.chosen.configuration
             )
             | {"kafka.version": each.chosen.release}
             for each in found
         },
         "advice": {
-            named(each.chosen): {"changes": dict(each.advice[0]), "commands": _commands(each)}
+            each.label: {
+                "changes": dict(each.advice[0]),
+                "commands": _commands(each),
+                "says": describe.advice(each.advice[0], each.table, each.advice[1]),
+            }
             for each in found
             if each.advice is not None
         },
-        "sources": {
-            named(each.chosen): {key: one.document() for key, one in each.chosen.settings.items()} for each in reversed(found)
-        },
-        "notices": {named(each.chosen): [notice.document() for notice in each.chosen.notices] for each in found},
+        "sources": {each.label: {key: one.document() for key, one in each.chosen.settings.items()} for each in reversed(found)},
+        "notices": {each.label: [notice.document() for notice in each.chosen.notices] for each in found},
         "says": {
-            f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)
+            f"{each.label} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)
             + [describe.changes(name, each.table, other) for name, other in each.beside.items()]
             + ([describe.proposal(each.proposed[0], each.table, each.proposed[1])] if each.proposed else [])
             for each in found
         },
         "smallest": {
-            f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": describe.smallest(each.table, each.beside)
+            f"{each.label} {describe.variant(each.chosen.configuration)}": describe.smallest(each.table, each.beside)
             for each in found
         },
         "proposed": {
-            f"{named(each.chosen)} {describe.variant(each.chosen.configuration)}": {
+            f"{each.label} {describe.variant(each.chosen.configuration)}": {
                 "change": dict(each.proposed[0]),
                 "differences": describe.differences(each.table, each.proposed[1]),
             }
@@ -423,6 +433,21 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
 
 def _commands(subject: Subject) -> list[dict[str, str]]:
     return [] if subject.advice is None else [each.document() for each in remedies.commands(subject.chosen, subject.advice[0])]
+
+
+def labelled(every: Sequence[Chosen]) -> list[str]:
+    """For whom each configuration speaks; where several speak for the same topics, by what they differ but the defects too."""
+    same: dict[str, list[Configuration]] = {}
+    for each in every:
+        same.setdefault(named(each), []).append(each.configuration)
+    return [named(each) + _difference(each.configuration, same[named(each)]) for each in every]
+
+
+def _difference(configuration: Configuration, others: Sequence[Configuration]) -> str:
+    mine = {name: value for name, value in configuration.items() if name != "defects" and not name.startswith(keys.MECHANISM)}
+    differing = (name for name, value in mine.items() if any(each.get(name) != value for each in others))
+    said = ", ".join(f"{name}={readable(mine[name])}" for name in differing)
+    return f" ({said})" if said else ""
 
 
 def named(chosen: Chosen) -> str:

@@ -17,7 +17,7 @@ from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.documents.answers import brief
 from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.page.templating import for_markdown, for_pages
-from neverlost.specs.property import properties
+from neverlost.specs.property import SAFETY, properties
 from neverlost.specs.spot import AXES
 
 DERIVED = "Nothing in this report was measured: all of it follows from question.json, and neverlost verify derives it again."
@@ -85,23 +85,29 @@ def write_tables(document: Mapping[str, Any], place: Path) -> None:
 
 
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
-    """A section for each group of topics that mean the same."""
-    for name, rows in document["tolerance"].items():
+    """A section for each group of topics that mean the same, the worst first."""
+    for name, rows in sorted(document["tolerance"].items(), key=lambda each: -_how_many_lost(each[1])):
         variants = {each: f"{name} {each}" for each in ("as designed", "as shipped") if f"{name} {each}" in document["says"]}
         about = document["settings"][next(iter(variants.values()))]
         release = about["kafka.version"]
-        advice, topics = document["advice"].get(name, {}), name.split(", ")
+        advice, topics = document["advice"].get(name, {}), document["topics"][name]
         cell = {"settings": document["sources"][name], "notices": document["notices"][name]}
         yield Section(
-            listed(topics),
+            (listed(topics) + name.removeprefix(", ".join(topics))) if topics else name,
             brief(about) + (f", Kafka {release}" if release else ""),
-            topics if len(topics) > 1 else (),
+            topics,
             [_spots(each, rows, document["says"][key]) for each, key in variants.items()],
-            ", ".join(f"{key}={value}" for key, value in advice.get("changes", {}).items()),
+            advice.get("says", ""),
             advice.get("commands", ()),
             provenance.notices(cell),
             provenance.sources(cell),
         )
+
+
+def _how_many_lost(rows: Sequence[Mapping[str, Any]]) -> int:
+    """At how many spots, of both variants, a record can be lost."""
+    lost = (each for each in rows if each["verdict"] == Verdict.VIOLATED and properties()[each["property"]].kind == SAFETY)
+    return len({(each["defects"], each["losing"], each["out"]) for each in lost})
 
 
 def _spots(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Table:
@@ -116,7 +122,7 @@ def _spots(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str])
     most = max(losing for losing, _ in found)
     return Table(
         variant,
-        ["lose data", *map(str, range(most + 1))],
+        ["lose data", *(f"{out} out" for out in range(most + 1))],
         [[Cell(str(losing)), *(_spot(found.get((losing, out))) for out in range(most + 1))] for losing in range(most + 1)],
         says,
     )

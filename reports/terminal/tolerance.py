@@ -19,7 +19,6 @@ from neverlost.specs.spot import AXES, Spot
 
 if TYPE_CHECKING:
     from neverlost.reports.output import Output
-    from neverlost.specs.configuration.choose import Chosen
     from neverlost.tolerances import Subject, ToleranceResult
 
 STYLES = ((describe.LOST, "bold red"), (describe.STOPS, "yellow"), (describe.UNDECIDED, "magenta"), (describe.OK, "green"))
@@ -52,7 +51,7 @@ def spot_of(text: str | None) -> Spot | None:
 
 def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
     """A table for each configuration, the worst in red; of many groups of topics, which were shown one by one, the end."""
-    groups = {named(each.chosen) for each in result.subjects}
+    groups = {each.label for each in result.subjects}
     if len(groups) > MOST_TABLES:
         for notice in dict.fromkeys(f"{each.kind}: {each.says}" for one in result.subjects for each in one.chosen.notices):
             out.print(Text(notice, "yellow"))
@@ -78,7 +77,7 @@ def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
 def _show_group(out: Console, group: Sequence[Subject]) -> None:
     """One group of topics: where they lose a record, and the change that helps most."""
     first = group[0].chosen
-    out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(first.subjects)), "bold"))
+    out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(group[0])), "bold"))
     for each in group:
         out.print(_coloured(f"  {describe.variant(each.chosen.configuration)}: {describe.losses(each.table)}"))
         if each.proposed is not None:
@@ -88,7 +87,7 @@ def _show_group(out: Console, group: Sequence[Subject]) -> None:
 
 def _show_subject(out: Console, subject: Subject) -> None:
     chosen, found = subject.chosen, subject.table
-    out.print(Text(describe.heading(chosen.configuration, chosen.release, _named(chosen.subjects)), "bold"))
+    out.print(Text(describe.heading(chosen.configuration, chosen.release, _named(subject)), "bold"))
     power = describe.power(found)
     if power is not None:
         out.print(_coloured(power))
@@ -113,9 +112,12 @@ def _show_notices(out: Console, subject: Subject, shown: Sequence[Notice] = ()) 
             out.print(Text(f"{notice.kind}: {notice}", "yellow"))
 
 
-def _named(subjects: tuple[str, ...]) -> list[str]:
-    left = len(subjects) - MOST_NAMED
-    return [*subjects[:MOST_NAMED], f"{left} more"] if left > 0 else list(subjects)
+def _named(subject: Subject) -> list[str]:
+    """The first topics, and where others have the same, what makes the difference."""
+    topics = subject.chosen.subjects
+    left = len(topics) - MOST_NAMED
+    *names, last = [*topics[:MOST_NAMED], f"{left} more"] if left > 0 else topics or ["this configuration"]
+    return [*names, last + subject.difference]
 
 
 def _show_advice(out: Console, subject: Subject) -> None:
@@ -145,11 +147,6 @@ def _show_spot(out: Console, subject: Subject, spot: Spot) -> None:
         out.print(Text(f"{spot.losing},{spot.out} has no counterexample", "yellow"))
     else:
         show_timeline(out, timeline(*found))
-
-
-def named(chosen: Chosen) -> str:
-    """For whom a table speaks."""
-    return ", ".join(chosen.subjects)
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:

@@ -110,6 +110,23 @@ def test_groups_that_are_looked_up_come_first_and_the_worst_of_them_first(tmp_pa
     assert set(found.document["tolerance"]) == {"t0", "t1", "t2"} and found.document["advice"]["t1"]["commands"]
 
 
+def test_two_answers_about_the_same_topics_stand_apart(tmp_path: Path) -> None:
+    described = tmp_path / "topics.txt"
+    described.write_text("Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=2\n")
+    found = neverlost.tolerance(files={"describe": described}, kafka_version="4.1", workers=1, out=tmp_path / "out")
+    labels = {f"t (eligible.leader.replicas={each})" for each in ("true", "false")}
+    for part in ("tolerance", "topics", "sources", "notices"):
+        assert set(found.document[part]) == labels, part
+    for part in ("says", "settings", "smallest"):
+        assert set(found.document[part]) == {f"{each} {how}" for each in labels for how in ("as designed", "as shipped")}, part
+    for label, rows in found.document["tolerance"].items():
+        config = found.document["settings"][f"{label} as shipped"]["config"]
+        assert label == f"t (eligible.leader.replicas={str(config['eligible.leader.replicas']).lower()})"
+        assert len({each["id"] for each in rows}) == len(rows)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert all(f"<h2>{each}</h2>" in page for each in labels)
+
+
 def asked(*more: str) -> list[str]:
     return ["tolerance", *[part for key, value in PAIR.items() for part in ("--set", f"{key}={value}")], *more]
 

@@ -50,6 +50,9 @@ def read(document: Document) -> Described:
         found.add_topic(_topic(each, server), server)
     for each in tree.get("brokers").list():
         _add_broker(found, each, server)
+    held = {str(broker) for topic in found.topics.values() for each in topic.partitions.values() for broker in each.replicas}
+    for number in sorted(held - found.brokers.keys(), key=int):
+        _add_unseen(found, number, server)
     _add_features(found, tree.get("features"), server)
     return found
 
@@ -84,12 +87,17 @@ def _add_broker(found: Described, node: Node, server: str) -> None:
     where = f"{server}, broker {number}"
     settings = {key: Setting(each.text("value"), where) for key, each in node.get("settings").items()}
     if not settings:
-        says = f"broker {number} shows no settings"
-        found.notices.append(Notice(Kind.WARNING, says, server, "look again when it runs, or allow DESCRIBE_CONFIGS"))
+        _add_unseen(found, number, server)
     rack = node.get("rack").content
     if isinstance(rack, str):
         settings["broker.rack"] = Setting(rack, where)
     found.brokers[number] = settings
+
+
+def _add_unseen(found: Described, number: str, server: str) -> None:
+    """A broker that is down; before 4.0 a cluster does not even list it."""
+    says = f"broker {number} shows no settings"
+    found.notices.append(Notice(Kind.WARNING, says, server, "look again when it runs, or allow DESCRIBE_CONFIGS"))
 
 
 def _add_features(found: Described, features: Node, server: str) -> None:

@@ -66,6 +66,8 @@ def test_a_look_gives_settings_with_their_places_and_the_version(tmp_path: Path)
     assert found.keys["eligible.leader.replicas"] == ("true", "k:9092, topic orders, partition 0")
     assert found.version.value == "4.3" and found.places["orders"].where == "k:9092, topic orders"
     assert read(tmp_path, seen(features={})).version is None
+    unlisted = read(tmp_path, seen(brokers=seen()["brokers"][:2]))
+    assert "broker 3 shows no settings" in [each.says for each in unlisted.warnings]
     changed = seen()
     changed["topics"][0]["partitions"][0]["isr"] = ["x"]
     with pytest.raises(InputError, match="bad value 'x' for isr in k:9092, topic orders, partition 0: use broker ids"):
@@ -226,6 +228,8 @@ def test_a_cluster_by_its_server_and_by_files_and_after_what_was_advised(kafka: 
     by_look, by_file = (neverlost("roll", *way, "--set", "acks=all", "--json", "-", timeout=600) for way in (server[:2], files))
     assert by_look.returncode == by_file.returncode == 13, by_look.stderr
     rolled, rolled_by_files = (unordered(json.loads(each.stdout)) for each in (by_look, by_file))
+    (unseen,) = set(rolled.pop("notices")) - set(rolled_by_files.pop("notices"))
+    assert "broker 3 shows no settings" in unseen
     for part in rolled.keys() | rolled_by_files.keys():
         assert rolled.get(part) == rolled_by_files.get(part), part
     page = (tmp_path / "evidence" / "report.html").read_text()
