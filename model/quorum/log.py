@@ -1,14 +1,16 @@
-"""The quorum's log: clients' records, and an entry with which every leader begins its epoch.
+"""The quorum's log: clients' records, sets of voters, and an entry with which every leader begins its epoch.
 
-A slot holds a record's number, or that of the entry with which the leader of an epoch began (`leader_change`).  Until an
-entry of its own epoch is on a majority a leader commits nothing, so KafkaRaftClient appends one at once (LeaderChangeMessage).
+A slot holds a record's number, that of the entry with which the leader of an epoch began (`leader_change`), or that of a change
+of voters (`set_change`).  Until an entry of its own epoch is on a majority a leader commits nothing, so KafkaRaftClient appends
+one at once (LeaderChangeMessage).
 """
 
 from __future__ import annotations
 
-from neverlost.model.kernel import Primitives, Value, count, smaller
+from neverlost.model.kernel import Primitives, Value, smaller
 from neverlost.model.kraft.broker.high_watermark import acknowledge
-from neverlost.model.kraft.broker.log import EMPTY, append, has_beyond, log_end, offsets, truncate_to
+from neverlost.model.kraft.broker.log import EMPTY, append, common_end, has_beyond, holds_record, log_end, offsets, truncate_to
+from neverlost.model.quorum.membership import first_change, is_enough
 from neverlost.model.quorum.roles import is_leader
 from neverlost.model.system import View
 
@@ -21,6 +23,8 @@ def leader_change(s: View, epoch: Value) -> Value:
 def epoch_of(k: Primitives, s: View, content: Value) -> Value:
     """The epoch in which a slot's entry was appended; 0 for an empty slot."""
     found: Value = k.ite(content > s.sizes.record, content - s.sizes.record, 0)
+    for change in range(s.sizes.change):
+        found = k.ite(content == set_change(s, change), s.change_epoch[change], found)
     for record in range(s.sizes.record):
         found = k.ite(content == record + 1, s.record_epoch[record], found)
     return found
@@ -55,9 +59,29 @@ def truncated(k: Primitives, s: View, voter: int, end: Value) -> None:
         s.flushed_end[voter] = smaller(k, s.flushed_end[voter], end)
 
 
-def is_voter(s: View, controller: int) -> Value:
-    """Whether a controller votes and counts: all do, except those that came back with another directory and say so."""
-    return s.is_voter[controller] if s.sizes.directory_ids else True
+def set_change(s: View, change: int) -> int:
+    """The content of the slot with a change of voters; `change` counts from 0."""
+    return first_change(s) + change
+
+
+def holds_readable(k: Primitives, s: View, controller: int, record: int) -> Value:
+    """Whether a controller has a record in its log, or in a snapshot where the log no longer has it."""
+    if not s.sizes.snapshots:
+        return holds_record(k, s, controller, record)
+    start, snapshot = s.log_start[controller], s.snapshot_end[controller]
+    return k.any_of(
+        *[
+            k.all_of(s.log_record[controller][offset] == record + 1, k.any_of(start <= offset, snapshot > offset))
+            for offset in offsets(s)
+        ]
+    )
+
+
+def has_start(k: Primitives, s: View, leader: int, follower: int) -> Value:
+    """Whether a leader's log still has what a follower needs next: what follows the last entry that both share."""
+    if not s.sizes.snapshots:
+        return True
+    return s.log_start[leader] <= common_end(k, s, follower, leader)
 
 
 def commit(k: Primitives, s: View, leader: int) -> None:
@@ -71,12 +95,9 @@ def commit(k: Primitives, s: View, leader: int) -> None:
     new = old
     for offset in offsets(s):
         here = s.log_record[leader][offset]
-        held = [
-            k.all_of(is_voter(s, each), True if each == leader else s.fetch_offset[leader][each] > offset)
-            for each in range(s.sizes.replica)
-        ]
+        held = [True if each == leader else s.fetch_offset[leader][each] > offset for each in range(s.sizes.replica)]
         own = k.any_of(k.not_(s.own_epoch_commit), epoch_of(k, s, here) == s.epoch[leader])
-        passed = k.all_of(is_leader(s, leader), here != EMPTY, own, count(k, held) >= s.sizes.majority, new <= offset)
+        passed = k.all_of(is_leader(s, leader), here != EMPTY, own, is_enough(k, s, leader, held), new <= offset)
         new = k.ite(passed, offset + 1, new)
     s.high_watermark[leader] = new
     for offset in offsets(s):

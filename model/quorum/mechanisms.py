@@ -60,6 +60,50 @@ DIRECTORY_IDS = Mechanism(
     is_structural=True,
 )
 
+COUNT_ON_FETCH = Mechanism(
+    "count-on-fetch",
+    (2, 7),
+    "KIP-595, Fetch; LeaderState.updateReplicaState",
+    "a leader counts an entry for a follower once the follower's next fetch says that it has it, not when it is sent",
+)
+CHANGE_AFTER_OWN_COMMIT = Mechanism(
+    "change-after-own-commit",
+    (3, 9),
+    "KIP-853; AddVoterHandler, RemoveVoterHandler: the high watermark must be known",
+    "a leader changes the voters only once it has committed an entry of its own epoch",
+)
+ONE_CHANGE_AT_A_TIME = Mechanism(
+    "one-change-at-a-time",
+    (3, 9),
+    "KIP-853; AddVoterHandler, RemoveVoterHandler",
+    "a leader changes the voters only if the set before is committed, and by one voter",
+)
+REMOVED_LEADER_NOT_COUNTED = Mechanism(
+    "removed-leader-not-counted",
+    (3, 9),
+    "KAFKA-16530; LeaderState.maybeUpdateHighWatermark",
+    "a leader that its own set of voters leaves out does not count itself for the high watermark",
+)
+SNAPSHOTS = Mechanism(
+    "snapshots",
+    (2, 8),
+    "KIP-630; KafkaMetadataLog",
+    "controllers write snapshots, and drop the beginning of their log (left out where that decides nothing: more states)",
+    is_structural=True,
+)
+DELETE_TO_SNAPSHOT = Mechanism(
+    "delete-to-snapshot",
+    (3, 3),
+    "KAFKA-14238; KafkaMetadataLog.maybeClean",
+    "a controller deletes no more of its log than its snapshot has",
+)
+SNAPSHOT_FORCED = Mechanism(
+    "snapshot-forced",
+    (3, 6),
+    "KAFKA-15312; FileRawSnapshotWriter.freeze",
+    "a snapshot's content is on disk before it has its final name",
+)
+
 LEARN_COMMITTED = Mechanism(
     "learn-committed",
     (2, 8),
@@ -76,10 +120,17 @@ QUORUM_MECHANISMS = (
     OWN_EPOCH_COMMIT,
     PRE_VOTE,
     DIRECTORY_IDS,
+    COUNT_ON_FETCH,
+    CHANGE_AFTER_OWN_COMMIT,
+    ONE_CHANGE_AT_A_TIME,
+    REMOVED_LEADER_NOT_COUNTED,
+    SNAPSHOTS,
+    DELETE_TO_SNAPSHOT,
+    SNAPSHOT_FORCED,
 )
 """Every one, in the order of the keys."""
 
-LATER = (PRE_VOTE, DIRECTORY_IDS)
+LATER = (PRE_VOTE, DIRECTORY_IDS, SNAPSHOTS)
 """Those that are off unless they are asked for."""
 
 READ = tuple(each for each in QUORUM_MECHANISMS if not each.is_structural)

@@ -6,11 +6,12 @@ Source: KafkaRaftClient.initialize, QuorumState.initialize, FileQuorumStateStore
 from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
-from neverlost.model.kraft.broker.log import EMPTY, holds_record
+from neverlost.model.kraft.broker.log import EMPTY
 from neverlost.model.kraft.faults import DISK_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.limits import settle as settle_limits
-from neverlost.model.quorum.log import truncated
+from neverlost.model.quorum.log import holds_readable, truncated
+from neverlost.model.quorum.membership import NEXT_DIRECTORY
 from neverlost.model.quorum.roles import CANDIDATE, FOLLOWER
 from neverlost.model.quorum.voters import count_votes, everyone, forget_role
 from neverlost.model.system import View
@@ -26,7 +27,7 @@ def settle(k: Primitives, s: View) -> None:
     if s.sizes.has_impaired:
         for voter in everyone(s):
             lacking = [
-                k.all_of(s.ghost_acked[record], k.not_(holds_record(k, s, voter, record))) for record in range(s.sizes.record)
+                k.all_of(s.ghost_acked[record], k.not_(holds_readable(k, s, voter, record))) for record in range(s.sizes.record)
             ]
             s.ghost_lost_data[voter] = k.all_of(s.ghost_lost_data[voter], k.any_of(*lacking))
     settle_limits(k, s)
@@ -71,10 +72,18 @@ def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Cl
     yield "is running", s.is_running[broker]
     yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
     yield "was not flushed", s.flushed_end[broker] <= kept if s.sizes.flushed_end else False
+    yield "is in no snapshot", s.snapshot_end[broker] <= kept if s.sizes.snapshots else True
     strike(s, LOSSY_CRASH, broker)
     truncated(k, s, broker, kept)
     note_loss(s, broker)
     stop(k, s, broker)
+
+
+def never_added(k: Primitives, s: View, controller: int) -> Value:
+    """Whether a controller's second directory is in no set: a third one, in its place, would be no other for anyone."""
+    if not s.sizes.directory:
+        return True
+    return k.not_(k.any_of(*[s.voter_set[each][controller] == NEXT_DIRECTORY for each in range(s.sizes.change + 1)]))
 
 
 @action(broker="replica", says="controller {broker} stops and its directory is replaced by an empty one", fault="disk_loss")
@@ -85,6 +94,7 @@ def controller_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
     """
     yield from may_strike(k, s, DISK_LOSS, broker)
     yield "is running", s.is_running[broker]
+    yield "bound: a directory is left", never_added(k, s, broker)
     strike(s, DISK_LOSS, broker)
     truncated(k, s, broker, 0)
     note_loss(s, broker)
@@ -92,8 +102,13 @@ def controller_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
     s.epoch[broker] = 0
     s.voted_for[broker] = NO_REPLICA
     s.leader[broker] = NO_REPLICA
-    if s.sizes.directory_ids:
+    if s.sizes.directory:
+        s.directory[broker] = NEXT_DIRECTORY
+    elif s.sizes.directory_ids:
         s.is_voter[broker] = False
+    if s.sizes.snapshots:
+        s.snapshot_end[broker] = 0
+        s.log_start[broker] = 0
 
 
 @action(broker="replica", says="controller {broker} starts again")

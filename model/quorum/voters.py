@@ -9,9 +9,10 @@ Source: KIP-595; KafkaRaftClient, QuorumState.
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, count, different, larger, smaller
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, larger, smaller
 from neverlost.model.kraft.broker.log import common_end, copy_next, has_beyond, has_room, is_prefix, log_end
-from neverlost.model.quorum.log import append_as_leader, commit, is_longer_log, is_voter, leader_change, truncated
+from neverlost.model.quorum.log import append_as_leader, commit, has_start, is_longer_log, leader_change, truncated
+from neverlost.model.quorum.membership import is_enough, is_voter
 from neverlost.model.quorum.roles import CANDIDATE, FOLLOWER, LEADER, is_candidate, is_leader
 from neverlost.model.system import View
 
@@ -50,8 +51,7 @@ def count_votes(k: Primitives, s: View, candidate: int) -> None:
 
     Source: KafkaRaftClient.maybeTransitionToLeader, onBecomeLeader.
     """
-    votes = [k.all_of(is_voter(s, each), s.has_vote[candidate][each]) for each in everyone(s)]
-    wins = k.all_of(is_candidate(s, candidate), count(k, votes) >= s.sizes.majority)
+    wins = k.all_of(is_candidate(s, candidate), is_enough(k, s, candidate, list(s.has_vote[candidate])))
     s.role[candidate] = k.ite(wins, LEADER, s.role[candidate])
     s.leader[candidate] = k.ite(wins, candidate, s.leader[candidate])
     append_as_leader(k, s, candidate, k.ite(wins, leader_change(s, s.epoch[candidate]), 0))
@@ -60,7 +60,7 @@ def count_votes(k: Primitives, s: View, candidate: int) -> None:
 
 def commit_alone(k: Primitives, s: View, leader: int) -> None:
     """Effect: a leader that is a majority alone commits at once what it appends."""
-    if s.sizes.majority == 1:
+    if s.sizes.one_is_enough:
         commit(k, s, leader)
 
 
@@ -73,21 +73,20 @@ def candidate_begin_epoch(k: Primitives, s: View, candidate: int) -> Clauses:
     Source: KafkaRaftClient.pollFollowerAsVoter, transitionToCandidate; KIP-996.
     """
     yield "is running", s.is_running[candidate]
-    yield "is a voter", is_voter(s, candidate)
+    yield "is a voter", is_voter(k, s, candidate, candidate)
     yield "does not lead", k.not_(is_leader(s, candidate))
     yield "bound: an epoch is left", s.epoch[candidate] < s.sizes.epoch - 1
     yield "bound: a slot is left", has_room(k, s, candidate)
     willing = [
         k.all_of(
             s.is_running[each],
-            is_voter(s, each),
             s.epoch[each] <= s.epoch[candidate],
             k.not_(is_leader(s, each)),
             True if each == candidate else k.not_(is_longer_log(k, s, each, candidate)),
         )
         for each in everyone(s)
     ]
-    yield "a majority would vote for it", k.any_of(k.not_(s.pre_vote), count(k, willing) >= s.sizes.majority)
+    yield "a majority would vote for it", k.any_of(k.not_(s.pre_vote), is_enough(k, s, candidate, willing))
     forget_role(s, candidate)
     s.epoch[candidate] = s.epoch[candidate] + 1
     s.leader[candidate] = NO_REPLICA
@@ -108,7 +107,7 @@ def voter_grant_vote(k: Primitives, s: View, broker: int, candidate: int) -> Cla
     """
     yield "is candidate", k.all_of(s.is_running[candidate], is_candidate(s, candidate))
     yield "is running", s.is_running[broker]
-    yield "is a voter", is_voter(s, broker)
+    yield "is a voter of the candidate's", is_voter(k, s, broker, candidate)
     newer = s.epoch[broker] < s.epoch[candidate]
     has_no_leader = k.all_of(s.epoch[broker] == s.epoch[candidate], s.leader[broker] == NO_REPLICA)
     is_free = k.any_of(s.voted_for[broker] == NO_REPLICA, s.voted_for[broker] == candidate)
@@ -174,6 +173,12 @@ def follows(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     yield "in the leader's epoch", k.all_of(s.leader[follower] == leader, s.epoch[follower] == s.epoch[leader])
 
 
+def counted_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
+    """How far a leader takes a follower's log to reach: to where it fetches, or one further, by what the answer brings."""
+    end = log_end(k, s, follower)
+    return k.ite(s.count_on_fetch, end, smaller(k, end + 1, log_end(k, s, leader)))
+
+
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
     """A fetch says how far the follower's log reaches, and that much of it is on disk if followers flush before they fetch.
@@ -182,9 +187,10 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
     """
     yield from follows(k, s, follower, leader)
     yield "logs agree", is_prefix(k, s, follower, leader)
-    end = log_end(k, s, follower)
-    yield "bound: says something new", s.fetch_offset[leader][follower] != end
-    s.fetch_offset[leader][follower] = end
+    yield "the log begins before", has_start(k, s, leader, follower)
+    counted = counted_end(k, s, follower, leader)
+    yield "bound: says something new", s.fetch_offset[leader][follower] != counted
+    s.fetch_offset[leader][follower] = counted
     commit(k, s, leader)
 
 
@@ -196,7 +202,8 @@ def follower_append(k: Primitives, s: View, follower: int, leader: int) -> Claus
     """
     yield from follows(k, s, follower, leader)
     end = log_end(k, s, follower)
-    yield "bound: the request was handled", s.fetch_offset[leader][follower] == end
+    yield "the log begins before", has_start(k, s, leader, follower)
+    yield "bound: the request was handled", s.fetch_offset[leader][follower] == counted_end(k, s, follower, leader)
     behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
     yield "bound: brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
     yield "logs agree", is_prefix(k, s, follower, leader)
@@ -215,5 +222,6 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
     """
     yield from follows(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(is_prefix(k, s, follower, leader))
+    yield "the log begins before", has_start(k, s, leader, follower)
     truncated(k, s, follower, common_end(k, s, follower, leader))
     s.high_watermark[follower] = smaller(k, s.high_watermark[follower], log_end(k, s, follower))

@@ -99,6 +99,7 @@ KEYS: dict[str, Key] = {
     for each in (
         _number("replication.factor", "topic", 3, 1, 7, "replicas of the partition"),
         _number("quorum.voters", "cluster", 3, 1, 5, "controllers that vote (their number in controller.quorum.voters)"),
+        _number("quorum.observers", "cluster", 0, 0, 3, "controllers that do not vote at first and may be added"),
         _number("min.insync.replicas", "topic", 1, 1, 7, "ISR size below which acks=all writes are refused"),
         Key(
             "acks",
@@ -163,6 +164,7 @@ KEYS: dict[str, Key] = {
         _number("bounds.partitions", "bounds", 2, 1, 3, "partitions that a transaction writes results to"),
         _number("bounds.transactions", "bounds", 2, 1, 4, "transactions that may be begun"),
         _number("bounds.records", "bounds", 2, 1, 9, "records that may be produced"),
+        _number("bounds.voter_changes", "bounds", 0, 0, 4, "voters of the controller quorum that may be added or removed"),
         _number("bounds.log_size", "bounds", 0, 1, 12, "slots of a log (default: bounds.records)"),
         _number("bounds.max_leader_epoch", "bounds", 2, 0, 30, "highest leader epoch"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.kernel import Value, implies
-from neverlost.model.kraft.broker.log import holds_record
+from neverlost.model.quorum.log import holds_readable
 from neverlost.model.quorum.roles import is_leader
 from neverlost.specs.property import Property
 
@@ -19,7 +19,7 @@ def quorum_keeps_acked(k: Any, s: Any) -> Value:
     ]
     return k.all_of(
         *[
-            implies(k, k.all_of(newest[leader], s.ghost_acked[record]), holds_record(k, s, leader, record))
+            implies(k, k.all_of(newest[leader], s.ghost_acked[record]), holds_readable(k, s, leader, record))
             for leader in voters
             for record in range(s.sizes.record)
         ]

@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.outcome import replayed
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.specs.property import properties
 from tests.support.modern import explored, system
 
 KEYS: dict[str, Any] = {"min_isr": None, "acks": None, "bounds.max_leader_epoch": 2}
+CHANGES, OBSERVERS, EPOCHS = "bounds.voter_changes", "quorum.observers", "bounds.max_leader_epoch"
+MAJORITY = "quorum-commits-on-majority"
 KEPT, ONE, ONCE, SAME = "quorum-keeps-acked", "one-leader-per-epoch", "votes-once-per-epoch", "log-matching"
 
 
@@ -34,6 +39,8 @@ def quorum(**given: Any) -> Any:
         ),
         pytest.param(KEPT, 8, 3, {"rf": 2, "off": "majority-quorum"}, id="half a quorum"),
         pytest.param(ONE, 4, 2, {"rf": 2, "off": "majority-quorum"}, id="half a quorum elects two"),
+        pytest.param(MAJORITY, 6, 1, {"rf": 2, "off": "majority-quorum"}, id="half a quorum commits"),
+        pytest.param(MAJORITY, 8, 4, {"rf": 2, "off": "count-on-fetch"}, id="counted as sent"),
     ],
 )
 def test_what_public_specifications_lose_is_lost_here(name: str, published: int, steps: int, given: dict[str, Any]) -> None:
@@ -49,6 +56,32 @@ def test_what_public_specifications_lose_is_lost_here(name: str, published: int,
 
 
 @pytest.mark.parametrize(
+    ("steps", "given"),
+    [
+        pytest.param(10, {"rf": 3, CHANGES: 2, "off": "one-change-at-a-time"}, id="two changes at a time"),
+        pytest.param(9, {"rf": 2, CHANGES: 1, "off": "removed-leader-not-counted"}, id="KAFKA-16530"),
+        pytest.param(3, {"rf": 1, "on": "snapshots", "off": "delete-to-snapshot"}, id="KAFKA-14238"),
+        pytest.param(7, {"rf": 1, "on": "snapshots", "lossy_crash": 1, "off": "snapshot-forced"}, id="KAFKA-15312"),
+        pytest.param(9, {"rf": 3, "off": "count-on-fetch"}, id="counted as sent"),
+    ],
+)
+def test_what_is_lost_without_a_rule(steps: int, given: dict[str, Any]) -> None:
+    found = explore(quorum(**given), [properties()[KEPT]], Options(workers=1))
+    (finding,) = found.findings
+    assert finding.trace is not None and len(finding.trace.steps) == steps
+    assert replayed(found.system, finding.trace, properties()[KEPT])
+
+
+@pytest.mark.slow
+def test_four_voters_need_a_commit_of_the_leaders_own_epoch_before_a_change() -> None:
+    """Two leaders take one voter each out of four: the majorities of what is left do not meet.  Raft, single-server changes."""
+    changing = quorum(rf=4, off="change-after-own-commit", **{CHANGES: 2, EPOCHS: 3})
+    (finding,) = explore(changing, [properties()[KEPT]], Options(workers=1, symmetry=True)).findings
+    assert finding.trace is not None and len(finding.trace.steps) == 17
+    assert replayed(changing, finding.trace, properties()[KEPT])
+
+
+@pytest.mark.parametrize(
     "given",
     [
         {"rf": 1, "kill": "any", "lossy_crash": "any"},
@@ -56,6 +89,10 @@ def test_what_public_specifications_lose_is_lost_here(name: str, published: int,
         {"rf": 3},
         {"rf": 3, "on": "pre-vote"},
         {"rf": 3, "on": "directory-ids", "disk_loss": 1, "bounds.max_leader_epoch": 1},
+        {"rf": 2, CHANGES: 1, "kill": "any"},
+        {"rf": 1, OBSERVERS: 1, CHANGES: 2, "kill": "any"},
+        {"rf": 2, OBSERVERS: 1, CHANGES: 2, "on": "directory-ids", "disk_loss": 1, EPOCHS: 1},
+        {"rf": 2, "on": "snapshots", "kill": "any", "lossy_crash": "any"},
     ],
 )
 def test_every_guarantee_holds(given: dict[str, Any]) -> None:
@@ -64,7 +101,9 @@ def test_every_guarantee_holds(given: dict[str, Any]) -> None:
 
 def test_every_action_fires() -> None:
     stopping = quorum(rf=2, kill=1, lossy_crash=1, disk_loss=1, off="flush-before-fetch,flush-before-commit")
-    fired = {*explored(stopping, ONE).fired, *explored(quorum(), ONE).fired}
+    changing = quorum(rf=2, **{OBSERVERS: 1, CHANGES: 2, EPOCHS: 1})
+    losing = quorum(rf=2, lossy_crash=1, disk_loss=1, on="snapshots", off="snapshot-forced")
+    fired = {name for each in (stopping, quorum(), changing, losing) for name in explored(each, ONE).fired}
     assert fired == {each.name for each in stopping.model.actions}
 
 
