@@ -128,6 +128,7 @@ def main() -> NoReturn:
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     warnings.showwarning = _show_warning
+    sys.unraisablehook = _leave_unsaid
     try:
         _register(sys.argv[1:])
         status = app(standalone_mode=False)
@@ -170,6 +171,12 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     """Ours are a line each, as the whole program speaks; those of libraries are for developers."""
     if category.__module__.partition(".")[0] == "neverlost":
         typer.echo(f"neverlost: warning: {message}", err=True)
+
+
+def _leave_unsaid(ignored: object) -> None:
+    """What Python ignores, as where an object is let go that an interrupt left half made: a user cannot do anything there."""
+    if os.environ.get("NEVERLOST_DEBUG"):
+        sys.__unraisablehook__(ignored)  # type: ignore[arg-type]
 
 
 def _fail(message: str, status: int) -> NoReturn:

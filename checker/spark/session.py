@@ -124,7 +124,7 @@ def is_remote(session: Any) -> bool:
 def start(master: str, conf: Mapping[str, str], name: str) -> Any:
     """A session on a master; our defaults yield to `conf`.
 
-    Errors: `InputError` when Spark cannot be started or reached.
+    Errors: `InputError` when Spark cannot be started or reached, and `GaveOut` where its Java is gone before it is ready.
     """
     settings = (
         DEFAULTS
@@ -133,8 +133,11 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
     )
     try:
         session = _connected(master, settings) if is_connect(master) else _classic(master, settings, name)
-    except InputError:
+    except (InputError, GaveOut):
         raise
+    except OSError as gone:
+        _forget()
+        raise GaveOut(f"Spark's Java ended before it was ready: {gone}") from None
     except Exception as problem:
         reason = str(problem).strip().splitlines()[0]
         raise InputError(f"cannot start Spark on {master!r}: {reason}; {_CHECK}") from None
@@ -144,10 +147,13 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
 
 
 def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
+    from py4j.protocol import Py4JJavaError
     from pyspark import SparkConf, SparkContext
+    from pyspark.accumulators import AccumulatorServer
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
+    AccumulatorServer.handle_error = lambda *_: None  # it would print a traceback where Java is gone, which is said elsewhere
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
     if SparkContext._active_spark_context is None:
         with _quiet_start(master) as said:
@@ -157,7 +163,11 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
                 gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": said, "stderr": said})
                 SparkContext(gateway=gateway, conf=conf)
             except Exception as problem:
-                raise InputError(f"cannot start Spark on {master!r}: {_cause(said, problem)}; {_CHECK}") from None
+                cause = _cause(said, problem)
+                _forget()
+                if said.tell() == 0 and not isinstance(problem, Py4JJavaError):
+                    raise GaveOut(f"Spark's Java ended before it was ready: {cause}") from None
+                raise InputError(f"cannot start Spark on {master!r}: {cause}; {_CHECK}") from None
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
@@ -176,13 +186,17 @@ def stop(session: Any) -> None:
     try:
         session.stop()
     except Exception:
-        from pyspark import SparkContext
-        from pyspark.sql import SparkSession
+        _forget()
 
-        with suppress(Exception):
-            SparkContext._gateway.shutdown()
-        SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
-        SparkSession._instantiatedSession = None
+
+def _forget() -> None:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with suppress(Exception):
+        SparkContext._gateway.shutdown()
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
 
 
 @contextmanager

@@ -58,8 +58,10 @@ def _run(arguments: list[str], said: Path, first: Callable[[], object]) -> int:
         code = done.code if isinstance(done.code, int) else 1
     except BaseException as problem:
         os.write(2, f"{type(problem).__name__}: {problem}\n".encode())
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
+    with contextlib.suppress(KeyboardInterrupt):  # an interpreter that ends goes on after an interrupt
+        threading._shutdown()  # type: ignore[attr-defined]
+    with contextlib.suppress(KeyboardInterrupt):
+        atexit._run_exitfuncs()
     sys.stderr.flush()
     return code
 
