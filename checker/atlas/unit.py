@@ -14,7 +14,7 @@ from neverlost.checker.campaign.sweep import bounds_of, kind
 from neverlost.checker.digest import question_digest, question_id
 from neverlost.checker.outcome import EngineError, Finding
 from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.search.options import Limits, Options
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import bind
@@ -28,17 +28,22 @@ Plain = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Unit:
-    """Questions that share a search: configurations of one model, as JSON has them, and the properties asked of each."""
+    """Questions that share a search: configurations of one model, as JSON has them, and the properties asked of each.
+
+    What a search of more than `most_states` would decide is not decided, and has a row that says so; 0 is no limit.
+    """
 
     model: str
     digest: str
     configurations: tuple[Plain, ...]
     properties: tuple[str, ...]
+    most_states: int = 0
 
     @property
     def text(self) -> str:
         """The unit as JSON."""
-        return json.dumps(asdict(self), sort_keys=True)
+        given = {name: value for name, value in asdict(self).items() if value}
+        return json.dumps(given, sort_keys=True)
 
     @property
     def name(self) -> str:
@@ -49,7 +54,7 @@ class Unit:
 def unit_of(text: str) -> Unit:
     """The unit of a JSON text."""
     given = json.loads(text)
-    return Unit(given["model"], given["digest"], tuple(given["configurations"]), tuple(given["properties"]))
+    return Unit(**given | {name: tuple(given[name]) for name in ("configurations", "properties")})
 
 
 def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:
@@ -68,16 +73,16 @@ def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:
             group = waiting.setdefault((chosen.model.name, kind(system), bounds_of(system)), [])
             group.append(found)
             if len(group) == chapter.together:
-                yield _unit(chosen.model, group, asked)
+                yield _unit(chosen.model, group, asked, chapter.most_states)
                 group.clear()
         for (name, *_), group in waiting.items():
             if group:
-                yield _unit(models()[name], group, asked)
+                yield _unit(models()[name], group, asked, chapter.most_states)
 
 
-def _unit(model: Model, group: Iterable[Configuration], asked: Iterable[Property]) -> Unit:
+def _unit(model: Model, group: Iterable[Configuration], asked: Iterable[Property], most_states: int) -> Unit:
     names = tuple(each.name for each in asked)
-    return Unit(model.name, question_digest(model, asked), tuple(map(plain, group)), names)
+    return Unit(model.name, question_digest(model, asked), tuple(map(plain, group)), names, most_states)
 
 
 CUT_SHORT = ""
@@ -94,8 +99,10 @@ def decide(text: str) -> str:
     if question_digest(model, asked) != unit.digest:
         raise EngineError(f"{unit.model} means something else where the atlas was planned; install the same neverlost")
     configurations = [restored(each) for each in unit.configurations]
-    outcome = explore(bind(model, *configurations), asked, Options(workers=1, every_configuration=True))
-    if outcome.reason is not None:
+    limits = Limits(states=unit.most_states or None)
+    options = Options(limits, workers=1, symmetry=True, every_configuration=True)
+    outcome = explore(bind(model, *configurations), asked, options)
+    if outcome.reason not in (None, limits.too_many_states):
         return CUT_SHORT
     return as_text(_row(model, configurations[each.configuration], each) for each in outcome.findings)
 

@@ -123,6 +123,8 @@ class LevelSearch:
             return f"the time limit of {limits.seconds:g} s was reached"
         if limits.depth is not None and self.levels > limits.depth:
             return f"the depth limit of {limits.depth} levels was reached"
+        if limits.states is not None and self.growth and self.growth[-1][1] > limits.states:
+            return limits.too_many_states
         if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
             return f"the memory limit of {limits.memory_bytes} bytes was reached"
         if limits.memory_bytes is None and used_memory() > MOST_OF_MEMORY * allowed_memory():

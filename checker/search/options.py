@@ -42,11 +42,20 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """What cuts a search short.  Units: seconds, bytes, levels; None is no limit."""
+    """What cuts a search short.  Units: seconds, bytes, levels; None is no limit.
+
+    With more than so many distinct `states` no level is begun, which is the same wherever it is searched.
+    """
 
     seconds: float | None = None
     memory_bytes: int | None = None
     depth: int | None = None
+    states: int | None = None
+
+    @property
+    def too_many_states(self) -> str:
+        """What is said where the limit of states was reached."""
+        return f"there are more than {self.states:,} states"
 
 
 @dataclass(frozen=True)

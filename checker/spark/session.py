@@ -149,11 +149,9 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
 def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
     from py4j.protocol import Py4JJavaError
     from pyspark import SparkConf, SparkContext
-    from pyspark.accumulators import AccumulatorServer
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    AccumulatorServer.handle_error = lambda *_: None  # it would print a traceback where Java is gone, which is said elsewhere
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
     if SparkContext._active_spark_context is None:
         with _quiet_start(master) as said:
@@ -170,6 +168,8 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
                 raise InputError(f"cannot start Spark on {master!r}: {cause}; {_CHECK}") from None
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    # this server would print a traceback where Java is gone, which is said elsewhere
+    session.sparkContext._accumulatorServer.handle_error = lambda *_: None
     return session
 
 

@@ -17,6 +17,7 @@ from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.unit import units
 from neverlost.checker.digest import question_id
 from neverlost.checker.machine.whole_files import writable_directory, write_text
+from neverlost.checker.outcome import Verdict
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.common_settings import CHAPTERS
@@ -62,12 +63,17 @@ def count_atlas(out: str | PathLike[str]) -> CoverageResult:
             for name in chapter.asked
         } - seen
         seen |= ids
-        decided = sum(atlas.find(each) is not None for each in ids) if atlas is not None else 0
+        decided = sum(_is_decided(atlas, each) for each in ids) if atlas is not None else 0
         chapters.append({"name": chapter.name, "questions": len(ids), "decided": decided, "undecided": len(ids) - decided})
     every = {key: sum(each[key] for each in chapters) for key in ("questions", "decided", "undecided")}
     document = {"schema": SCHEMA, "index": _digest_of_index(), "chapters": chapters, "all": every}
     write_text(Path(out), json.dumps(document, indent=1, sort_keys=True) + "\n")
     return CoverageResult.of({**document, "is_of_these_models": atlas is not None and atlas.is_of_these_models})
+
+
+def _is_decided(atlas: index.Atlas, question_id: str) -> bool:
+    found = atlas.find(question_id)
+    return found is not None and found[0] is not Verdict.INCONCLUSIVE
 
 
 def _digest_of_index() -> str:
