@@ -55,7 +55,7 @@ class Limits:
     @property
     def too_many_states(self) -> str:
         """What is said where the limit of states was reached."""
-        return f"there are more than {self.states:,} states"
+        return f"there are more than {self.states or 0:,} states"
 
 
 @dataclass(frozen=True)
