@@ -147,7 +147,7 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
 
 
 def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
-    from py4j.protocol import Py4JJavaError
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
