@@ -163,7 +163,7 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
             except Exception as problem:
                 cause = _cause(said, problem)
                 _forget()
-                if said.tell() == 0 and not isinstance(problem, Py4JJavaError):
+                if not os.fstat(said.fileno()).st_size and not isinstance(problem, Py4JJavaError):
                     raise GaveOut(f"Spark's Java ended before it was ready: {cause}") from None
                 raise InputError(f"cannot start Spark on {master!r}: {cause}; {_CHECK}") from None
     session = SparkSession.builder.config(conf=conf).getOrCreate()
