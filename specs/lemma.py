@@ -52,10 +52,8 @@ def theories() -> tuple[Theory, ...]:
 
 def lemmas_of(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
     """The hand-written lemmas of a system, for a property or for all; none where none was written that covers it."""
-    return tuple(
-        lemma
-        for theory in theories()
-        if system.model.name in theory.models and all(map(theory.covers, system.configurations))
-        for lemma in theory.lemmas
-        if goal is None or lemma.only_for in (None, goal)
+    covering = (
+        theory for theory in theories() if system.model.name in theory.models and all(map(theory.covers, system.configurations))
     )
+    found = next(covering, None)
+    return tuple(each for each in found.lemmas if goal is None or each.only_for in (None, goal)) if found else ()

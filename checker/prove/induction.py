@@ -138,8 +138,30 @@ class Proof:
 
 def discharge(send: Send, reading: Reading, task: Task, patience: float, shared: smtlib.Shared | None) -> str | None:
     """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
+    goals = reading.goals(task)
+    if not (reading.asks_together and _all_proved(send, reading, task, goals, patience)):
+        _one_by_one(send, reading, task, goals, patience)
+    return None if shared is None else smtlib.text_of(reading, task, shared)
+
+
+def _all_proved(send: Send, reading: Reading, task: Task, goals: Sequence[Goal], patience: float) -> bool:
+    """Whether no state refutes any obligation of a task: one question for all of them, which share the time that it took."""
+    name = reading.solvers[0]
+    solver = _solver(name, SEED, patience)
+    solver.add(*reading.premises(task), z3.Or([z3.And(reading.refutation(task, each)) for each in goals]))
+    started = time.monotonic()
+    if solver.check() != z3.unsat:
+        return False
+    seconds = (time.monotonic() - started) / len(goals)
+    for each in goals:
+        send(ObligationAnswer(task, each.name, "proved", seconds, name))
+    return True
+
+
+def _one_by_one(send: Send, reading: Reading, task: Task, goals: Sequence[Goal], patience: float) -> None:
+    """Asks about each obligation; a solver that gives up hands over to the next."""
     first = None
-    for goal in reading.goals(task):
+    for goal in goals:
         if first is None:
             first = _solver(reading.solvers[0], SEED, patience)
             first.add(*reading.premises(task))
@@ -156,7 +178,6 @@ def discharge(send: Send, reading: Reading, task: Task, patience: float, shared:
             fresh.add(*reading.premises(task), *reading.refutation(task, goal))
             answer = _asked(reading, task, goal, fresh, name, answer.seconds)
         send(answer)
-    return None if shared is None else smtlib.text_of(reading, task, shared)
 
 
 def _solver(name: str, seed: int, patience: float) -> z3.Solver:

@@ -6,7 +6,7 @@ bit-vectors.  Each obligation is a list of assertions that must be unsatisfiable
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -56,6 +56,7 @@ class Reading(Protocol):
 
     logic: str
     solvers: tuple[str, ...]
+    asks_together: bool
 
     def tasks(self) -> list[Task]: ...
     def goals(self, task: Task) -> list[Goal]: ...
@@ -71,13 +72,17 @@ class Closed:
 
     logic: str = "QF_BV"
     solvers: tuple[str, ...] = ("QF_FD", "QF_BV", "")
+    asks_together: bool = True
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
         self.terms = Terms(bit_width(system))
         self.before = variables(system, self.terms, "before")
         self._after: dict[int, tuple[list[Any], Symbols]] = {}
-        self._lemma_terms = {each.name: condition(system, self.terms, self.before, each.condition) for each in self.lemmas}
+        self._after_bounds: dict[int, Any] = {}
+        self._slot_names = {str(each): number for number, each in enumerate(map(_symbol, self.before)) if each is not None}
+        self._conjuncts = {each.name: self._parts(each) for each in self.lemmas}
+        self._lemma_terms = {name: z3.And([term for term, _ in parts]) for name, parts in self._conjuncts.items()}
         self._assumed = self._assumptions()
         self._names = {each.get_id(): name for name, each, _ in self.definitions()}
 
@@ -87,10 +92,26 @@ class Closed:
         return [Task(INITIATION, label="initial states"), *steps, Task(SAFETY, label=self.goal.name)]
 
     def goals(self, task: Task) -> list[Goal]:
-        """Conclusions of a task."""
+        """Conclusions of a task; a lemma that reads nothing of what a step writes is kept by it, and is none."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
-        return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in self.lemmas)]
+        disturbed = [each for each in self.lemmas if task.step is None or self._disturbed(task, each.name)]
+        return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in disturbed)]
+
+    def _parts(self, lemma: Lemma) -> list[tuple[Any, frozenset[int]]]:
+        """A lemma's conjuncts before a step, each with the slots that it reads."""
+        terms = [self.terms.lift(each) for each in lemma.conjuncts(self.terms, TermsView(self.system, self.before))]
+        return [(each, frozenset(self._slot_names[name] for name in symbols_of([each]))) for each in terms]
+
+    def _written(self, task: Task) -> set[int]:
+        """The slots that a task's step may change."""
+        after = self._transition(task)[1]
+        return {number for number, (one, other) in enumerate(zip(self.before, after, strict=True)) if one is not other}
+
+    def _disturbed(self, task: Task, name: str) -> list[Any]:
+        """The conjuncts of a lemma that read what a step writes."""
+        written = self._written(task)
+        return [term for term, read in self._conjuncts[name] if read & written]
 
     def _in_bounds(self, k: Terms, s: View) -> Any:
         assert isinstance(s, TermsView)
@@ -154,8 +175,9 @@ class Closed:
         after = self._transition(task)[1]
         if goal.name == BOUNDS:
             return [z3.Not(condition(self.system, self.terms, after, goal.predicate))]
-        bounded = condition(self.system, self.terms, after, self._in_bounds)
-        return [bounded, z3.Not(self.kept(self._lemma_terms[goal.name], after))]
+        if task.step not in self._after_bounds:
+            self._after_bounds[task.step] = condition(self.system, self.terms, after, self._in_bounds)
+        return [self._after_bounds[task.step], z3.Not(self.kept(z3.And(self._disturbed(task, goal.name)), after))]
 
     def kept(self, term: Any, after: Symbols) -> Any:
         """A formula on the state before a step, read on the state after it."""
@@ -171,6 +193,29 @@ class Closed:
         before = state_of(self.system, self.terms, found, self.before)
         after = before if task.step is None else state_of(self.system, self.terms, found, self._transition(task)[1])
         return before, after
+
+
+def _symbol(value: Any) -> Any:
+    """The variable inside a slot's term; None for a constant."""
+    while z3.is_expr(value) and value.num_args():
+        value = value.arg(0)
+    return value if z3.is_expr(value) else None
+
+
+def symbols_of(terms: Iterable[Any]) -> dict[str, Any]:
+    """The uninterpreted symbols of some terms, by name."""
+    found: dict[str, Any] = {}
+    seen: set[int] = set()
+    stack = list(terms)
+    while stack:
+        term = stack.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found[term.decl().name()] = term.decl()
+        stack.extend(term.children())
+    return found
 
 
 def inductive_among(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:

@@ -14,7 +14,7 @@ from typing import Any
 import z3
 
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.checker.prove.obligations import Goal, Reading, Task
+from neverlost.checker.prove.obligations import Goal, Reading, Task, symbols_of
 from neverlost.specs.errors import InputError
 
 SCHEMA = "neverlost.obligations/1"
@@ -51,18 +51,7 @@ def text_of(reading: Reading, task: Task, shared: Shared) -> str:
 
 def _symbols(terms: Iterable[Any]) -> dict[str, str]:
     """Declarations of every symbol, by name."""
-    found: dict[str, str] = {}
-    seen: set[int] = set()
-    stack = list(terms)
-    while stack:
-        term = stack.pop()
-        if term.get_id() in seen:
-            continue
-        seen.add(term.get_id())
-        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found[term.decl().name()] = term.decl().sexpr()
-        stack.extend(term.children())
-    return found
+    return {name: each.sexpr() for name, each in symbols_of(terms).items()}
 
 
 def files_of(texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> dict[str, bytes]:

@@ -36,6 +36,7 @@ class Open:
 
     logic: str = "QF_UFLIA"
     solvers: tuple[str, ...] = ("", "QF_UFLIA", "")
+    asks_together: bool = False
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal

@@ -1,0 +1,332 @@
+"""Why no committed record is lost while at least one broker is unimpaired: for any number of faults.
+
+A fault strikes only where `faults.at_once` leaves a broker that runs, is registered and is in the ISR for good
+(`someone-is-sound`).  So the ISR never empties, and every leader comes from it: the argument needs neither the ELR nor
+min.insync.replicas nor clean shutdowns, and it allows unclean elections, because none is ever held.  An ISR member that runs is
+*sound*: it has lost nothing since it joined, and has every committed record (`members-are-complete`).
+
+What makes it inductive are stale leaders.  A leader that was deposed without noticing still commits what every replica that it
+waits for has fetched.  `within_reach` says which offsets it may still commit: each of those replicas has fetched that far, or
+follows it still.  What is within reach of a stale leader is in the log of every running ISR member that does not follow it
+(`reach-of-stale-leaders`), as the values that a ballot of Paxos may still choose are known to every later ballot.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neverlost.model.kernel import NO_REPLICA, Configuration, Value, implies
+from neverlost.model.kraft.broker.high_watermark import is_waited_for
+from neverlost.model.kraft.broker.leader import leads
+from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
+from neverlost.model.kraft.mechanisms import is_on
+from neverlost.model.kraft.state import ACKS, UP_TO_DATE, everyone, others
+from neverlost.model.limits import AT_ONCE, NO_LIMIT
+from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemmas.kraft_elr import is_active, is_committed
+
+NEEDED = (
+    "partition-epoch-check",
+    "equal-epoch-record-skipped",
+    "offline-log-not-recreated",
+    "epoch-truncation",
+    "iterated-truncation",
+    "fenced-fetch",
+    "leader-epoch-start",
+    "bounce-detection",
+    "alter-partition",
+    "maximal-isr",
+    "pending-isr-kept",
+    "truncate-on-fetch",
+    "removed-partition-not-truncated",
+    "diverging-fetch-ignored",
+    "fenced-replicas-kept-out",
+    "failed-start-leaves-no-marker",
+    "broker-epoch-in-isr",
+    "truncation-before-high-watermark",
+    "response-of-older-epoch-ignored",
+    "reelection-forgets-offsets",
+)
+"""The mechanisms without which a step breaks a lemma.  None of them is about the ELR."""
+
+
+def covers(configuration: Configuration) -> bool:
+    """At most all replicas but one are impaired at once, nothing is reassigned, and the mechanisms are there."""
+    most = configuration[AT_ONCE] + configuration["start.outside_isr"]
+    is_limited = configuration[AT_ONCE] != NO_LIMIT and most < configuration["replication.factor"]
+    has_all = all(is_on(configuration, each) for each in NEEDED)
+    return bool(is_limited and has_all and not configuration["faults.reassign"])
+
+
+def is_sound(k: Any, s: Any, replica: int) -> Value:
+    """In the ISR and running: it has lost nothing since it joined."""
+    return k.all_of(s.isr[replica], s.is_running[replica])
+
+
+def is_stale(k: Any, s: Any, broker: int) -> Value:
+    """Believes it is leader, in an epoch before the elected leader's."""
+    return k.all_of(leads(s, broker), k.not_(is_active(k, s, broker)))
+
+
+def knows_all(k: Any, s: Any, leader: int) -> Value:
+    """The elected leader, and it knows the newest ISR."""
+    return k.all_of(s.leader == leader, s.leader_knows == UP_TO_DATE)
+
+
+def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
+    """A stale leader may yet commit this offset: all that it waits for have fetched it, or still follow."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                is_waited_for(k, s, leader, m),
+                k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader),
+            )
+            for m in others(s, leader)
+        ]
+    )
+
+
+def no_gaps(k: Any, s: Any) -> list[Value]:
+    later = [o for o in offsets(s) if o]
+    return [implies(k, s.log_record[r][o] != EMPTY, s.log_record[r][o - 1] != EMPTY) for r in everyone(s) for o in later] + [
+        implies(k, is_committed(s, o), is_committed(s, o - 1)) for o in later
+    ]
+
+
+def registration(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        found.append(implies(k, s.isr[r], k.not_(s.is_fenced[r])))
+        if s.sizes.elr:
+            found.append(implies(k, s.stopped_cleanly[r], k.all_of(s.is_fenced[r], k.not_(s.is_running[r]))))
+    return found
+
+
+def someone_is_sound(k: Any, s: Any) -> list[Value]:
+    """A removal counts only while the controller would commit it: a leader that is elected again forgets its request."""
+    found = []
+    for r in everyone(s):
+        removed = [k.all_of(knows_all(k, s, each), s.pending[each] == r, s.leader_isr[each][r]) for each in everyone(s)]
+        found.append(k.all_of(is_sound(k, s, r), k.not_(s.is_fenced[r]), k.not_(k.any_of(*removed))))
+    return [k.any_of(*found)]
+
+
+def one_leader(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = [s.leader != NO_REPLICA]
+    for r in everyone(s):
+        found.append(implies(k, s.leader == r, s.isr[r]))
+        found.append(implies(k, is_active(k, s, r), k.all_of(s.is_running[r], leads(s, r))))
+        found.append(implies(k, s.follows[r] != NO_REPLICA, s.is_running[r]))
+        for leader in others(s, r):
+            found.append(implies(k, s.follows[r] == leader, leads(s, leader)))
+    return found
+
+
+def only_leaders_remember(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        nothing = [k.all_of(s.fetch_offset[r][m] == 0, k.not_(s.leader_isr[r][m])) for m in everyone(s)]
+        found.append(implies(k, k.not_(leads(s, r)), k.all_of(s.pending[r] == NO_REPLICA, *nothing)))
+    return found
+
+
+def leader_waits_for_isr(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for m in others(s, leader):
+            found.append(implies(k, k.all_of(is_active(k, s, leader), s.isr[m]), is_waited_for(k, s, leader, m)))
+            found.append(implies(k, knows_all(k, s, leader), s.leader_isr[leader][m] == s.isr[m]))
+    return found
+
+
+def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
+    """The controller may still commit the leader's request to admit a replica, which runs."""
+    asked = k.all_of(knows_all(k, s, leader), s.pending[leader] == member, k.not_(s.leader_isr[leader][member]))
+    return k.all_of(asked, s.is_running[member], k.not_(s.request_outdated))
+
+
+def fetches_still_true(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        active = is_active(k, s, leader)
+        for m in others(s, leader):
+            known = s.fetch_offset[leader][m]
+            found.append(known <= log_end(k, s, leader))
+            elsewhere = k.all_of(s.follows[m] != leader, s.follows[m] != NO_REPLICA)
+            found.append(implies(k, k.all_of(active, elsewhere), known <= s.high_watermark[leader]))
+            trusted = k.any_of(is_sound(k, s, m), is_joining(k, s, leader, m))
+            for o in offsets(s):
+                found.append(implies(k, k.all_of(active, trusted, known > o), s.log_record[m][o] == s.log_record[leader][o]))
+    return found
+
+
+def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for m in others(s, leader):
+            known = s.fetch_offset[leader][m]
+            reached = k.all_of(known >= s.high_watermark[leader], known >= s.leader_epoch_start_offset)
+            found.append(implies(k, is_joining(k, s, leader, m), k.all_of(s.follows[m] == leader, reached)))
+    return found
+
+
+def members_are_complete(k: Any, s: Any) -> list[Value]:
+    return [
+        implies(k, k.all_of(is_sound(k, s, r), is_committed(s, o)), s.log_record[r][o] == s.ghost_committed[o])
+        for r in everyone(s)
+        for o in offsets(s)
+    ]
+
+
+def watermark_is_committed(k: Any, s: Any) -> list[Value]:
+    return [
+        implies(k, s.high_watermark[r] > o, k.all_of(is_committed(s, o), s.log_record[r][o] == s.ghost_committed[o]))
+        for r in everyone(s)
+        for o in offsets(s)
+    ]
+
+
+def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for o in offsets(s):
+            reached = k.all_of(is_stale(k, s, leader), within_reach(k, s, leader, o))
+            for m in others(s, leader):
+                same = s.log_record[m][o] == s.log_record[leader][o]
+                has_it = k.all_of(s.log_record[leader][o] != EMPTY, same)
+                fetches = k.all_of(is_waited_for(k, s, leader, m), s.follows[m] == leader)
+                fetched = implies(k, s.fetch_offset[leader][m] > o, same)
+                found.append(implies(k, k.all_of(reached, is_sound(k, s, m)), k.any_of(has_it, k.all_of(fetches, fetched))))
+    return found
+
+
+def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        for o in offsets(s):
+            known = k.any_of(s.high_watermark[r] > o, s.leader_epoch_start_offset > o)
+            found.append(implies(k, k.all_of(is_active(k, s, r), is_committed(s, o)), known))
+            for stale in others(s, r):
+                reached = k.all_of(is_stale(k, s, stale), within_reach(k, s, stale, o))
+                found.append(implies(k, k.all_of(is_active(k, s, r), reached), known))
+    return found
+
+
+def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for m in others(s, leader):
+            follows = k.all_of(is_sound(k, s, m), s.follows[m] == leader, is_stale(k, s, leader))
+            for o in offsets(s):
+                here = s.log_record[leader][o]
+                found.append(implies(k, k.all_of(follows, is_committed(s, o)), here == s.ghost_committed[o]))
+                for other in others(s, leader):
+                    reached = k.all_of(is_stale(k, s, other), within_reach(k, s, other, o))
+                    found.append(implies(k, k.all_of(follows, reached), here == s.log_record[other][o]))
+    return found
+
+
+def acknowledged_is_committed(k: Any, s: Any) -> list[Value]:
+    return [
+        implies(
+            k,
+            k.all_of(s.acks == ACKS["all"], s.ghost_acked[n]),
+            k.any_of(*[s.ghost_committed[o] == n + 1 for o in offsets(s)]),
+        )
+        for n in range(s.sizes.record)
+    ]
+
+
+THEORY = Theory(
+    models=("kraft", "kraft-elr"),
+    covers=covers,
+    lemmas=(
+        Lemma(
+            "no-gaps",
+            "neither a log nor what is committed has a gap",
+            "records are appended at the end and truncated from the end; a watermark passes every record on its way",
+            no_gaps,
+        ),
+        Lemma(
+            "registration",
+            "an ISR member is not fenced; who has a clean-shutdown file is down and fenced",
+            "fencing removes a broker from the ISR, and a fenced one is not admitted; a controlled shutdown ends with both",
+            registration,
+        ),
+        Lemma(
+            "someone-is-sound",
+            "some broker runs, is in the ISR, and is not about to be removed by a leader that the controller would hear",
+            "a fault strikes only while at most RF-1 are impaired afterwards, and nothing else takes a broker out of the ISR",
+            someone_is_sound,
+        ),
+        Lemma(
+            "one-leader",
+            "there is an elected leader, in the ISR; once it applied its leadership it runs and leads; who is followed leads",
+            "while an ISR member is left an election finds one; who stops leading leaves its followers without a leader",
+            one_leader,
+        ),
+        Lemma(
+            "only-leaders-remember",
+            "who does not lead has no ISR, no request in flight and no fetch offsets",
+            "they are in the leader's memory, which a stop and a new leader epoch clear",
+            only_leaders_remember,
+        ),
+        Lemma(
+            "leader-waits-for-isr",
+            "the elected leader waits for every ISR member, and knows the ISR itself while it has the newest partition epoch",
+            "the leader waits for the old and the new ISR while a change is in flight; other changes only remove members",
+            leader_waits_for_isr,
+        ),
+        Lemma(
+            "fetches-still-true",
+            "as far as its fetches show, an ISR member, or one about to join, agrees with the elected leader; a follower of "
+            "another leader has not been seen beyond the high watermark",
+            "a replica follows only this leader and truncates to what both logs share",
+            fetches_still_true,
+        ),
+        Lemma(
+            "joining-has-caught-up",
+            "a replica that the controller may still admit follows the leader, up to the high watermark and the epoch's start",
+            "the leader asks for it only then, and waits for it from then on",
+            joining_has_caught_up,
+        ),
+        Lemma(
+            "members-are-complete",
+            "every ISR member that runs has every committed record",
+            "a commit waits for all of them, and each that joins has reached what is committed",
+            members_are_complete,
+        ),
+        Lemma(
+            "watermark-is-committed",
+            "what is below any broker's high watermark is committed and in that log",
+            "a follower takes a watermark with the records below it, and loses it when it stops",
+            watermark_is_committed,
+        ),
+        Lemma(
+            "reach-of-stale-leaders",
+            "what a stale leader may still commit is in the log of each ISR member that runs, unless that one follows it still",
+            "it waits for every ISR member of its time, and who becomes leader, or joins one, no longer follows it",
+            reach_of_stale_leaders,
+        ),
+        Lemma(
+            "leader-knows-how-far",
+            "what is committed, or may be by a stale leader, ends below the leader's high watermark or its epoch's start",
+            "a new leader has all of that in its log, whose end is its epoch's start",
+            leader_knows_how_far,
+        ),
+        Lemma(
+            "members-follow-complete-logs",
+            "where an ISR member follows a stale leader, that one's log has what is committed and what others may commit",
+            "the member has not followed a later leader, so no later one has committed without it",
+            members_follow_complete_logs,
+        ),
+        Lemma(
+            "acknowledged-is-committed",
+            "with acks=all, what is acknowledged to the producer is committed",
+            "the leader answers when its high watermark passes the record",
+            acknowledged_is_committed,
+            only_for="acked-never-lost",
+        ),
+    ),
+)

@@ -1,0 +1,90 @@
+"""While one broker is unimpaired nothing committed is lost: proved for any number of faults, as searches that close find it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from neverlost.checker.outcome import Verdict
+from neverlost.checker.prove.induction import CONSECUTION, Proof, prove
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
+from neverlost.model.system import System
+from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemmas.unimpaired import NEEDED, THEORY
+from neverlost.specs.property import Property, properties
+from tests.support.modern import system
+
+COMMITTED, ACKED = "committed-never-lost", "acked-never-lost"
+KINDS = ("isr_shrink", "clean_stop", "kill", "fence", "leader_move", "lossy_crash", "disk_loss")
+"""Slow followers, stops, fences, leader moves, unclean shutdowns and disk losses: any number of each."""
+
+
+def unlimited(model: str, rf: int, **given: Any) -> System:
+    """All faults as often as one likes, while at least one broker stays unimpaired."""
+    given = {"defects": "fixed", "faults.at_once": rf - 1, **dict.fromkeys(KINDS, "any")} | given
+    return system(model, rf=rf, **given)
+
+
+def proof(bound: System, goal: str, lemmas: tuple[Lemma, ...] | None = None, **more: Any) -> Proof:
+    given = lemmas_of(bound, goal) if lemmas is None else lemmas
+    return prove(bound, properties()[goal], given, look_up=False, **more)
+
+
+def is_open(found: Proof) -> list[str]:
+    return [f"{each.task.label}: {each.goal} {each.answer} {each.reason}" for each in found.open]
+
+
+@pytest.mark.parametrize(("model", "records"), [("kraft-elr", 1), pytest.param("kraft", 2, marks=pytest.mark.slow)])
+def test_with_two_replicas_the_proof_closes_as_the_search_does(model: str, records: int) -> None:
+    bound = unlimited(model, 2, records=records)
+    asked = [properties()[COMMITTED], properties()[ACKED]]
+    asked += [Property(each.name, each.says, each.condition, (), "") for each in THEORY.lemmas]
+    outcome = explore(bound, asked, Options(workers=1, keep_going=True))
+    assert outcome.reason is None, "the reachable set is complete"
+    assert [each.property.name for each in outcome.findings if each.verdict is not Verdict.HOLDS] == []
+    found = proof(bound, ACKED)
+    assert is_open(found) == [] and found.verdict is Verdict.HOLDS
+    assert {each.goal for each in found.answers if each.task.kind == CONSECUTION} > {each.name for each in THEORY.lemmas}
+
+
+SIZES: list[dict[str, Any]] = [
+    {"rf": 3},
+    {"rf": 3, "records": 3, "unclean": "true", "unclean_election": "any", "min_isr": 1},
+    {"rf": 3, "min_isr_change": "any"},
+    {"rf": 4, "racks": "a,a,b,b", "rack_loss": "any"},
+    {"rf": 5, "min_isr": 3},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["kraft", "kraft-elr"])
+@pytest.mark.parametrize("goal", [COMMITTED, ACKED])
+@pytest.mark.parametrize("given", SIZES, ids=lambda each: " ".join(f"{name}={value}" for name, value in each.items()))
+def test_nothing_is_lost_while_one_broker_is_unimpaired(model: str, goal: str, given: dict[str, Any]) -> None:
+    assert is_open(proof(unlimited(model, **given), goal)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [each.name for each in THEORY.lemmas])
+def test_the_proof_fails_without_any_one_lemma(name: str) -> None:
+    bound = unlimited("kraft-elr", 2, records=2)
+    found = proof(bound, ACKED, tuple(each for each in THEORY.lemmas if each.name != name), until_refuted=True)
+    assert any(each.answer == "refuted" for each in found.open)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", NEEDED)
+def test_the_proof_fails_without_any_mechanism_that_it_names(mechanism: str) -> None:
+    bound = unlimited("kraft-elr", 3, records=2, off=mechanism, defects=None, on=",".join(set(NEEDED) - {mechanism}))
+    found = proof(bound, ACKED, THEORY.lemmas, until_refuted=True)
+    assert any(each.answer == "refuted" for each in found.open)
+
+
+@pytest.mark.parametrize(
+    "given", [{"faults.at_once": 3}, {"faults.at_once": 0}, {"defects": "shipped"}, {"reassign": 1}], ids=str
+)
+def test_what_the_argument_does_not_cover_has_no_lemmas(given: dict[str, Any]) -> None:
+    assert lemmas_of(unlimited("kraft-elr", 3)) == THEORY.lemmas
+    assert lemmas_of(unlimited("kraft-elr", 3, **given)) == ()
