@@ -1,7 +1,7 @@
 """Why no committed record is lost while at least one broker is unimpaired: for any number of faults.
 
 A fault strikes only where `faults.at_once` leaves a broker that runs, is registered and is in the ISR for good
-(`someone-is-sound`).  So the ISR never empties, and every leader comes from it: the argument needs neither the ELR nor
+(`one-member-stays`).  So the ISR never empties, and every leader comes from it: the argument needs neither the ELR nor
 min.insync.replicas nor clean shutdowns, and it allows unclean elections, because none is ever held.  An ISR member that runs is
 *sound*: it has lost nothing since it joined, and has every committed record (`members-are-complete`).
 
@@ -103,7 +103,7 @@ def registration(k: Any, s: Any) -> list[Value]:
     return found
 
 
-def someone_is_sound(k: Any, s: Any) -> list[Value]:
+def one_member_stays(k: Any, s: Any) -> list[Value]:
     """A removal counts only while the controller would commit it: a leader that is elected again forgets its request."""
     found = []
     for r in everyone(s):
@@ -255,10 +255,10 @@ THEORY = Theory(
             registration,
         ),
         Lemma(
-            "someone-is-sound",
-            "some broker runs, is in the ISR, and is not about to be removed by a leader that the controller would hear",
+            "one-member-stays",
+            "some broker runs, is in the ISR, and is not about to be removed by a request that the controller would commit",
             "a fault strikes only while at most RF-1 are impaired afterwards, and nothing else takes a broker out of the ISR",
-            someone_is_sound,
+            one_member_stays,
         ),
         Lemma(
             "one-leader",
