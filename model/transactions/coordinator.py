@@ -225,6 +225,12 @@ def coordinator_complete(k: Primitives, s: View) -> Clauses:
         s.in_transaction[each] = False
 
 
+def begin_coordinator(k: Primitives, s: View) -> None:
+    """Effect: another broker is the coordinator, in the next epoch."""
+    s.ghost_coordinators = s.ghost_coordinators + 1
+    s.coordinator_epoch = s.coordinator_epoch + k.ite(s.coordinator_epoch_bump, 1, 0)
+
+
 @action(says="the coordinator moves to another broker", fault="coordinator_move")
 def coordinator_move(k: Primitives, s: View) -> Clauses:
     """The new one reads `__transaction_state`, and sends every marker of a decided transaction, whether it was written or not.
@@ -234,7 +240,7 @@ def coordinator_move(k: Primitives, s: View) -> Clauses:
     yield from one_more(s, "coordinator_move")
     yield "bound: there is something to find", s.producer_epoch >= 0
     spend(s, "coordinator_move")
-    s.coordinator_epoch = s.coordinator_epoch + 1
+    begin_coordinator(k, s)
     for each in partitions(s):
         s.needs_marker[each] = k.all_of(is_prepared(k, s), s.in_transaction[each])
 
@@ -251,7 +257,7 @@ def coordinator_lose_decision(k: Primitives, s: View) -> Clauses:
     yield from one_more(s, "transaction_log_loss")
     yield "transaction is decided", is_prepared(k, s)
     spend(s, "transaction_log_loss")
-    s.coordinator_epoch = s.coordinator_epoch + 1
+    begin_coordinator(k, s)
     s.transaction_state = ONGOING
     s.producer_epoch = k.ite(s.bumps_epoch, s.producer_epoch - 1, s.producer_epoch)
     for each in partitions(s):

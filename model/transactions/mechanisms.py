@@ -37,6 +37,12 @@ COORDINATOR_EPOCH_CHECK = Mechanism(
     "KIP-98; ProducerAppendInfo.checkCoordinatorEpoch",
     "a partition's leader refuses markers of an older coordinator than it has seen",
 )
+COORDINATOR_EPOCH_BUMP = Mechanism(
+    "coordinator-epoch-bump",
+    (0, 11),
+    "KIP-98; TransactionStateManager, the leader epoch of a partition of __transaction_state",
+    "every coordinator of a transactional.id has a newer epoch than the one before it",
+)
 LAST_STABLE_OFFSET = Mechanism(
     "last-stable-offset",
     (0, 11),
@@ -86,6 +92,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     PRODUCER_EPOCH_CHECK,
     SEQUENCE_CHECK,
     COORDINATOR_EPOCH_CHECK,
+    COORDINATOR_EPOCH_BUMP,
     LAST_STABLE_OFFSET,
     VERIFICATION,
     VERIFICATION_GUARD,

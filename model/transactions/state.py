@@ -124,6 +124,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         *([number("late_marker_coordinator", 0, moves, "partition")] if late else []),
         number("pending_offset", 0, attempts),
         number("group_offset", 0, attempts),
+        number("ghost_coordinators", 0, moves),
         # what the application was answered
         number("ghost_answered", 0, ABORT, "attempt"),
         *[number(f"{name}_left", 0, configuration[f"faults.{name}"]) for name in FAULTS],

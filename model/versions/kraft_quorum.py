@@ -135,16 +135,16 @@ def contradiction_of(configuration: Configuration) -> str | None:
     return contradiction(configuration)
 
 
-def first_change_drawn(values: Mapping[str, Any]) -> int:
+def first_change_of(values: Mapping[str, Any]) -> int:
     """The content of the slot that has the first change of voters, of a state's values."""
     sets = values.get("change_epoch", ())
     contents = len(values["log_record"][0])
     return contents - len(sets) + 1
 
 
-def epoch_drawn(values: Mapping[str, Any], content: int) -> int:
+def epoch_of_entry(values: Mapping[str, Any], content: int) -> int:
     """The epoch in which an entry was appended."""
-    records, change = len(values["record_epoch"]), content - first_change_drawn(values)
+    records, change = len(values["record_epoch"]), content - first_change_of(values)
     if content <= records:
         return int(values["record_epoch"][content - 1])
     return int(values["change_epoch"][change]) if change >= 0 else content - records
@@ -159,7 +159,7 @@ def snapshot_drawn(values: Mapping[str, Any], voter: int) -> tuple[str, ...]:
 
 def changes_drawn(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The sets of voters that were appended, each by the number of its entry."""
-    first, made = first_change_drawn(values), values.get("next_change", 0)
+    first, made = first_change_of(values), values.get("next_change", 0)
     sets = enumerate(values.get("voter_set", ())[1 : made + 1])
     return tuple(
         f"m{first + change}: the voters are {','.join(str(each + 1) for each, number in enumerate(members) if number)}"
@@ -181,7 +181,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
             Lane(
                 broker=voter,
                 role=role if is_running else DOWN,
-                log=tuple((each, epoch_drawn(values, each)) for each in log if each),
+                log=tuple((each, epoch_of_entry(values, each)) for each in log if each),
                 high_watermark=values["high_watermark"][voter] if is_running else None,
                 epoch=epoch,
                 is_leader=role == LEADER,

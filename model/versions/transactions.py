@@ -45,6 +45,7 @@ MODEL = Model(
         "offsets-never-ahead",
         "offsets-never-behind",
         "one-producer-per-epoch",
+        "one-coordinator-per-epoch",
         "no-hanging-transaction",
     ),
     frozen={

@@ -83,6 +83,7 @@ WITHOUT: list[tuple[dict[str, Any], set[str]]] = [
     ({"off": "epoch-bump-on-init", "producers": 2}, {"one-producer-per-epoch", "no-duplicate-effect"}),
     ({"off": "abort-on-init", "producers": 2}, {"one-producer-per-epoch", "no-duplicate-effect", *TORN}),
     ({"model": "transactions-3.5", "off": "producer-epoch-check", "producers": 2}, TORN | HANGS | {"no-duplicate-effect"}),
+    ({"off": "coordinator-epoch-bump", "coordinator_move": 1, "transactions": 1}, {"one-coordinator-per-epoch"}),
     ({"off": "sequence-check", "request_retry": 1, "transactions": 1}, {"no-duplicate-effect"}),
     ({"off": "last-stable-offset", "transactions": 1}, TORN),
     ({"isolation_level": "read_uncommitted"}, TORN | {"no-duplicate-effect"}),

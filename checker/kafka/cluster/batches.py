@@ -38,6 +38,8 @@ class Batch:
     leader_epoch: int
     records: tuple[Record, ...]
     is_control: bool
+    producer: tuple[int, int]
+    """Producer id and epoch; -1 and -1 for a producer without."""
 
 
 def batches(segment: bytes) -> Iterator[Batch]:
@@ -47,15 +49,16 @@ def batches(segment: bytes) -> Iterator[Batch]:
     """
     position = 0
     while position + HEAD.size <= len(segment):
-        base, length, epoch, magic, _, attributes, delta, *_, count = HEAD.unpack_from(segment, position)
+        base, length, epoch, magic, _, attributes, delta, _, _, *producer, _, count = HEAD.unpack_from(segment, position)
         size = OVERHEAD + length
         if length <= 0 or position + size > len(segment):
             return
         if magic != 2 or attributes & COMPRESSED:
             raise ValueError(f"batch at {position}: magic {magic}, attributes {attributes:#x}")
         body = segment[position + HEAD.size : position + size]
+        records = tuple(_records(body, base, epoch, count))
         is_control = bool(attributes & CONTROL)
-        yield Batch(position, size, base, base + delta, epoch, tuple(_records(body, base, epoch, count)), is_control)
+        yield Batch(position, size, base, base + delta, epoch, records, is_control, (producer[0], producer[1]))
         position += size
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from neverlost.checker.kafka.cluster.cluster import Cluster
+from neverlost.checker.kafka.cluster.cluster import Cluster, Node
 from neverlost.checker.kafka.cluster.disk import lose_end
 from neverlost.checker.kafka.cluster.network import FETCH, HEARTBEAT, Rule
 from neverlost.checker.kafka.cluster.process import ClusterError
@@ -37,8 +37,16 @@ def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: 
 
 def lose_disk(cluster: Cluster, broker: int) -> None:
     """SIGKILL and an empty log directory, formatted again as an operator does after replacing a disk."""
-    node = cluster.brokers[broker]
-    crash(cluster, broker)
+    _replace(cluster, cluster.brokers[broker])
+
+
+def lose_controller_disk(cluster: Cluster, controller: int) -> None:
+    """The same for a controller: it is formatted anew, under its old id."""
+    _replace(cluster, cluster.controllers[controller])
+
+
+def _replace(cluster: Cluster, node: Node) -> None:
+    node.process.kill()
     for each in node.directories:
         shutil.rmtree(each)
     cluster.format(node)

@@ -1,9 +1,10 @@
-"""The requests that the client library has no call for: AlterPartitionReassignments and AlterReplicaLogDirs.
+"""The requests that the client library has no call for: AlterPartitionReassignments, AlterReplicaLogDirs, EndTxn.
 
 kafka-reassign-partitions.sh sends them too, but not while a replica's broker is down, which the controller itself allows.
 
 Source: AlterPartitionReassignmentsRequest.json and AlterPartitionReassignmentsResponse.json, version 0;
-AlterReplicaLogDirsRequest.json and AlterReplicaLogDirsResponse.json, version 1.
+AlterReplicaLogDirsRequest.json and AlterReplicaLogDirsResponse.json, version 1; EndTxnRequest.json and EndTxnResponse.json,
+version 1.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from neverlost.checker.kafka.cluster.process import ClusterError
 
 REASSIGNMENT_API, REASSIGNMENT_VERSION = 45, 0
 LOG_DIRS_API, LOG_DIRS_VERSION = 34, 1
+END_TXN_API, END_TXN_VERSION = 26, 1
 CORRELATION = 1
 CLIENT = b"neverlost"
 NO_TAGS = b"\0"
@@ -47,6 +49,19 @@ def alter_directory(address: str, topic: str, directory: str, seconds: float = 3
     error = struct.unpack(">h", answer[-2:])[0] if answer else "the connection was closed"
     if error:
         raise ClusterError(f"{asked} is refused: error {error}")
+
+
+def end_transaction(address: str, name: str, producer: int, epoch: int, commits: bool, seconds: float = 30) -> int:
+    """Ask the coordinator to end whatever transaction of a transactional.id is open; its error's number, 0 for none.
+
+    Errors: `ClusterError` without an answer.
+    """
+    asked = f"the end of a transaction of {name}"
+    body = struct.pack(">h", len(name.encode())) + name.encode() + struct.pack(">qh?", producer, epoch, commits)
+    answer = _answer(address, _header(END_TXN_API, END_TXN_VERSION) + body, asked, seconds)
+    if not answer:
+        raise ClusterError(f"{asked} is not answered: the connection was closed")
+    return int(struct.unpack(">h", answer[-2:])[0])
 
 
 def _header(api: int, version: int) -> bytes:

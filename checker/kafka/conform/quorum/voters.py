@@ -7,6 +7,9 @@ are asked once; what is counted are the model's transitions.
 A voter that stood as leader when it stopped is resigned.  From 4.0 on it enters a new epoch, without a vote, before it asks for
 votes in the one after it (KafkaRaftClient.pollResigned): it is asked about from there.
 
+With voters that change, each stands with the last set of its log; what AddVoterHandler and RemoveVoterHandler let pass is not
+asked, since they need a whole KafkaRaftClient.
+
 Source: KafkaRaftClient.handleVoteRequest, pollFollowerAsVoter, handleBeginQuorumEpochRequest, tryCompleteFetchRequest.
 """
 
@@ -22,20 +25,23 @@ from neverlost.model.catalogue import models
 from neverlost.model.interpreters import ints
 from neverlost.model.quorum.roles import CANDIDATE, LEADER
 from neverlost.model.system import State, Step, System, bind
+from neverlost.model.versions.kraft_quorum import epoch_of_entry, first_change_of
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.keys import configuration
 
 PART = "quorum"
-SHORT = ("bounds.max_leader_epoch=1 faults.kill=1",)
-LONG = (*SHORT, "bounds.max_leader_epoch=2 faults.kill=0")
-"""Three voters and one record: with restarts in the first epoch, and without them in two."""
+CHANGING = "replication.factor=2 quorum.observers=1 bounds.voter_changes=1 bounds.max_leader_epoch=1"
+SHORT = ("bounds.max_leader_epoch=1 faults.kill=1", CHANGING)
+LONG = (*SHORT, "bounds.max_leader_epoch=2", f"{CHANGING} faults.kill=1")
+"""Three controllers and one record: with restarts in the first epoch, without them in two, and with a voter that is added or
+removed, with restarts too."""
 
 VOTERS = 3
 METRICS = f"{jvm.PACKAGE}raft.internals.KafkaRaftMetrics"
 """A leader registers its own, so that each needs one afresh; only newer versions ask for it."""
 
-Voter = tuple[int, int, int, int, int]
-"""A voter's number, epoch, vote, leader and role; -1 is none."""
+Voter = tuple[int, int, int, int, int, tuple[int, ...]]
+"""A voter's number, epoch, vote, leader and role, -1 for none; and who the voters are by its log."""
 Outcome = tuple[Any, ...]
 
 
@@ -44,17 +50,11 @@ def _raft(name: str) -> str:
 
 
 class Quorum:
-    """Kafka's classes for a static quorum of some size."""
+    """Kafka's classes for a quorum whose controllers are so many."""
 
     def __init__(self, voters: int) -> None:
         self.listener = jvm.kafka_class("common.network.ListenerName")("CONTROLLER")
         self.size = voters
-        addresses = jvm.java_class("java.util.HashMap")()
-        for each in range(voters):
-            addresses.put(
-                jvm.integer(each), jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000 + each)
-            )
-        self.voters = jvm.java_class(_raft("VoterSet")).fromInetSocketAddresses(self.listener, addresses)
         nowhere = jvm.java_class("java.util.HashMap")()
         nowhere.put(self.listener, jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000))
         self.endpoints = jvm.java_class(_raft("Endpoints")).fromInetSocketAddresses(nowhere)
@@ -62,6 +62,14 @@ class Quorum:
         self.offset_and_epoch = jvm.java_class(
             jvm.first_of(_raft("OffsetAndEpoch"), f"{jvm.PACKAGE}server.common.OffsetAndEpoch")
         )
+
+    def voters(self, members: tuple[int, ...]) -> Any:
+        """A set of voters."""
+        addresses = jvm.java_class("java.util.HashMap")()
+        for each in members:
+            address = jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000 + each)
+            addresses.put(jvm.integer(each), address)
+        return jvm.java_class(_raft("VoterSet")).fromInetSocketAddresses(self.listener, addresses)
 
     def key(self, voter: int) -> Any:
         """A voter's key, without a directory id."""
@@ -103,8 +111,9 @@ class Quorum:
 
     def state_of(self, voter: Voter, end: tuple[int, int]) -> Any:
         """A QuorumState that was started with what the voter has on disk; a leader's is led to its epoch first."""
-        number, epoch, voted, leader, role = voter
+        number, epoch, voted, leader, role, members = voter
         if role == LEADER:
+            members = tuple(sorted({*members, number}))  # one that was removed was a voter when it was elected
             epoch, voted, leader, end = epoch - 1, -1, -1, (0, 0)  # its log has entries of the epoch that it is yet to enter
         optional_int = jvm.java_class("java.util.OptionalInt")
         election = jvm.new(
@@ -125,7 +134,7 @@ class Quorum:
             },
         )
         machine = self.filled(
-            _raft("internals.KRaftControlRecordStateMachine"), {"int": [1024], _raft("VoterSet"): self.voters}
+            _raft("internals.KRaftControlRecordStateMachine"), {"int": [1024], _raft("VoterSet"): self.voters(members)}
         )
         found = self.filled(
             _raft("QuorumState"),
@@ -164,10 +173,10 @@ class Quorum:
                 raise NotComparedError
         jvm.call(state, "transitionToCandidate")
 
-    def lead(self, state: Any, start: int) -> Any:
+    def lead(self, state: Any, start: int, members: tuple[int, ...]) -> Any:
         """The LeaderState of a candidate that has won; its epoch starts at an offset."""
         own = int(jvm.call(state, "localIdOrSentinel"))
-        for each in [each for each in range(self.size) if each != own][: self.size // 2]:
+        for each in [each for each in members if each != own]:
             jvm.call(jvm.call(state, "candidateStateOrThrow"), "recordGrantedVote", each)
         accumulator = self.filled(_raft("internals.BatchAccumulator"), {"int": [1, 0, 1024, 10, 10]})
         return jvm.call(state, "transitionToLeader", start, accumulator)
@@ -192,7 +201,7 @@ def seen(state: Any) -> Outcome:
 
 def expected(voter: Voter) -> Outcome:
     """The same of the model's voter."""
-    _, epoch, voted, leader, role = voter
+    _, epoch, voted, leader, role, _ = voter
     return epoch, leader, voted if leader < 0 else -1, role == CANDIDATE
 
 
@@ -201,15 +210,23 @@ Values = dict[str, Any]
 
 def voter_of(values: Values, number: int) -> Voter:
     """A voter of a model's state."""
-    return (number, *(values[name][number] for name in ("epoch", "voted_for", "leader", "role")))
+    epoch, voted, leader, role = (values[name][number] for name in ("epoch", "voted_for", "leader", "role"))
+    return number, epoch, voted, leader, role, members_of(values, number)
+
+
+def members_of(values: Values, number: int) -> tuple[int, ...]:
+    """The voters by a controller's log."""
+    if "voter_set" not in values:
+        return tuple(range(len(values["role"])))
+    first = first_change_of(values)
+    last = max((each - first + 1 for each in values["log_record"][number] if each >= first), default=0)
+    return tuple(each for each, directory in enumerate(values["voter_set"][last]) if directory)
 
 
 def end_of(values: Values, number: int) -> tuple[int, int]:
     """A log's length and the epoch of its last entry."""
     log = [each for each in values["log_record"][number] if each]
-    records = len(values["record_epoch"])
-    last = log[-1] if log else 0
-    return len(log), last - records if last > records else values["record_epoch"][last - 1] if last else 0
+    return len(log), epoch_of_entry(values, log[-1]) if log else 0
 
 
 class Judge:
@@ -278,7 +295,7 @@ class Judge:
         """A QuorumState where the voter stands, leaders included."""
         state = self.quorum.state_of(voter, end)
         if voter[4] == LEADER:
-            self.quorum.lead(state, 0)
+            self.quorum.lead(state, 0, voter[5])
         return state
 
     def learn(self, voter: Voter, end: tuple[int, int], epoch: int) -> Outcome:
@@ -301,26 +318,27 @@ class Judge:
 
         return self.answer(("follow", voter, end, epoch, leader), ask)
 
-    def high_watermark(self, voter: Voter, start: int, end: int, fetched: tuple[int, ...]) -> Outcome:
-        """The high watermark of a leader whose followers have fetched so far; -1 for none."""
+    def high_watermark(self, voter: Voter, start: int, end: int, members: tuple[int, ...], fetched: tuple[int, ...]) -> Outcome:
+        """The high watermark of a leader whose voters are these and whose followers have fetched so far; -1 for none."""
 
         def ask() -> Outcome:
-            leading = self.quorum.lead(self.quorum.state_of(voter, (start, voter[1] - 1)), start)
+            leading = self.quorum.lead(self.quorum.state_of(voter, (start, voter[1] - 1)), start, voter[5])
             offset = jvm.java_class(_raft("LogOffsetMetadata"))
-            jvm.call(leading, "updateLocalState", offset(end), self.quorum.voters)
             for each, reached in enumerate(fetched):
-                if each != voter[0]:
+                if each != voter[0] and reached:
                     jvm.call(leading, "updateReplicaState", self.quorum.key(each), 0, offset(reached))
+            jvm.call(leading, "updateLocalState", offset(end), self.quorum.voters(members))
             mark = jvm.call(leading, "highWatermark")
             return (int(mark.get().offset()) if mark.isPresent() else -1,)
 
-        return self.answer(("commit", voter, start, end, fetched), ask)
+        return self.answer(("commit", voter, start, end, members, fetched), ask)
 
 
 def system(setting: str) -> System:
     """The model that is judged, with keys written as `KEY=VALUE KEY=VALUE`."""
     model = models()["kraft-quorum"]
-    given = read_settings([f"replication.factor={VOTERS}", "bounds.records=1", *setting.split()])
+    voters = [] if "replication.factor" in setting else [f"replication.factor={VOTERS}"]
+    given = read_settings([*voters, "bounds.records=1", *setting.split()])
     return bind(model, configuration(model, given))
 
 
@@ -360,7 +378,7 @@ def judged(judge: Judge, values: Values, step: Step, after: Values) -> tuple[Out
         number, leader = given["broker"], given["leader"]
         found = judge.follow(voter_of(values, number), end_of(values, number), values["epoch"][leader], leader)
         return found, expected(voter_of(after, number))
-    if name == "leader_note_fetch":
+    if name in ("leader_note_fetch", "controller_append", "leader_add_voter", "leader_remove_voter"):
         return _commit(judge, values, given["leader"], after)
     return None
 
@@ -371,7 +389,8 @@ def _commit(judge: Judge, values: Values, leader: int, after: Values) -> tuple[O
     log = after["log_record"][leader]
     start, before = log.index(records + epoch), values["high_watermark"][leader]
     fetched = tuple(after["fetch_offset"][leader])
-    (mark,) = judge.high_watermark(voter_of(values, leader), start, end_of(after, leader)[0], fetched)
+    end, members = end_of(after, leader)[0], members_of(after, leader)
+    (mark,) = judge.high_watermark(voter_of(values, leader), start, end, members, fetched)
     return (before if mark < 0 else mark,), (after["high_watermark"][leader],)
 
 
@@ -383,7 +402,7 @@ def refused(judge: Judge, values: Values, granted: set[tuple[int, int]]) -> Iter
             asks = values["is_running"][other] and values["role"][other] == CANDIDATE and values["is_running"][number]
             if not asks or number == other or (number, other) in granted or values["has_vote"][other][number]:
                 continue
-            if values["epoch"][number] > values["epoch"][other]:
+            if values["epoch"][number] > values["epoch"][other] or number not in members_of(values, other):
                 continue
             voter, end = voter_of(values, number), end_of(values, number)
             found = judge.vote(voter, end, other, values["epoch"][other], end_of(values, other))
