@@ -40,7 +40,7 @@ def of_controller(kafka: Cluster, controller: int) -> Metadata:
 
 
 def isr(kafka: Cluster, controller: int) -> tuple[int, ...]:
-    """The topic's ISR in one controller's log; nobody's where the topic is not in it."""
+    """The topic's ISR in one controller's log; none where the topic is not in it."""
     found = of_controller(kafka, controller).partition("t")
     return found.isr if found else ()
 
