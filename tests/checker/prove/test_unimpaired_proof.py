@@ -46,7 +46,8 @@ def test_with_two_replicas_the_proof_closes_as_the_search_does(model: str, recor
     assert [each.property.name for each in outcome.findings if each.verdict is not Verdict.HOLDS] == []
     found = proof(bound, ACKED)
     assert is_open(found) == [] and found.verdict is Verdict.HOLDS
-    assert {each.goal for each in found.answers if each.task.kind == CONSECUTION} > {each.name for each in THEORY.lemmas}
+    lemmas = {each.name for each in THEORY.lemmas if records > 1 or each.name != "no-gaps"}
+    assert {each.goal for each in found.answers if each.task.kind == CONSECUTION} >= lemmas
 
 
 SIZES: list[dict[str, Any]] = [
