@@ -15,8 +15,11 @@ def misread(problem: Exception) -> str:
     return f"it lacks {problem}" if isinstance(problem, KeyError) else f"{type(problem).__name__}: {problem}"
 
 
-MOST_NAMES = 16
+MOST_NAMES = 20
 """How many names an error lists."""
+
+LONGEST_NAME = 60
+"""How much of a user's own name an error repeats."""
 
 EXPLAINED = ("key", "property", "fault", "model")
 """The names that `neverlost explain` lists."""
@@ -28,7 +31,8 @@ def unknown(what: str, given: str, available: Iterable[str], where: str = "") ->
     near = nearest(given, names)
     hint = f"; did you mean {near!r}?" if near else ";"
     place = f" in {where}" if where else ""
-    return InputError(f"unknown {what} {given!r}{place}{hint} {listed(names, what in EXPLAINED)}")
+    shown = given if len(given) <= LONGEST_NAME else f"{given[:LONGEST_NAME]}..."
+    return InputError(f"unknown {what} {shown!r}{place}{hint} {listed(names, what in EXPLAINED)}")
 
 
 def nearest(given: str, names: Iterable[str]) -> str | None:
@@ -37,8 +41,9 @@ def nearest(given: str, names: Iterable[str]) -> str | None:
 
 
 def listed(names: Iterable[str], are_explained: bool = True, before: str = "available: ") -> str:
-    """The names; of many that `neverlost explain` lists, this."""
+    """The names; of many the first, or that `neverlost explain` lists them."""
     every = list(names)
-    if are_explained and len(every) > MOST_NAMES:
-        return "neverlost explain lists all"
-    return f"{before}{', '.join(every)}"
+    more = len(every) - MOST_NAMES
+    if more <= 0:
+        return f"{before}{', '.join(every)}"
+    return "neverlost explain lists all" if are_explained else f"{before}{', '.join(every[:MOST_NAMES])} and {more} more"

@@ -9,7 +9,7 @@ from os import PathLike
 
 from neverlost.keywords import Settings
 from neverlost.specs.configuration.choose import Chosen, read_given
-from neverlost.specs.errors import unknown
+from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.chosen import chosen_configurations
 from neverlost.specs.kafka_files.remedies import topic_of
 
@@ -43,6 +43,10 @@ def about_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]
     """
     known = {topic_of(subject) for each in every for subject in each.subjects}
     for name in topics:
+        if not known:
+            raise InputError(
+                f"--topic {name!r} is about a described cluster: give --describe FILE or --bootstrap-server HOST:PORT"
+            )
         if name not in known:
             raise unknown("topic", name, known, "--topic")
     kept = [replace(each, subjects=tuple(one for one in each.subjects if topic_of(one) in topics)) for each in every]

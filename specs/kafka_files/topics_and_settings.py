@@ -15,7 +15,10 @@ from neverlost.specs.setting import Notice, Setting, Settings
 
 @dataclass(frozen=True)
 class Partition:
-    """Where one partition stands."""
+    """Where one partition stands.
+
+    Errors: `InputError` where a broker is in the ISR or eligible, or leads, without being a replica.
+    """
 
     number: int
     replicas: tuple[int, ...]
@@ -25,6 +28,20 @@ class Partition:
     has_leader: bool
     where: str
     leader: int | None = None
+
+    def __post_init__(self) -> None:
+        named = (
+            ("in the ISR", self.isr),
+            ("in the ELR", self.elr),
+            ("the leader", () if self.leader is None else (self.leader,)),
+        )
+        for what, brokers in named:
+            if brokers != self.replicas and not set(brokers) <= set(self.replicas):
+                wrong = next(each for each in brokers if each not in self.replicas)
+                raise InputError(
+                    f"broker {wrong} is {what} of a partition in {self.where}, and not among its replicas "
+                    f"{','.join(map(str, self.replicas))}; describe again"
+                )
 
     @property
     def outside(self) -> int:

@@ -216,6 +216,8 @@ def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
         (["check", "--json", "/nowhere/x.json"], "cannot write '/nowhere/x.json': directory '/nowhere' does not exist"),
         (["check", "--json", "tests"], "'tests' is a directory; name a file for --json"),
         (["check", "--out", "README.md"], "cannot make directory 'README.md': 'README.md' is a file"),
+        (["check", "--topic", "orders"], "--topic 'orders' is about a described cluster: give --describe FILE or --boot"),
+        (["scenarios", "acks1-leader-crsh" + "x" * 99], "unknown scenario 'acks1-leader-crsh" + "x" * 43 + "...'; available:"),
         (["check", "--nonsense"], "No such option: --nonsense"),
         (["nonsense"], "No such command 'nonsense'"),
         (["replay", "README.md"], "'README.md' is not JSON"),

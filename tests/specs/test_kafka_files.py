@@ -497,6 +497,11 @@ ERRORS = [
         HEAD.format("").replace("3", "x"),
         "bad value 'x' for ReplicationFactor in f line 1: use a whole number from 1 to 7",
     ),
+    (
+        "describe",
+        HEAD.format("") + "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,7\n",
+        "broker 7 is in the ISR of a partition in f line 2, and not among its replicas 1,2,3; describe again",
+    ),
     ("describe", "Topic: t", "topic 't' in f line 1 has no ReplicationFactor; give the whole output of --describe"),
     ("describe", HEAD.format("") * 2, "topic 't' in f line 2 is described twice; remove one of them"),
     (

@@ -487,8 +487,8 @@ def test_a_mutated_file_is_a_configuration_or_one_line(tmp_path, option, origina
 def test_a_large_cluster_as_json_is_read_in_one_pass():
     dice = random.Random(7)
     partitions = [
-        {"partition": number, "leader": 1, "replicas": [{"id": each} for each in dice.sample(range(6), 3)]}
-        for number in range(12)
+        {"partition": number, "leader": replicas[0], "replicas": [{"id": each} for each in replicas]}
+        for number, replicas in enumerate(dice.sample(range(6), 3) for _ in range(12))
     ]
 
     text = json.dumps({"topics": [{"topic": f"t{number}", "partitions": partitions} for number in range(300)]})

@@ -23,6 +23,7 @@ from neverlost.specs.kafka_files.topics_and_settings import (
     whole_number,
     with_ends,
 )
+from neverlost.specs.kafka_files.version_defaults import canonical
 from neverlost.specs.setting import Setting
 
 NAME = "kafka-topics.sh --describe"
@@ -52,7 +53,9 @@ def _topic(labels: dict[str, str], where: str) -> Topic:
     if factor is None:
         raise InputError(f"topic {quoted(name)} in {where} has no ReplicationFactor; give the whole output of --describe")
     configs = split_configs(labels.get("Configs", ""), where)
-    return Topic(name, Setting(factor, where), configs, "TopicId" in labels)
+    return Topic(
+        name, canonical("replication.factor", Setting(factor, where), "ReplicationFactor"), configs, "TopicId" in labels
+    )
 
 
 def _partition(labels: dict[str, str], where: str) -> Partition:
