@@ -19,6 +19,12 @@ def plain(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(shown(value))
 
 
+def where(rule: Mapping[str, Any]) -> str:
+    """In which cells the rule of a document says that a property is violated, as the end of a sentence."""
+    known = {"always": "in every cell", "never": "in no cell"}
+    return known.get(rule["violated_iff"], f"iff {rule['violated_iff']}")
+
+
 def many(count: int, noun: str) -> str:
     """A number of things."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import neverlost
@@ -113,22 +114,28 @@ def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
             entry["sibling"] = {"id": other["id"], "cell": other["cell"], **{k: v for k, v in sibling.items() if k != "cell"}}
 
 
-Expected = dict[tuple[str, str], str]
-"""Verdict by cell name and property."""
-
-
 def cell_name(cell: Mapping[str, Any]) -> str:
     """A cell in a few words: the values of the keys that vary."""
     named = " ".join(f"{name}={plain(value)}" for name, value in cell["cell"].items())
     return named or f"model={cell['model']}"
 
 
-def _verdicts(cells: Any) -> dict[str, tuple[str, Expected]]:
-    """By the identity of the question (without the model's digest): the cell's name and its verdicts."""
+@dataclass(frozen=True)
+class Asked:
+    """A cell of a sweep: what it is called, what it asks (without the model's digest), and its verdicts by property."""
+
+    name: str
+    question: Mapping[str, Any]
+    verdicts: Mapping[str, str]
+
+
+def _asked(cells: Any) -> dict[str, Asked]:
+    """By the identity of the question."""
     found = {}
     for each in cells:
-        key = json.dumps([each["model"], each["config"], each["bounds"]], sort_keys=True)
-        found[key] = cell_name(each), {(cell_name(each), one["name"]): one["verdict"] for one in each["properties"]}
+        question = {"model": each["model"], **each["config"], **each["bounds"]}
+        verdicts = {one["name"]: one["verdict"] for one in each["properties"]}
+        found[json.dumps(question, sort_keys=True)] = Asked(cell_name(each), question, verdicts)
     return found
 
 
@@ -141,24 +148,41 @@ def read_baseline(path: str) -> dict[str, Any]:
     try:
         if found["schema"] != SCHEMA:
             raise ValueError(f"schema {found['schema']!r}")
-        _verdicts(found["cells"])
+        _asked(found["cells"])
         return found
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise InputError(f"{path!r} is not the JSON document of a sweep: {misread(problem)}") from None
 
 
 def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each cell and property whose verdict differs from the baseline's; cells that are new or gone, too."""
-    before, after = _verdicts(baseline["cells"]), _verdicts(now["cells"])
-    found = []
-    for key in dict.fromkeys([*before, *after]):
-        name = (after.get(key) or before[key])[0]
-        old = {prop: verdict for (_, prop), verdict in before.get(key, ("", {}))[1].items()}
-        new = {prop: verdict for (_, prop), verdict in after.get(key, ("", {}))[1].items()}
-        for prop in dict.fromkeys([*old, *new]):
-            if old.get(prop) != new.get(prop):
-                found.append({"cell": name, "property": prop, "was": old.get(prop), "is": new.get(prop)})
-    return found
+    """Each cell and property whose verdict differs from the baseline's; cells that are new or gone, too.
+
+    A cell that asks something else under the name that it had says what: `question`.
+    """
+    before, after = _asked(baseline["cells"]), _asked(now["cells"])
+    gone = {each.name: each for key, each in before.items() if key not in after}
+    pairs = [(before[key] if key in before else gone.pop(each.name, None), each) for key, each in after.items()]
+    return [each for old, new in [*pairs, *((each, None) for each in gone.values())] for each in _changes(old, new)]
+
+
+def _changes(old: Asked | None, new: Asked | None) -> Iterator[dict[str, Any]]:
+    was, now = old.verdicts if old else {}, new.verdicts if new else {}
+    differs = _difference(old.question, new.question) if old and new else ""
+    for name in dict.fromkeys([*was, *now]):
+        if differs or was.get(name) != now.get(name):
+            found = {"cell": (new or old).name, "property": name, "was": was.get(name), "is": now.get(name)}  # type: ignore[union-attr]
+            yield {**found, "question": differs} if differs else found
+
+
+MOST_DIFFERENCES = 3
+"""Settings that are named where a cell asks something else."""
+
+
+def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    said = [f"{name} was {plain(old.get(name))}, is {plain(new.get(name))}" for name in names[:MOST_DIFFERENCES]]
+    left = len(names) - MOST_DIFFERENCES
+    return "; ".join([*said, f"and {left} more"] if left > 0 else said)
 
 
 def tolerated(found: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,18 +6,21 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from neverlost.reports.documents.merged_rows import where
 from neverlost.specs.visible import plain_markdown
 
 
 def for_pages() -> Environment:
     """Templates in which every value is escaped as HTML has to be."""
-    return Environment(
+    found = Environment(
         loader=PackageLoader("neverlost.reports.page", "templates"),
         autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["where"] = where
+    return found
 
 
 def for_markdown() -> Environment:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.reports.documents.merged_rows import plain, spent
+from neverlost.reports.documents.merged_rows import plain, spent, where
 from neverlost.reports.documents.sweep import tolerated
 
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
@@ -54,9 +54,7 @@ def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> Non
         rule = each["rule"]
         proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
         smallest = "" if rule["smallest"] else "; a smaller one may exist"
-        is_always = rule["violated_iff"] == "always"
-        words = (" is violated in ", "every cell") if is_always else (" is violated iff ", rule["violated_iff"])
-        out.print(Text.assemble((each["property"], "bold"), words[0], (words[1], "bold red")))
+        out.print(Text.assemble((each["property"], "bold"), " is violated ", (where(rule), "bold red")))
         out.print(Text(f"  ({proof}{smallest}; {rule['cells']} cells)", "dim"))
         for exception in each["exceptions"][:most]:
             out.print(Text(f"  not safer: {exception['says']}", "yellow"))
@@ -95,4 +93,5 @@ def change_words(change: Mapping[str, Any]) -> str:
     now = "holds" if change["is"] == "holds" else f"is {change['is']}"
     if change["is"] is None:
         return f"{was}, is no longer in the matrix"
-    return f"{was}, {now}" if change["was"] else f"{now}, and was not in the baseline"
+    words = f"{was}, {now}" if change["was"] else f"{now}, and was not in the baseline"
+    return f"{words}; it asks something else: {change['question']}" if change.get("question") else words

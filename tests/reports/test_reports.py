@@ -176,6 +176,13 @@ def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) ->
     gone = baseline["cells"].pop(7)
     changed = sweeping.changes(baseline, document)
     assert [each["is"] for each in changed] == [document["cells"][5]["verdict"], gone["verdict"]]
+    other = json.loads(json.dumps(document))
+    other["cells"][7]["config"]["faults.lossy_crash"] = 9
+    (another,) = sweeping.changes(other, document)
+    said = f"faults.lossy_crash was 9, is {document['cells'][7]['config']['faults.lossy_crash']}"
+    assert another["question"] == said and another["was"] == another["is"] == document["cells"][7]["verdict"]
+    assert said in junit.render(JudgedResult(document | {"changes": [another]}, Path()))
+    assert f"It asks something else: {said}." in markdown.render(JudgedResult(document | {"changes": [another]}, Path()))
     suite = ElementTree.fromstring(junit.render(JudgedResult(document | {"changes": changed}, Path())))[0]
     failed = [case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None]
     assert failed == [sweeping.cell_name(document["cells"][5]), sweeping.cell_name(document["cells"][7])]

@@ -37,7 +37,8 @@ def _case(suite: Element, result: JudgedResult, about: str, cell: str) -> Elemen
 
 def _judge(case: Element, each: Judged, has_baseline: bool, says: str) -> None:
     if each.change is not None:
-        message = f"was {each.change['was']}, is {each.change['is']}"
+        asked = f"; it asks something else: {each.change['question']}" if each.change.get("question") else ""
+        message = f"was {each.change['was']}, is {each.change['is']}{asked}"
         SubElement(case, "failure", message=message, type="changed").text = says
     elif not has_baseline and each.verdict == "violated":
         SubElement(case, "failure", message=f"{each.brief}{each.advice}", type="violated").text = says

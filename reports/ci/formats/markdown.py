@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neverlost.reports.ci.judged import JudgedResult
 from neverlost.reports.documents.answers import Group, general_notices, groups, named
+from neverlost.reports.documents.merged_rows import plain, where
 from neverlost.reports.documents.provenance import sentence
 from neverlost.specs.configuration.keys import is_without_faults
 
@@ -53,7 +54,7 @@ def _sweep(sweep: JudgedResult) -> str:
         f"{counts['inconclusive']} inconclusive.",
         "",
     ]
-    lines += [f"- `{each['property']}` is violated iff {each['rule']['violated_iff']}" for each in sweep.document["boundary"]]
+    lines += [f"- `{each['property']}` is violated {where(each['rule'])}" for each in sweep.document["boundary"]]
     if sweep.changes is not None:
         lines += ["", "### Against the baseline", "", *_changes(sweep)]
     return "\n".join(lines) + "\n"
@@ -62,5 +63,7 @@ def _sweep(sweep: JudgedResult) -> str:
 def _changes(sweep: JudgedResult) -> list[str]:
     if not sweep.changes:
         return ["No verdict changed."]
-    rows = [f"| {each['cell']} | {each['property']} | {each['was']} | {each['is']} |" for each in sweep.changes]
+    rows = [f"| {each['cell']} | {each['property']} | {plain(each['was'])} | {plain(each['is'])} |" for each in sweep.changes]
+    asked = dict.fromkeys(each["question"] for each in sweep.changes if each.get("question"))
+    rows += ["", *(f"It asks something else: {each}." for each in asked)] if asked else []
     return ["| cell | property | was | is |", "| --- | --- | --- | --- |", *rows]
