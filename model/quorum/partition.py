@@ -146,6 +146,6 @@ def leader_acknowledge(k: Primitives, s: View) -> Clauses:
     """
     isr = [in_isr_by(k, s, s.learned, each) for each in copies(s)]
     yield "the ISR has it", k.all_of(*[k.any_of(k.not_(isr[each]), s.has_data[each]) for each in copies(s)])
-    yield "enough replicas", count(k, isr) >= s.min_isr
+    yield "enough replicas", count(k, isr) >= s.least_isr
     yield "bound: not yet", k.not_(s.ghost_data_acked)
     s.ghost_data_acked = True

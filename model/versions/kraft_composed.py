@@ -36,7 +36,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
     return (
         *quorum.fields(_of_quorum(configuration)),
         flag("learn_committed", frozen=True),
-        number("min_isr", 1, 7, frozen=True),
+        number("least_isr", 1, 7, frozen=True),
         number("decided_leader", 0, size.copy - 1, "record"),
         flag("decided_isr", "record", "copy"),
         number("learned", 0, size.record),
@@ -85,7 +85,7 @@ MODEL = quorum.MODEL.differing(
     frozen={
         **quorum.MODEL.frozen,
         "learn_committed": lambda c: int(c[mechanisms.LEARN_COMMITTED.key]),
-        "min_isr": lambda c: c["min.insync.replicas"],
+        "least_isr": lambda c: c["min.insync.replicas"],
     },
     defaults={
         **quorum.MODEL.defaults,

@@ -34,6 +34,15 @@ RICH = {
 }
 LIMITED = {"faults.lossy_crash": "any:1", "faults.kill": "any", "faults.fence": "any:2", "faults.at_once": 2}
 """Limits that are read from the state, beside totals; the other models have totals only."""
+CHANGING = {
+    "replication.factor": 2,
+    "quorum.observers": 1,
+    "bounds.records": 1,
+    "bounds.voter_changes": 1,
+    "mechanism.directory-ids": "on",
+    "mechanism.snapshots": "on",
+}
+"""Controllers that are added and removed, with snapshots; the composed model has those that stay."""
 COUNTED = {"election.policy": "longest-log"}
 """Where leader epochs are compared they are counted, so that steps from arbitrary states leave their bounds."""
 BATCHES = (0, 1, 2, 257)
@@ -47,6 +56,7 @@ def rich_system(name: str) -> System:
     given_keys: dict[str, Any] = {key: value for key, value in RICH.items() if key in model.keys}
     given_keys |= {each.key: 1 for each in FAULTS if each.key in model.keys and not each.of and each is not RACK_LOSS}
     given_keys |= {key: value for key, value in LIMITED.items() if key in model.keys and name in ("kraft-elr", "majority")}
+    given_keys |= CHANGING if name == "kraft-quorum" else {}
     given_keys |= COUNTED if name == "kraft" else {}
     return bind(model, configuration(model, {key: (value, "test") for key, value in given_keys.items()}))
 
@@ -56,7 +66,7 @@ def defined(system: System) -> list[Property]:
     return [each for each in properties().values() if set(each.needs) <= set(system.places)]
 
 
-LONG = ("kraft", "kraft-composed", "pull-raft", *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")])
+LONG = ("kraft", "pull-raft", *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")])
 """Models of which another one has every action, or is their like, or whose messages fill the state: their rows are slow."""
 
 

@@ -134,7 +134,7 @@ MUTANTS: dict[str, tuple[str, Any]] = {
 }
 
 
-KEPT = ["kraft-elr", "kraft-quorum", "majority"]
+KEPT = ["kraft-composed", "kraft-elr", "kraft-quorum", "majority"]
 """Models of which no step was found that leaves its bounds, from 400 arbitrary states."""
 
 
