@@ -18,7 +18,7 @@ import z3
 from neverlost.checker.machine.processes import INTERRUPTED, TIMEOUT, Message, Send, run
 from neverlost.checker.machine.resources import OUT_OF_MEMORY
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
-from neverlost.checker.prove.obligations import inductive_among
+from neverlost.checker.prove.obligations import LEAVES, inductive_among
 from neverlost.model.interpreters.terms import (
     Symbols,
     Terms,
@@ -60,6 +60,13 @@ class Depth:
 
 
 @dataclass(frozen=True)
+class Left:
+    """With `steps` steps the declared bounds can be left, or could before: what is beyond them was not looked at."""
+
+    steps: int
+
+
+@dataclass(frozen=True)
 class Bounded:
     """What unrolling found; `depth` is the number of steps up to which the answer is complete (-1: none)."""
 
@@ -81,6 +88,7 @@ class Unrolling:
         self.states: list[Symbols] = [self._initial()]
         self.selectors: list[list[Any]] = []
         self.facts: list[Lemma] | None = None
+        self.has_left = False
         self._alike = interchangeable(system)
         self._named: list[Any] = [False] * len(self._alike)
 
@@ -131,6 +139,7 @@ class Unrolling:
 
     def _next(self, selectors: list[Any], effects: list[Symbols], fresh: Symbols) -> Symbols:
         following: Symbols = []
+        values: dict[int, Any] = {}
         for slot, before in enumerate(self.states[-1]):
             groups = _by_effect(self.terms, before, [(one, after[slot]) for one, after in zip(selectors, effects, strict=True)])
             if not groups:
@@ -139,10 +148,31 @@ class Unrolling:
             value = self.terms.lift(before)
             for effect, choosers in groups:
                 value = z3.If(z3.Or(choosers), effect, value)
-            self.solver.add(fresh[slot] == value)
+            values[slot] = value
             following.append(fresh[slot])
+        if self.system.disabled and not self.has_left:
+            self.has_left = self._can_leave(values)
+        self.solver.add(*[fresh[slot] == value for slot, value in values.items()])
         self.solver.add(*within_bounds(self.system, self.terms, following))
         return following
+
+    def _can_leave(self, values: dict[int, Any]) -> bool:
+        """Whether the next step can leave the declared bounds, where the unrolling does not follow it.
+
+        Errors: `InterruptedError` where the solver gives up.
+        """
+        slots = self.system.slots
+        beyond = [
+            z3.Or(value < self.terms.lift(slots[slot].low), value > self.terms.lift(slots[slot].high))
+            for slot, value in values.items()
+            if slots[slot].field.kind != "flag"
+        ]
+        leaves = z3.FreshBool("leaves")
+        self.solver.add(z3.Implies(leaves, z3.Or(beyond)))
+        answer = self.solver.check(leaves)
+        if answer == z3.unknown:
+            raise InterruptedError(f"z3 said unknown: {self.solver.reason_unknown()}")
+        return bool(answer == z3.sat)
 
     def _name_in_order(self, selectors: list[Any], depth: int) -> None:
         """A replica may be named by a step only after all lower ones of its kind; any trace can be renamed so."""
@@ -229,7 +259,7 @@ def _configurations(system: System) -> dict[tuple[int, ...], list[int]]:
 
 
 def unroll(send: Send, system: System, properties: Sequence[Property], depth: int, seed: int) -> int:
-    """Asks depth after depth; sends a `Found` per unsafe cell and a `Depth` per finished depth.  Returns the seed."""
+    """Asks depth after depth; sends a `Found` per unsafe cell and a `Depth` or `Left` per finished one.  Returns the seed."""
     started = time.monotonic()
     unrolling = Unrolling(system, seed)
     cells = _configurations(system)
@@ -240,7 +270,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], depth: in
             for trace in _violations(unrolling, properties[number], number, steps, remaining[number], frozen):
                 for configuration in cells[tuple(trace.states[0][i] for i in frozen)]:
                     send(Found(number, configuration, trace))
-        send(Depth(steps, time.monotonic() - started))
+        send(Left(steps) if unrolling.has_left else Depth(steps, time.monotonic() - started))
         if not any(remaining.values()):
             break
         if unrolling.facts is None and time.monotonic() - started > WORTH_FACTS:
@@ -317,7 +347,10 @@ def check(
         for configuration in range(len(system.configurations))
         for number, each in enumerate(properties)
     )
-    if reason is None and any(each.trace is None for each in findings):
+    left = next((each for each in reports[winner] if isinstance(each, Left)), None)
+    if left is not None and any(each.trace is None for each in findings):
+        reason = "; ".join([f"{LEAVES}, after {left.steps} steps", *([reason] if reason else [])])
+    elif reason is None and any(each.trace is None for each in findings):
         reason = f"no counterexample of up to {depth} steps; nothing is known beyond"
     counts = Counts(depth=len(done))
     outcome = Outcome(system, findings, counts, time.monotonic() - started, reason, engine="z3-bmc")

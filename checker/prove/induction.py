@@ -18,7 +18,18 @@ from neverlost.checker.digest import lemma_digest
 from neverlost.checker.machine.processes import INTERRUPTED, Send, run
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
 from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Closed, Goal, Predicate, Reading, Task
+from neverlost.checker.prove.obligations import (
+    BOUNDS,
+    CONSECUTION,
+    INITIATION,
+    LEAVES,
+    SAFETY,
+    Closed,
+    Goal,
+    Predicate,
+    Reading,
+    Task,
+)
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import ints
@@ -30,6 +41,7 @@ from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
 SEED = 0
+Z3_AS_IT_IS = "z3's choice of a solver"
 SHOWN = 8
 """How many counterexamples to induction are looked up."""
 
@@ -72,6 +84,7 @@ class Proof:
     solver: str = ""
     seed: int = SEED
     mined: str | None = None
+    leaves: str | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -98,6 +111,7 @@ class Proof:
         refuted = sum(1 for each in self.open if each.answer == "refuted")
         unknown = {each.reason for each in self.open if each.answer == "unknown"}
         parts = [f"{refuted} obligations are refuted by counterexamples to induction"] if refuted else []
+        parts += [f"{LEAVES}: {self.leaves}"] if self.leaves else []
         return "; ".join([*parts, *sorted(unknown)]) or "there is nothing to prove with"
 
     def seconds_of(self, kind: str) -> float:
@@ -171,13 +185,34 @@ def _one_by_one(send: Send, reading: Reading, task: Task, goals: Sequence[Goal],
         first.pop()
         if answer.answer == "unknown":
             first = None  # a solver that was cut short may have lost premises: what it says next is not to be trusted
-        for number, name in enumerate(reading.solvers[1:], start=1):
-            if answer.answer != "unknown":
-                break
-            fresh = _solver(name, SEED + number, patience)
-            fresh.add(*reading.premises(task), *reading.refutation(task, goal))
-            answer = _asked(reading, task, goal, fresh, name, answer.seconds)
+            answer = _asked_others(reading, task, goal, answer, patience)
         send(answer)
+
+
+def _asked_others(reading: Reading, task: Task, goal: Goal, answer: ObligationAnswer, patience: float) -> ObligationAnswer:
+    """What the rest of the portfolio says of an obligation; where none decides it, what was tried."""
+    tried = [f"{reading.solvers[0] or Z3_AS_IT_IS} ({answer.reason})"]
+    for number, name in enumerate(reading.solvers[1:], start=1):
+        fresh = _solver(name, SEED + number, patience)
+        fresh.add(*reading.premises(task), *reading.refutation(task, goal))
+        answer = _asked(reading, task, goal, fresh, name, answer.seconds)
+        if answer.answer != "unknown":
+            return answer
+        tried.append(f"{name or Z3_AS_IT_IS} ({answer.reason})")
+    started = time.monotonic()
+    said = _cvc5_says(reading, task, goal, patience)
+    spent = answer.seconds + time.monotonic() - started
+    if said == "unsat":
+        return ObligationAnswer(task, goal.name, "proved", spent, "cvc5")
+    return replace(answer, seconds=spent, reason=f"z3 and cvc5 said unknown: {', '.join([*tried, f'cvc5 ({said})'])}")
+
+
+def _cvc5_says(reading: Reading, task: Task, goal: Goal, patience: float) -> str:
+    """The second solver's answer; only that it is unsatisfiable is used, since its models are not read."""
+    try:
+        return smtlib.solve_with_cvc5(smtlib.text_of(reading, task, smtlib.Shared(reading), [goal]), patience)[0]
+    except ImportError:
+        return "not installed"
 
 
 def _solver(name: str, seed: int, patience: float) -> z3.Solver:
@@ -195,7 +230,7 @@ def _asked(reading: Reading, task: Task, goal: Goal, solver: z3.Solver, name: st
         return ObligationAnswer(task, goal.name, "proved", spent, name)
     if found == z3.sat:
         return ObligationAnswer(task, goal.name, "refuted", spent, name, "", reading.states(task, solver.model()))
-    return ObligationAnswer(task, goal.name, "unknown", spent, "", f"z3 said unknown: {solver.reason_unknown()}")
+    return ObligationAnswer(task, goal.name, "unknown", spent, "", str(solver.reason_unknown()))
 
 
 @dataclass(frozen=True)
@@ -318,7 +353,12 @@ def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | No
     shown = refuted[:SHOWN]
     asked = [proof.goal, *(_never(number, each) for number, each in enumerate(shown))]
     limits = Limits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)
-    outcome = explore(proof.system, asked, Options(limits=limits, keep_going=True, workers=1))
+    try:
+        outcome = explore(proof.system, asked, Options(limits=limits, keep_going=True, workers=1))
+    except ModelError as problem:
+        if not proof.system.disabled:
+            raise
+        return replace(proof, leaves=str(problem), looked=tuple(map(Looked, shown)))
     traces: dict[str, Trace] = {}
     violation = None
     for finding in outcome.findings:

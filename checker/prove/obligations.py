@@ -32,6 +32,8 @@ Predicate = Callable[[Any, View], Any]
 INITIATION, CONSECUTION, SAFETY = "initiation", "consecution", "safety"
 BOUNDS = "declared-bounds"
 """The implicit lemma that every slot stays within what is declared."""
+LEAVES = "without the clause a step leaves the declared bounds"
+"""Why a weakened system may be undecided: nothing within the bounds speaks about what it does beyond."""
 
 
 @dataclass(frozen=True)

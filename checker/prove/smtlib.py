@@ -34,10 +34,10 @@ class Shared:
             self.symbols |= {key: text for key, text in _symbols([term]).items() if key not in bound}
 
 
-def text_of(reading: Reading, task: Task, shared: Shared) -> str:
-    """A task's obligations as SMT-LIB 2."""
-    premises = reading.premises(task)
-    goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in reading.goals(task)]
+def text_of(reading: Reading, task: Task, shared: Shared, some: Sequence[Goal] | None = None) -> str:
+    """A task's obligations, or some of them, as SMT-LIB 2."""
+    premises, chosen = reading.premises(task), reading.goals(task) if some is None else some
+    goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in chosen]
     symbols = shared.symbols | _symbols([*premises, *(each for _, refuted in goals for each in refuted)])
     lines = [f"; {task.kind}: {task.label}; every check must answer unsat", f"(set-logic {reading.logic})"]
     lines += [symbols[name] for name in sorted(symbols)] + shared.lines
@@ -90,15 +90,17 @@ def solve_with_z3(text: str) -> list[str]:
     return [each for each in said.splitlines() if each in ("sat", "unsat", "unknown")]
 
 
-def solve_with_cvc5(text: str) -> list[str]:
+def solve_with_cvc5(text: str, patience: float | None = None) -> list[str]:
     """cvc5's answers to every check of a text.
 
-    Errors: `ImportError` where cvc5 is not installed.
+    Units: `patience` in seconds for one check.  Errors: `ImportError` where cvc5 is not installed.
     """
     import cvc5
 
     solver = cvc5.Solver()
     solver.setOption("incremental", "true")
+    if patience is not None:
+        solver.setOption("tlimit-per", str(max(1, int(patience * 1000))))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligations")
     answers = []

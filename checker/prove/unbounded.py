@@ -21,6 +21,7 @@ from neverlost.model.interpreters.unbounded_terms import (
     open_steps,
     open_transition,
     open_variables,
+    require_positive,
 )
 from neverlost.model.system import State, System
 from neverlost.specs.errors import InputError
@@ -53,6 +54,8 @@ class Open:
         view = OpenView(system, self.before)
         self._assumed = [self._assuming.lift(self._in_bounds(self._assuming, view))]
         self._assumed += [self._assuming.lift(each.condition(self._assuming, view)) for each in lemmas]
+        for each in self._assumed:
+            require_positive(each, self._assuming.quantified)
 
     def tasks(self) -> list[Task]:
         """Every task; steps that differ only in an unbounded argument are one."""
@@ -115,7 +118,9 @@ class Open:
 
     def _refuted(self, state: OpenState, goal: Goal, witnesses: list[Any]) -> tuple[Any, list[Any]]:
         k = Concluding(None, chosen=witnesses)
-        return z3.Not(k.lift(goal.predicate(k, OpenView(self.system, state)))), k.made
+        concluded = k.lift(goal.predicate(k, OpenView(self.system, state)))
+        require_positive(concluded, k.quantified)
+        return z3.Not(concluded), k.made
 
     def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None:
         """Nothing: a state without bounds may be none of the system's."""

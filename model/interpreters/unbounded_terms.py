@@ -26,16 +26,17 @@ class Concluding(Terms):
 
     chosen: Sequence[Any] = ()
     made: list[Any] = field(default_factory=list)
+    quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """A condition on a fresh element."""
         self.made.append(z3.Int(f"any_{axis}!{len(self.made)}"))
         fresh = self.made[-1]
-        return self.any_of(self.not_(fresh >= 0), body(fresh))
+        return _noted(self.quantified, z3.Or(z3.Not(fresh >= 0), self.lift(body(fresh))))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """A condition on one of the chosen elements."""
-        return self.any_of(*[self.all_of(each >= 0, body(each)) for each in self.chosen])
+        return _noted(self.quantified, z3.Or([z3.And(each >= 0, self.lift(body(each))) for each in self.chosen]))
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Assuming(Terms):
     schemas: list[Schema] = field(default_factory=list)
     made: list[Any] = field(default_factory=list)
     scope: list[Any] = field(default_factory=list)
+    quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """The name of a condition on every element."""
@@ -65,16 +67,18 @@ class Assuming(Terms):
         self.schemas.append(Schema((), None))
         holds = self._named(f"every_{axis}!{number}", z3.BoolSort())
         self.scope.append(variable)
-        formula = z3.Implies(z3.And(holds, *(each >= 0 for each in self.scope)), self.lift(body(variable)))
+        conclusion = self.lift(body(variable))
+        require_positive(conclusion, self.quantified)
+        formula = z3.Implies(z3.And(holds, *(each >= 0 for each in self.scope)), conclusion)
         self.schemas[number] = Schema(tuple(self.scope), formula)
         self.scope.pop()
-        return holds
+        return _noted(self.quantified, holds)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """A condition on an element that is given a name."""
         fresh = self._named(f"some_{axis}!{len(self.made)}", z3.IntSort())
         self.made.append(fresh)
-        return self.all_of(fresh >= 0, body(fresh))
+        return _noted(self.quantified, z3.And(fresh >= 0, self.lift(body(fresh))))
 
     def _named(self, name: str, sort: Any) -> Any:
         """A constant, or a function of the elements in whose scope it is."""
@@ -85,6 +89,31 @@ class Assuming(Terms):
     def names(self) -> list[Any]:
         """Names of elements that depend on no other."""
         return [each for each in self.made if each.num_args() == 0]
+
+
+def _noted(quantified: list[Any], term: Any) -> Any:
+    """A term that stands for a quantified one."""
+    quantified.append(term)
+    return term
+
+
+def require_positive(term: Any, quantified: Sequence[Any]) -> None:
+    """Errors: `ModelError` where a quantified condition stands anywhere but under conjunctions and disjunctions.
+
+    There its finite reading would be stronger as an assumption, or weaker as a conclusion: what it proves would be wrong.
+    """
+    marked = {each.get_id() for each in quantified}
+    seen: set[tuple[int, bool]] = set()
+    stack = [(term, True)]
+    while stack:
+        here, is_positive = stack.pop()
+        if (here.get_id(), is_positive) in seen:
+            continue
+        seen.add((here.get_id(), is_positive))
+        if here.get_id() in marked and not is_positive:
+            raise ModelError("for_every and for_some must not stand under a negation, a choice or a comparison")
+        keeps = z3.is_and(here) or z3.is_or(here)
+        stack += [(each, is_positive and keeps) for each in here.children()]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rich.text import Text
 
+from neverlost.checker.evidence.ledger import beyond
 from neverlost.checker.outcome import EngineError, Outcome, Trace
 from neverlost.checker.prove.bounded_search import Bounded
 from neverlost.checker.prove.induction import KINDS, ObligationAnswer, Proof
@@ -60,10 +61,9 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
     out = terminal.console()
     for proof in proofs:
         terminal.show_outcome(out, proof.outcome)
-        beyond = f"any number of {' and '.join(proof.unbounded)}" if proof.unbounded else "all states within the bounds"
         times = ", ".join(f"{kind} {proof.seconds_of(kind):.1f} s" for kind in KINDS)
         proved = sum(1 for each in proof.answers if each.answer == "proved")
-        out.print(f"{proved} of {len(proof.answers)} obligations proved for {beyond}: {times}")
+        out.print(f"{proved} of {len(proof.answers)} obligations proved for {_scope(proof)}: {times}")
         if proof.mined is not None:
             out.print(proof.mined)
         for each in proof.lemmas:
@@ -75,6 +75,15 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
         out.print(Text(f"{proof.solver}, seed {proof.seed}, {proof.seconds:.1f} s", style="dim"))
         if proof.reason:
             out.print(Text(f"inconclusive: {proof.reason}{VISITED if is_calm else ''}", style="bold yellow"))
+
+
+def _scope(proof: Proof) -> str:
+    """What a proof speaks about, with every bound that it has."""
+    configuration = proof.system.configurations[0]
+    bounds = [key for key in proof.system.model.keys if key == "replication.factor" or key.startswith("bounds.")]
+    if proof.unbounded:
+        return f"all states with {configuration['replication.factor']} replicas{beyond(proof.unbounded, configuration)}"
+    return f"all states with {', '.join(f'{key}={configuration[key]}' for key in bounds)}"
 
 
 VISITED = "; where nothing may fail, neverlost check visits every state and decides it"

@@ -12,9 +12,18 @@ from typing import Any
 import pytest
 
 from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.induction import CONSECUTION, INITIATION, SAFETY, Effort, Proof, differs_from, prove
-from neverlost.checker.prove.obligations import Closed
+from neverlost.checker.prove import bounded_search, induction, smtlib
+from neverlost.checker.prove.induction import (
+    CONSECUTION,
+    INITIATION,
+    SAFETY,
+    Effort,
+    ObligationAnswer,
+    Proof,
+    differs_from,
+    prove,
+)
+from neverlost.checker.prove.obligations import LEAVES, Closed
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
@@ -170,6 +179,46 @@ def test_a_tampered_obligation_is_refuted(tmp_path: Path) -> None:
 def test_obligations_that_cannot_be_read_are_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read the obligations"):
         smtlib.recheck(tmp_path)
+
+
+LEAVING = [
+    ("leader_write", "presumes leadership", "log_epoch[0][0] = -1"),
+    ("follower_fetch", "leader has more", "log_end_offset[0] = 2"),
+]
+
+
+@pytest.mark.parametrize(("action", "clause", "what"), LEAVING)
+def test_a_clause_without_which_the_bounds_are_left_is_reported_as_such(action: str, clause: str, what: str) -> None:
+    """The search refuses, the proof says why it decides nothing, the bounded search does not count what it did not follow."""
+    system = kip_320(2, 1, 1, disabled=[(action, clause)])
+    with pytest.raises(ModelError, match="outside") as problem:
+        explore(system, [STRONG], Options(workers=1))
+    assert what in str(problem.value)
+    found = prove(system, STRONG, lemmas())
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.reason is not None and f"{LEAVES}: {problem.value}" in found.reason
+    bounded = bounded_search.check(system, [STRONG], 5, workers=1)
+    assert bounded.outcome.verdict is Verdict.INCONCLUSIVE
+    assert bounded.outcome.reason == f"{LEAVES}, after {bounded.depth + 1} steps"
+
+
+def test_an_obligation_that_no_solver_decides_says_what_was_tried() -> None:
+    system = kip_320(3, 2, 3)
+    reading = Closed(system, lemmas(), STRONG)
+    task = next(each for each in reading.tasks() if each.label.startswith("become_leader"))
+    goal = next(each for each in reading.goals(task) if each.name == "committed-survives")
+    first = ObligationAnswer(task, goal.name, "unknown", 0.0, reason="timeout")
+    found = induction._asked_others(reading, task, goal, first, patience=0.001)
+    assert found.answer == "unknown" and found.reason.startswith("z3 and cvc5 said unknown: QF_FD (timeout), QF_BV (")
+    assert "z3's choice of a solver (" in found.reason and "cvc5 (" in found.reason
+    decided = induction._asked_others(replace_solvers(reading), task, goal, first, patience=60)
+    assert (decided.answer, decided.solver) == ("proved", "cvc5")
+
+
+def replace_solvers(reading: Closed) -> Closed:
+    """The reading with z3's first solver alone, so that the second program has to decide."""
+    reading.solvers = reading.solvers[:1]
+    return reading
 
 
 def test_giving_up_is_inconclusive_and_says_why() -> None:

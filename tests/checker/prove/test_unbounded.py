@@ -16,7 +16,7 @@ from neverlost.checker.prove.induction import Proof, prove
 from neverlost.checker.prove.unbounded import Open
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.unbounded_terms import OpenState, is_open, open_axes, open_transition
-from neverlost.model.kernel import ModelError
+from neverlost.model.kernel import ModelError, for_every, for_some
 from neverlost.model.system import State, Step, System
 from neverlost.specs.errors import InputError
 from neverlost.specs.lemma import Lemma
@@ -63,6 +63,20 @@ def test_the_proof_without_bounds_fails_for_a_mutant() -> None:
     found = unbounded(system, lemmas(), until_refuted=True)
     refuted = [each for each in found.open if each.answer == "refuted"]
     assert {each.task.label.split("(")[0] for each in refuted} == {"leader_advance_high_watermark"}
+
+
+@pytest.mark.parametrize("quantifier", [for_every, for_some])
+def test_a_quantifier_under_a_negation_is_refused(quantifier: Any) -> None:
+    """Made finite there, it would prove too much: the wrong lemma below is 'no epoch has a request', said as a negation."""
+
+    def wrong(k: Any, s: Any) -> list[Any]:
+        return [k.not_(quantifier(k, s, "epoch", lambda epoch: epoch < s.next_leader_epoch))]
+
+    with pytest.raises(ModelError, match="must not stand under a negation"):
+        unbounded(kip_320(2, 1, 1), (Lemma("wrong", "", "", wrong),))
+    choice = Lemma("choice", "", "", lambda k, s: [k.ite(quantifier(k, s, "epoch", lambda epoch: epoch >= 0), True, False)])
+    with pytest.raises(ModelError, match="a choice or a comparison"):
+        unbounded(kip_320(2, 1, 1), (choice,))
 
 
 def test_a_model_without_unbounded_axes_is_refused() -> None:
