@@ -166,7 +166,7 @@ THEORY = Theory(
         ),
         Lemma(
             "leaders",
-            "a term has one leader, and who follows is in its leader's term; the newest leader leads in the newest term",
+            "a term has one leader, and who follows is in its leader's term; the current leader leads in the newest term",
             "a majority votes for one candidate in a new term, and a leader that stops or follows takes its followers with it",
             leaders,
         ),
