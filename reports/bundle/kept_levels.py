@@ -32,7 +32,7 @@ def kept(request: Request) -> Iterator[Request]:
 
 @contextmanager
 def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[Kept]:
-    """Every state as Parquet.
+    """Every state as Parquet, with worked queries.
 
     Errors: `InputError`, before anything is searched, for a target that cannot be written.
     """
@@ -41,12 +41,14 @@ def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[K
         return
     from neverlost.checker.disk import parquet
     from neverlost.checker.disk.levels import Store
+    from neverlost.reports import queries
 
     parquet.empty_directory(str(target))
     with kept(request) as keeping:
 
         def write(outcome: Outcome) -> None:
             parquet.export(outcome.system, Store.attach(str(keeping.state_dir)), str(target))
+            queries.write(outcome.system, Path(target))
 
         yield keeping, write
 

@@ -1,1 +1,35 @@
-"""Queries over exported states."""
+"""Worked queries over exported states, for whatever number of replicas there are; DuckDB and Spark read the same ones."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from neverlost.checker.machine.whole_files import write_text
+from neverlost.model.system import System
+from neverlost.reports.page.templating import for_pages
+
+FOLDER = "queries"
+CLASSIC = {"leader": "leader", "first_record": "log_end_offset_%s"}
+MODERN = {"leader": "follows", "first_record": "log_record_%s_0"}
+"""The columns that say whom a broker believes to be leader, and whether it has the first record."""
+
+
+def worked(system: System) -> dict[str, str]:
+    """The queries by the names of their files; none about a model that has neither family's columns."""
+    names = {each.field.name for each in system.slots}
+    columns = next((each for each in (MODERN, CLASSIC) if {each["leader"], "high_watermark"} <= names), None)
+    replicas = range(sum(each.field.name == "high_watermark" for each in system.slots))
+    found = {each.name: each.read_text("utf-8") for each in files(__name__).iterdir() if each.name.endswith(".sql")}
+    return (
+        {}
+        if columns is None
+        else {name: for_pages().from_string(text).render(replicas=replicas, **columns) for name, text in sorted(found.items())}
+    )
+
+
+def write(system: System, directory: Path) -> None:
+    """Write them into a folder of an export."""
+    (directory / FOLDER).mkdir()
+    for name, text in worked(system).items():
+        write_text(directory / FOLDER / name, text)

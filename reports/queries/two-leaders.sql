@@ -1,6 +1,6 @@
--- How often two brokers take themselves for the leader at the same time, by distance from the start.  For three replicas.
+-- How often two brokers believe that they are leader at the same time, by distance from the start.
 SELECT depth, count(*) AS states,
-       sum(CASE WHEN CAST(leader_0 = 0 AS INT) + CAST(leader_1 = 1 AS INT) + CAST(leader_2 = 2 AS INT) > 1 THEN 1 ELSE 0 END)
+       sum(CASE WHEN {% for each in replicas %}{{ " + " if not loop.first }}CAST({{ leader }}_{{ each }} = {{ each }} AS INT){% endfor %} > 1 THEN 1 ELSE 0 END)
          AS with_two_leaders
 FROM states
 GROUP BY depth
