@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import socket
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,9 @@ CONNECT_PORT = 15002
 
 ANSWERS_WITHIN = 10
 """Seconds."""
+
+ENDS_WITHIN = 3
+"""Seconds that Java has to end after it failed, where it does."""
 
 _CHECK = "check --master and --spark-conf"
 
@@ -135,48 +139,53 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
         session = _connected(master, settings) if is_connect(master) else _classic(master, settings, name)
     except (InputError, GaveOut):
         raise
-    except OSError as gone:
-        _forget()
-        raise GaveOut(f"Spark's Java ended before it was ready: {gone}") from None
     except Exception as problem:
-        reason = str(problem).strip().splitlines()[0]
-        raise InputError(f"cannot start Spark on {master!r}: {reason}; {_CHECK}") from None
+        raise InputError(f"cannot start Spark on {master!r}: {reason(problem)}; {_CHECK}") from None
     if not master.startswith("local"):
         _ship(session)
     return session
 
 
 def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
-    if SparkContext._active_spark_context is None:
-        with _quiet_start(master) as said:
-            if master.startswith("local"):
-                conf.setIfMissing("spark.local.dir", str(Path(said.name).parent))
-            try:
-                gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": said, "stderr": said})
+    with _quiet_start(master) as said:
+        if master.startswith("local"):
+            conf.setIfMissing("spark.local.dir", str(Path(said.name).parent))
+        gateway = SparkContext._gateway
+        try:
+            if SparkContext._active_spark_context is None:
+                gateway = gateway or launch_gateway(conf, {"stdout": said, "stderr": said})
                 SparkContext(gateway=gateway, conf=conf)
-            except Exception as problem:
-                cause = _cause(said, problem)
-                _forget()
-                if not os.fstat(said.fileno()).st_size and not isinstance(problem, Py4JJavaError):
-                    raise GaveOut(f"Spark's Java ended before it was ready: {cause}") from None
-                raise InputError(f"cannot start Spark on {master!r}: {cause}; {_CHECK}") from None
-    session = SparkSession.builder.config(conf=conf).getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
+            session = SparkSession.builder.config(conf=conf).getOrCreate()
+            session.sparkContext.setLogLevel("OFF")
+        except Exception as problem:
+            cause, was_ended = _cause(said, problem), _was_ended(gateway, said)
+            _forget()
+            if was_ended:
+                raise GaveOut(f"Spark's Java ended before it was ready: {cause}") from None
+            raise InputError(f"cannot start Spark on {master!r}: {cause}; {_CHECK}") from None
     # this server would print a traceback where Java is gone, which is said elsewhere
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None
     return session
 
 
+def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
+    """Whether Java was ended by others: it is gone, or will be soon, and has not said why."""
+    if os.fstat(said.fileno()).st_size:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        return gateway is None or gateway.proc.wait(ENDS_WITHIN) is not None
+    return False
+
+
 def _cause(said: IO[bytes], problem: Exception) -> str:
     """What Java said last, or what Python did: the line that names an error."""
     said.seek(0)
-    lines = [*said.read().decode(errors="replace").splitlines(), *str(problem).splitlines()]
+    lines = [*said.read().decode(errors="replace").splitlines(), reason(problem)]
     texts = [line.strip() for line in lines if line.strip()] or [type(problem).__name__]
     return next((text for text in texts if "Exception" in text or "rror" in text), texts[-1])[:300]
 
@@ -215,9 +224,13 @@ def asked(work: str, kept: str) -> Iterator[None]:
 
 def reason(problem: Exception) -> str:
     """The line of a long message that says what happened."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    try:
+        text = str(problem)
+    except Exception as gone:  # what Java's exceptions say is asked of Java
+        text = f"{type(problem).__name__}, and then {gone}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if "Exception" in line or "Error" in line or "aborted" in line]
-    return (causes or lines or [type(problem).__name__])[-1 if "Traceback" in str(problem) else 0][:300]
+    return (causes or lines or [type(problem).__name__])[-1 if "Traceback" in text else 0][:300]
 
 
 def _connected(address: str, settings: Mapping[str, str]) -> Any:

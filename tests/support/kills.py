@@ -236,7 +236,7 @@ def killed(work: Work, place: Path, kill: Kill) -> list[str]:
     wrong += [] if code in (0, 12) else [f"gone on with, it ended with {code}"]
     wrong += broken(place) + left_behind(place, before)
     words = said.read_text(errors="replace")
-    return [*wrong, words[-300:]] if wrong or "Traceback" in words else []
+    return [*wrong, words[-900:]] if wrong or "Traceback" in words else []
 
 
 def alone(work: Work, place: Path) -> tuple[dict[str, bytes], int]:
