@@ -135,6 +135,12 @@ PAGES = (
         beside=("nines.svg",),
     ),
     Page("isr-and-majority.md", "how many copies for how many faults", "python -m tests.publish.isr_and_majority"),
+    Page(
+        "proofs.md",
+        "what is proved by induction: models, properties, numbers of replicas, faults; and what cvc5 confirms",
+        "python -m tests.publish.proofs",
+        inputs=("specs/lemmas/*.py", "tests/publish/proofs.py"),
+    ),
     Page("forecast.md", "forecasts against what was found", "python -m tests.bench.forecast"),
     Page(
         "rediscovery.md",
@@ -152,6 +158,7 @@ RECORDED = {
     "reproductions/": "counterexamples on real brokers, by `python -m tests.publish.reproductions`",
     "bundles/": "an evidence bundle of each kind: `neverlost verify reports/published/bundles/NAME`",
     "observed-runs.md": "seeded fault runs of real clusters, by `python -m tests.publish.observed_runs`",
+    "proofs.json": "the answers of `proofs.md`, with what each depends on",
     "made.json": "what `python -m tests.publish` made, when and of what",
     "draft-reports.md": "findings for the Kafka project, written by hand",
 }

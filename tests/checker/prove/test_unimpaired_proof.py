@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.campaign.necessity import clauses_of, without
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.prove.induction import CONSECUTION, Proof, prove
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
+from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma, lemmas_of
 from neverlost.specs.lemmas.unimpaired import NEEDED, THEORY
@@ -89,3 +91,29 @@ def test_the_proof_fails_without_any_mechanism_that_it_names(mechanism: str) -> 
 def test_what_the_argument_does_not_cover_has_no_lemmas(given: dict[str, Any]) -> None:
     assert lemmas_of(unlimited("kraft-elr", 3)) == THEORY.lemmas
     assert lemmas_of(unlimited("kraft-elr", 3, **given)) == ()
+
+
+def verdict(bound: System) -> str:
+    """What a search says of both properties together: `holds`, `violated`, or that the declared bounds are left."""
+    try:
+        outcome = explore(bound, [properties()[COMMITTED], properties()[ACKED]], Options(workers=1, keep_going=True))
+    except ModelError:
+        return "leaves the bounds"
+    assert outcome.reason is None, "the reachable set is complete"
+    return str(outcome.verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part: int) -> None:
+    """Every clause of every action, one at a time: the proof of a weakened system is worth something only if it can fail."""
+    whole = unlimited("kraft-elr", 2, records=2)
+    found = {}
+    for clause in clauses_of(whole)[part::4]:
+        weakened = without(whole, *clause)
+        is_proved = all(proof(weakened, each, until_refuted=True).is_complete for each in (COMMITTED, ACKED))
+        found[clause] = (verdict(weakened), is_proved)
+    assert [clause for clause, (said, is_proved) in found.items() if is_proved and said != "holds"] == []
+    assert sum(said == "violated" for said, _ in found.values()) >= 2, "the search finds losses"
+    assert sum(is_proved for _, is_proved in found.values()) >= 2, "and some clauses are not needed for this"
+    assert len(found) >= 30
