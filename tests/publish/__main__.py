@@ -141,6 +141,7 @@ PAGES = (
         "python -m tests.publish.proofs",
         inputs=("specs/lemmas/*.py", "tests/publish/proofs.py"),
     ),
+    Page("seams.md", "the controllers' quorum, transactions, and what each known bug loses", "python -m tests.publish.seams"),
     Page("forecast.md", "forecasts against what was found", "python -m tests.bench.forecast"),
     Page(
         "rediscovery.md",
