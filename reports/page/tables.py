@@ -72,13 +72,14 @@ def write_tables(document: Mapping[str, Any], place: Path) -> None:
         return
     title, says, sections = made[0], made[1], list(made[2](document))
     general = [each for each in sections[0].notices if all(each in one.notices for one in sections)]
+    about = f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}"
     data = {
         "title": title,
         "says": says,
-        "about": f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}",
+        "about": about,
         "notices": general,
         "sections": [replace(one, notices=[each for each in one.notices if each not in general]) for one in sections],
-        "derived": DERIVED,
+        "derived": f"{DERIVED} To cite a sentence, add: [{about}].",
     }
     write_text(place / "report.html", for_pages().get_template("tables.html").render(**data))
     write_text(place / "report.md", for_markdown().get_template("tables.md").render(**data))
