@@ -138,7 +138,7 @@ CHAPTERS = (
     Chapter("three replicas and kills", (3,), USUAL | ONE, more={"faults.kill": AnyNumber()}, together=48),
     Chapter("three replicas and leader moves", (3,), USUAL | ONE, more={"faults.leader_move": AnyNumber()}, together=6),
     Chapter("three replicas recover", (3,), USUAL | ONE, RECOVERS, together=1),
-    Chapter("four replicas", (4,), USUAL | ONE, together=6),
+    Chapter("four replicas", (4,), USUAL | ONE, together=1, most_states=3_000_000),
     Chapter("five replicas, one impaired", (5,), USUAL | ONE, most_impaired=1, together=3),
     Chapter("five replicas, up to two impaired", (5,), USUAL | ONE, most_impaired=2, together=1, most_states=8_000_000),
     Chapter("five replicas", (5,), USUAL | ONE, together=1, most_states=1_500_000),
