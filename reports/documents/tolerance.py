@@ -119,6 +119,8 @@ def sentences(found: Tolerance) -> list[str]:
     lines += [
         f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in sorted(says) if says[spot] == UNDECIDED
     ]
+    if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
+        lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
     return lines
 
 
