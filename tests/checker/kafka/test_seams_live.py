@@ -19,6 +19,14 @@ from neverlost.checker.kafka.cluster.requests import end_transaction
 
 pytestmark = pytest.mark.kafka
 
+PATIENT = {
+    "broker.session.timeout.ms": "18000",
+    "controller.quorum.fetch.timeout.ms": "12000",
+    "controller.quorum.election.timeout.ms": "6000",
+    "controller.quorum.request.timeout.ms": "6000",
+}
+"""What five processes on a busy machine need to be taken for alive."""
+
 TRANSACTIONS = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
@@ -52,7 +60,7 @@ def test_a_controller_whose_directory_is_empty_takes_acknowledged_data_with_it(v
 
     The two are a majority without the decision, which the third has; the broker that lacks m1 is in the ISR that they know.
     """
-    with cluster(kafka_home(version=version), brokers=2, controllers=3) as kafka:
+    with cluster(kafka_home(version=version), brokers=2, controllers=3, settings=PATIENT) as kafka:
         kafka.create_topic("t", [1, 2], {"min.insync.replicas": "1"})
         active = faults.active_controller(kafka)
         lags, wiped = [each for each in kafka.controllers if each != active]
