@@ -90,6 +90,7 @@ def test_four_voters_need_a_commit_of_the_leaders_own_epoch_before_a_change() ->
         {"rf": 3, "on": "pre-vote"},
         {"rf": 3, "on": "directory-ids", "disk_loss": 1, "bounds.max_leader_epoch": 1},
         {"rf": 2, CHANGES: 1, "kill": "any"},
+        {"rf": 2, CHANGES: 1, "off": "change-after-own-commit"},
         {"rf": 1, OBSERVERS: 1, CHANGES: 2, "kill": "any"},
         {"rf": 2, OBSERVERS: 1, CHANGES: 2, "on": "directory-ids", "disk_loss": 1, EPOCHS: 1},
         {"rf": 2, "on": "snapshots", "kill": "any", "lossy_crash": "any"},
