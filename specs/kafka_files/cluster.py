@@ -48,7 +48,7 @@ class ClusterConfiguration:
     def out(self) -> dict[str, tuple[str, ...]]:
         """Per partition the brokers that are outside the ISR: all of them where it is offline."""
         return {
-            name: tuple(str(one) for one in assigned if each.is_offline or one not in each.isr)
+            name: () if each.is_in_sync else tuple(str(one) for one in assigned if each.is_offline or one not in each.isr)
             for name, (each, assigned) in self.partitions.items()
         }
 
@@ -264,10 +264,11 @@ def _placed(topic: Topic, group: list[Partition], described: Described) -> dict[
     """Partitions by name, each with its replicas as assigned, rack by rack where every rack is known."""
     found = {}
     for each in group:
-        settled = each.settled if _racks(each, described) else ()
-        racks = {broker: described.brokers[str(broker)]["broker.rack"].value for broker in settled}
-        order = sorted(each.settled, key=lambda broker: racks.get(broker, ""))
-        found[f"{topic.name}-{each.number}"] = (each, tuple(order))
+        order = each.settled
+        if _racks(each, described):
+            racks = {broker: described.brokers[str(broker)]["broker.rack"].value for broker in order}
+            order = tuple(sorted(order, key=racks.__getitem__))
+        found[f"{topic.name}-{each.number}"] = (each, order)
     return found
 
 

@@ -44,6 +44,11 @@ class Partition:
                 )
 
     @property
+    def is_in_sync(self) -> bool:
+        """Whether it has a leader, and every replica is in the ISR, listed in one order; most partitions are so."""
+        return self.has_leader and self.isr == self.replicas and not self.adding
+
+    @property
     def outside(self) -> int:
         """How many settled replicas are not in the ISR."""
         return len(set(self.settled) - set(self.isr)) if self.isr != self.replicas else 0
@@ -61,6 +66,8 @@ class Partition:
     @property
     def by_role(self) -> tuple[int, ...]:
         """The settled replicas: the leader, the ISR, the ELR, the rest, as the models number replicas that are alike."""
+        if self.is_in_sync and not self.elr and self.leader in (None, self.replicas[0]):
+            return self.replicas
         ranks = dict.fromkeys(self.settled, 3) | dict.fromkeys(self.elr, 2) | dict.fromkeys(self.isr, 1)
         if self.leader is not None:
             ranks[self.leader] = 0
