@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import z3
 
-from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Goal, Task
+from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Goal, Task, symbols_of
 from neverlost.model.interpreters.terms import Terms
 from neverlost.model.interpreters.unbounded_terms import (
     Assuming,
@@ -27,6 +28,14 @@ from neverlost.model.system import State, System
 from neverlost.specs.errors import InputError
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
+
+
+@dataclass(frozen=True)
+class Conjunct:
+    """A part of a lemma: what is to be concluded, and the names of what it reads."""
+
+    goal: Goal
+    reads: frozenset[str]
 
 
 class Open:
@@ -56,6 +65,7 @@ class Open:
         self._assumed += [self._assuming.lift(each.condition(self._assuming, view)) for each in lemmas]
         for each in self._assumed:
             require_positive(each, self._assuming.quantified)
+        self._conjuncts = [self._parts(each) for each in self.lemmas]
 
     def tasks(self) -> list[Task]:
         """Every task; steps that differ only in an unbounded argument are one."""
@@ -63,10 +73,37 @@ class Open:
         return [Task(INITIATION, label="initial states"), *steps, Task(SAFETY, label=self.goal.name)]
 
     def goals(self, task: Task) -> list[Goal]:
-        """Conclusions of a task."""
+        """Conclusions of a task, each conjunct of a lemma by itself: it is about few elements, and what may be assumed of them
+        grows with their number.  A conjunct that reads nothing of what a step writes is kept by it, and is none."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
-        return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in self.lemmas)]
+        conjuncts = [each for of_lemma in self._conjuncts for each in of_lemma]
+        if task.step is not None:
+            written = self._written(task.step)
+            conjuncts = [each for each in conjuncts if each.reads & written]
+        return [Goal(BOUNDS, self._in_bounds), *(each.goal for each in conjuncts)]
+
+    def _parts(self, lemma: Lemma) -> list[Conjunct]:
+        """A lemma's conjuncts, each with the symbols of the state before a step that it reads."""
+        k = Concluding(None, chosen=[z3.Int("any!witness")])
+        found = [k.lift(each) for each in lemma.conjuncts(k, OpenView(self.system, self.before))]
+        many = len(found)
+
+        def goal(number: int) -> Goal:
+            name = lemma.name if many == 1 else f"{lemma.name}, {number + 1} of {many}"
+            return Goal(name, lambda k, s: lemma.conjuncts(k, s)[number])
+
+        return [Conjunct(goal(number), frozenset(symbols_of([each]))) for number, each in enumerate(found)]
+
+    def _written(self, step: int) -> set[str]:
+        """The symbols of the state before a step that it may change."""
+        before, after = self.before, self.transitions[step][1]
+        pairs = [(one, other) for one, other in zip(before.values, after.values, strict=True) if one is not other]
+        found = {str(one) for one, _ in pairs}
+        for name, functions in before.functions.items():
+            changed = zip(functions, after.functions[name], strict=True)
+            found |= {one.name() for one, other in changed if one is not other}  # type: ignore[attr-defined]
+        return found
 
     def _in_bounds(self, k: Terms, s: Any) -> Any:
         found = []
@@ -120,7 +157,8 @@ class Open:
         k = Concluding(None, chosen=witnesses)
         concluded = k.lift(goal.predicate(k, OpenView(self.system, state)))
         require_positive(concluded, k.quantified)
-        return z3.Not(concluded), k.made
+        named = symbols_of([concluded])
+        return z3.Not(concluded), [each for each in k.made if str(each) in named]
 
     def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None:
         """Nothing: a state without bounds may be none of the system's."""

@@ -191,7 +191,7 @@ def not_had() -> Iterator[str]:
     yield "- Every replication factor at once: actions go over all replicas (the smallest fetch offset, the size of the ISR),"
     yield "  and no abstraction of them is compared with the actions yet. Each row is about one number of replicas."
     yield "- Logs of any length in the modern models: records and offsets are enumerated."
-    yield "- Reassignments: an operator may ask for a single replica, whose loss is a loss whatever `faults.at_once` says."
+    yield "- Reassignments: false under this limit, which does not count a replica before it has joined the ISR (decision 036)."
     yield "- A majority whose members lose data: one lost disk and one leader move lose a record in 6 steps."
 
 
