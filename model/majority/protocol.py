@@ -19,7 +19,6 @@ from neverlost.model.kernel import (
     at,
     count,
     different,
-    larger,
     members,
     smaller,
 )
@@ -28,9 +27,7 @@ from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.broker.log import (
     EMPTY,
     append,
-    copy_next,
     epoch_of,
-    has_beyond,
     has_room,
     is_longer_log,
     is_prefix,
@@ -42,6 +39,7 @@ from neverlost.model.kraft.broker.stops import crash, crash_unflushed, lose_disk
 from neverlost.model.kraft.faults import LEADER_MOVE
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
 from neverlost.model.limits import may_strike, strike
+from neverlost.model.quorum.fetching import append_fetched, brings_something
 from neverlost.model.ranks import ranks
 from neverlost.model.system import View
 
@@ -120,14 +118,10 @@ def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -
     Source: KIP-595, Fetch; Raft 5.3.
     """
     yield "in the leader's term", s.follows[follower] == leader
-    end = log_end(k, s, follower)
-    yield "bound: the request was handled", s.fetch_offset[leader][follower] == end
-    behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
-    yield "bound: brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
+    yield "bound: the request was handled", s.fetch_offset[leader][follower] == log_end(k, s, follower)
+    yield "bound: brings something", brings_something(k, s, follower, leader)
     yield "logs agree", is_prefix(k, s, follower, leader)
-    copy_next(k, s, leader, follower)
-    reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
-    s.high_watermark[follower] = larger(k, reached, s.high_watermark[follower])
+    append_fetched(k, s, follower, leader)
 
 
 @action(

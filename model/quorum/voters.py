@@ -9,8 +9,9 @@ Source: KIP-595; KafkaRaftClient, QuorumState.
 
 from __future__ import annotations
 
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, larger, smaller
-from neverlost.model.kraft.broker.log import common_end, copy_next, has_beyond, has_room, is_prefix, log_end
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, smaller
+from neverlost.model.kraft.broker.log import common_end, has_room, is_prefix, log_end
+from neverlost.model.quorum.fetching import append_fetched, brings_something
 from neverlost.model.quorum.log import append_as_leader, commit, has_start, is_longer_log, leader_change, truncated
 from neverlost.model.quorum.membership import is_enough, is_voter
 from neverlost.model.quorum.roles import CANDIDATE, FOLLOWER, LEADER, is_candidate, is_leader
@@ -201,17 +202,13 @@ def follower_append(k: Primitives, s: View, follower: int, leader: int) -> Claus
     Source: KafkaRaftClient.handleFetchResponse, appendAsFollower.
     """
     yield from follows(k, s, follower, leader)
-    end = log_end(k, s, follower)
     yield "the log begins before", has_start(k, s, leader, follower)
     yield "bound: the request was handled", s.fetch_offset[leader][follower] == counted_end(k, s, follower, leader)
-    behind = k.all_of(s.high_watermark[follower] < end, s.high_watermark[follower] < s.high_watermark[leader])
-    yield "bound: brings something", k.any_of(has_beyond(k, s, leader, follower), behind)
+    yield "bound: brings something", brings_something(k, s, follower, leader)
     yield "logs agree", is_prefix(k, s, follower, leader)
-    copy_next(k, s, leader, follower)
+    append_fetched(k, s, follower, leader)
     if s.sizes.flushed_end and s.sizes.follower_flushes:
         s.flushed_end[follower] = log_end(k, s, follower)
-    reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
-    s.high_watermark[follower] = larger(k, reached, s.high_watermark[follower])
 
 
 @action(follower="replica", leader="replica", where=different, says="{follower} learns from {leader} that their logs diverge")
