@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from neverlost.checker.prove.induction import CONSECUTION, Proof, prove
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.kernel import ModelError
-from neverlost.model.system import System
+from neverlost.model.kraft.controller.reassignment import controller_reassign
+from neverlost.model.system import System, bind
 from neverlost.specs.lemma import Lemma, lemmas_of
 from neverlost.specs.lemmas.unimpaired import NEEDED, THEORY
 from neverlost.specs.property import Property, properties
@@ -117,3 +119,26 @@ def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part:
     assert sum(said == "violated" for said, _ in found.values()) >= 2, "the search finds losses"
     assert sum(is_proved for _, is_proved in found.values()) >= 2, "and some clauses are not needed for this"
     assert len(found) >= 30
+
+
+def reassigned_alike(bound: System) -> System:
+    """Reassignments of as many replicas as before, one at a time."""
+
+    def one_at_a_time(k: Any, s: Any, target: int, outcome: int) -> Any:
+        yield "bound: one reassignment at a time", k.not_(k.any_of(*s.is_adding, *s.is_removing))
+        yield from controller_reassign.body(k, s, target, outcome)
+
+    replicas = bound.configurations[0]["replication.factor"]
+    alike = replace(controller_reassign, body=one_at_a_time, where=lambda target, outcome: target.bit_count() == replicas)
+    actions = tuple(alike if each is controller_reassign else each for each in bound.model.actions)
+    return bind(replace(bound.model, actions=actions), *bound.configurations)
+
+
+@pytest.mark.slow
+def test_a_replica_that_is_being_added_is_not_counted_so_reassignments_lose_records() -> None:
+    """It crashes before the controller has admitted it, which then removes the replica that has the record (decision 036)."""
+    bound = reassigned_alike(unlimited("kraft-elr", 2, reassign="any"))
+    (finding,) = explore(bound, [properties()[ACKED]], Options(workers=1)).findings
+    assert finding.trace is not None and len(finding.trace.steps) == 16
+    names = [bound.steps[each].action.name for each in finding.trace.steps]
+    assert names.count("broker_crash_lossy") + names.count("broker_lose_disk") == 2, "two lose data while one counts"
