@@ -30,6 +30,7 @@ from neverlost.checker.prove.obligations import (
     Reading,
     Task,
 )
+from neverlost.checker.prove.progress import Progress, Reporter
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import ints
@@ -235,12 +236,16 @@ def _asked(reading: Reading, task: Task, goal: Goal, solver: z3.Solver, name: st
 
 @dataclass(frozen=True)
 class Effort:
-    """What a proof may cost.  Units: seconds for everything, `patience` in seconds for one solver on one obligation, bytes."""
+    """What a proof may cost, and who is to know how far it is.
+
+    Units: seconds for everything, `patience` in seconds for one solver on one obligation, bytes.
+    """
 
     seconds: float | None = None
     patience: float = 60.0
     workers: int = 2
     memory_bytes: int | None = None
+    progress: Reporter | None = None
 
 
 UNHURRIED = Effort()
@@ -292,6 +297,7 @@ def _discharged(
     jobs = [(reading, task, effort.patience, shared) for task in tasks]
     answers: list[ObligationAnswer] = []
     texts: dict[int, str] = {}
+    started, done = time.monotonic(), 0
     messages = run(discharge, jobs, effort.workers, effort.seconds, effort.memory_bytes)
     try:
         for message in messages:
@@ -303,6 +309,10 @@ def _discharged(
                 answers += _given_up(reading, tasks[message.job], answers, str(message.value))
             elif message.value is not None:
                 texts[message.job] = message.value
+            done += message.kind != "progress"
+            if effort.progress is not None and message.kind != "progress":
+                proved = sum(each.answer == "proved" for each in answers)
+                effort.progress(Progress(proved, len(answers) - proved, done, len(tasks), time.monotonic() - started))
     except KeyboardInterrupt:
         answers += [each for task in tasks for each in _given_up(reading, task, answers, INTERRUPTED)]
     finally:

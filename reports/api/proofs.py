@@ -18,6 +18,7 @@ from neverlost.checker.prove import bounded_search
 from neverlost.checker.prove import induction as by_induction
 from neverlost.checker.prove.bounded_search import Bounded
 from neverlost.checker.prove.induction import Proof, untried
+from neverlost.checker.prove.progress import Reporter
 from neverlost.keywords import Limited, Settings
 from neverlost.model.kernel import Model, ModelError
 from neverlost.model.system import System, bind
@@ -81,12 +82,14 @@ def prove(
     without: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
     redact: bool = False,
+    progress: Reporter | None = None,
     **search: Unpack[Limited],
 ) -> ProofResult:
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
     `free` are keys (`KEY` or `KEY=A,B`) whose unsafe values are all found; `unbounded` proves for any number of epochs and
-    records; `mine` finds the lemmas; `without` are guard clauses (`action: clause`) to switch off.
+    records; `mine` finds the lemmas; `without` are guard clauses (`action: clause`) to switch off;
+    `progress` is called while a proof by induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
@@ -108,7 +111,7 @@ def prove(
     ).with_effort(request)
     if method == "induction":
         system = weakened(choose(given).system, without)
-        proofs = inductions(system, _asked(system, properties), unbounded, mine, request, with_texts=out is not None)
+        proofs = inductions(system, _asked(system, properties), unbounded, mine, request, out is not None, progress)
         return _result(describe_proofs.induction_document(proofs), proofs, asked, out)
     system, keys = free_cells(given, free)
     system = weakened(system, without)
@@ -239,7 +242,13 @@ def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
 
 
 def inductions(
-    system: System, goals: Sequence[Property], unbounded: bool, mine: bool, request: Request, with_texts: bool
+    system: System,
+    goals: Sequence[Property],
+    unbounded: bool,
+    mine: bool,
+    request: Request,
+    with_texts: bool,
+    progress: Reporter | None = None,
 ) -> list[Proof]:
     """One proof per property; after an interrupt the rest is not begun."""
     found: list[Proof] = []
@@ -250,12 +259,22 @@ def inductions(
             request = replace(request, time_limit=max(left, SHORTEST))
         is_over = bool(found) and found[-1].is_interrupted
         found.append(
-            untried(system, goal, INTERRUPTED) if is_over else induction(system, goal, unbounded, mine, request, with_texts)
+            untried(system, goal, INTERRUPTED)
+            if is_over
+            else induction(system, goal, unbounded, mine, request, with_texts, progress)
         )
     return found
 
 
-def induction(system: System, goal: Property, unbounded: bool, mine: bool, request: Request, with_texts: bool) -> Proof:
+def induction(
+    system: System,
+    goal: Property,
+    unbounded: bool,
+    mine: bool,
+    request: Request,
+    with_texts: bool,
+    progress: Reporter | None = None,
+) -> Proof:
     """A proof with the model's own lemmas, or with mined ones."""
     lemmas, work = lemmas_of(system, goal.name), None
     if mine:
@@ -272,7 +291,9 @@ def induction(system: System, goal: Property, unbounded: bool, mine: bool, reque
         system,
         goal,
         lemmas,
-        by_induction.Effort(request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes),
+        by_induction.Effort(
+            request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes, progress=progress
+        ),
         with_texts=with_texts,
         given=reading,
     )

@@ -50,22 +50,25 @@ def prove(
     from neverlost.reports import exit_status
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import proofs
+    from neverlost.reports.terminal.progress import ProofProgress
 
     output = Output(json, out, quiet)
-    result = neverlost.prove(
-        settings,
-        config=config,
-        method=method,
-        depth=depth,
-        properties=properties,
-        free=free or (),
-        unbounded=unbounded,
-        mine=mine,
-        without=without or (),
-        out=out,
-        redact=redact,
-        **search,
-    )
+    with ProofProgress() as progress:
+        result = neverlost.prove(
+            settings,
+            config=config,
+            method=method,
+            depth=depth,
+            properties=properties,
+            free=free or (),
+            unbounded=unbounded,
+            mine=mine,
+            without=without or (),
+            out=out,
+            redact=redact,
+            progress=progress,
+            **search,
+        )
     output.deliver(result.document, is_saved=True)
     if output.is_read and result.bounded is not None:
         proofs.show_bounded(result.bounded, list(result.free))

@@ -10,6 +10,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
+from neverlost.checker.prove.progress import Progress as Proved
 from neverlost.checker.search.options import Progress as SearchProgress
 
 
@@ -59,6 +60,16 @@ class Steps(_Bar):
 
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
         self._bar.update(self._task, description=what, completed=done, total=total)
+
+
+class ProofProgress(_Bar):
+    """Progress of a proof: steps that are done, obligations that are proved, an estimate."""
+
+    def __call__(self, progress: Proved) -> None:
+        """Show what is known now."""
+        is_open = f", {progress.open:,} not" if progress.open else ""
+        text = f"{progress.proved:,} obligations proved{is_open}  about {progress.left:.0f} s left"
+        self._bar.update(self._task, description=text, completed=progress.tasks, total=progress.of)
 
 
 class LiveProgress(_Bar):

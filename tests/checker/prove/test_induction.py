@@ -24,6 +24,7 @@ from neverlost.checker.prove.induction import (
     prove,
 )
 from neverlost.checker.prove.obligations import LEAVES, Closed
+from neverlost.checker.prove.progress import Progress
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
@@ -219,6 +220,14 @@ def replace_solvers(reading: Closed) -> Closed:
     """The reading with z3's first solver alone, so that the second program has to decide."""
     reading.solvers = reading.solvers[:1]
     return reading
+
+
+def test_a_proof_says_how_far_it_is() -> None:
+    seen: list[Progress] = []
+    found = prove(kip_320(2, 1, 1), STRONG, lemmas(), Effort(progress=seen.append))
+    assert [each.tasks for each in seen] == list(range(1, seen[-1].of + 1))
+    assert (seen[-1].proved, seen[-1].open, seen[-1].left) == (len(found.answers), 0, 0)
+    assert all(each.left > 0 for each in seen[:-1])
 
 
 def test_giving_up_is_inconclusive_and_says_why() -> None:
