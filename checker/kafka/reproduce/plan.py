@@ -138,8 +138,8 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
 
 def _require_cluster(system: System) -> None:
     """Errors: `InputError` for a model or a configuration that no cluster runs."""
-    if "leader_knows" not in system.places:
-        raise InputError(f"{system.model.name} is an abstraction that no Kafka runs; reproduce traces of kraft and kraft-elr")
+    if "leader_isr" not in system.places:
+        raise InputError(f"a trace of {system.model.name} has no ISR to carry out; reproduce traces of kraft and kraft-elr")
     configuration = system.configurations[0]
     if configuration["acks"] not in ("0", "1", "all"):
         raise InputError(f"no Kafka has acks={configuration['acks']}: it is a proposal")

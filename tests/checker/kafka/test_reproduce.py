@@ -189,6 +189,17 @@ def test_a_beginning_that_a_cluster_does_not_have_is_refused() -> None:
         planned("3.9", isr_shrink=1, lossy_crash=1, **{"start.outside_isr": 1})
 
 
+@pytest.mark.parametrize(
+    ("model", "given"), [("majority", {"lossy_crash": 1}), ("kraft-quorum", {"bounds.max_leader_epoch": 1, "kill": 1})]
+)
+def test_a_model_without_an_isr_is_refused(model: str, given: dict[str, Any]) -> None:
+    bound = system(model, rf=1, min_isr=None, acks=None, **given)
+    with pytest.raises(
+        InputError, match=f"^a trace of {model} has no ISR to carry out; reproduce traces of kraft and kraft-elr$"
+    ):
+        plan(bound, properties()["log-matching"], Trace((bound.initial_states()[0][1],), ()))
+
+
 def test_holds_become_rules_of_the_network() -> None:
     class Nodes:
         brokers = dict.fromkeys((1, 2, 3))
