@@ -201,8 +201,8 @@ def main() -> None:
     print("\n## Known bugs, and what rules are for\n")
     bugs()
     print(
-        "## On real clusters\n\n`pytest -m kafka tests/checker/kafka/test_seams_live.py`: a real transactional producer whose next"
-        " transaction is ended\nby a late request, on 3.9.2 and 4.3.1 (the client speaks version 1 of the protocol)."
+        "## On real clusters\n\n`pytest -m kafka tests/checker/kafka/test_seams_live.py`: a real transactional producer whose"
+        " next transaction is ended\nby a late request, on 3.9.2 and 4.3.1 (the client speaks version 1 of the protocol)."
     )
 
 
