@@ -106,9 +106,8 @@ def rows() -> Iterator[Row]:
         yield Row("majority", goal, 3, 2, FLUSHED, (*stops, ("faults.lossy_crash", "any"), ("flush.messages", "1")))
 
 
-def answer(row: Row) -> dict[str, Any]:
+def answer(row: Row, proof: Proof) -> dict[str, Any]:
     """What became of a row."""
-    proof = row.proved()
     return {
         "stamp": row.stamp(),
         "verdict": str(proof.verdict),
@@ -141,10 +140,12 @@ def checked_again(row: Row) -> dict[str, Any]:
         wrong = smtlib.recheck(directory, smtlib.solve_with_cvc5)
         manifest = json.loads((directory / smtlib.MANIFEST).read_text())
         texts = [(each["label"], (directory / each["file"]).read_text()) for each in manifest["files"]]
-    impossible = sorted(
-        {label.split("(")[0] for label, text in texts if smtlib.solve_with_cvc5(smtlib.premises_of(text)) == ["unsat"]}
+    steps = [label.split("(")[0] for label, _ in texts]
+    never = [label.split("(")[0] for label, text in texts if smtlib.solve_with_cvc5(smtlib.premises_of(text)) == ["unsat"]]
+    impossible = [f"{name} ({never.count(name)} of {steps.count(name)})" for name in sorted(set(never))]
+    return {"wrong": wrong, "checks": len(proof.answers), "impossible": impossible, "second_stamp": row.stamp()} | answer(
+        row, proof
     )
-    return {"wrong": wrong, "checks": len(proof.answers), "impossible": impossible, "second_stamp": row.stamp()}
 
 
 def page() -> Iterator[str]:
@@ -180,7 +181,7 @@ def second_opinions(kept: dict[str, Any]) -> Iterator[str]:
     for row in rows():
         found = kept.get(row.text, {})
         if found.get("second_stamp") == row.stamp():
-            names = ", ".join(f"`{each}`" for each in found["impossible"]) or "none"
+            names = ", ".join(found["impossible"]) or "none"
             wrong = "; ".join(found["wrong"]) or "none"
             yield f"| {row.model} | {row.goal} | {row.replicas} | {found['checks']:,} | {wrong} | {names} |"
 
@@ -207,7 +208,7 @@ def main() -> int:
             continue
         field = "second_stamp" if given.second_solver else "stamp"
         if known().get(row.text, {}).get(field) != row.stamp():
-            keep(row.text, checked_again(row) if given.second_solver else answer(row))
+            keep(row.text, checked_again(row) if given.second_solver else answer(row, row.proved()))
             print(f"{row.text} {known()[row.text]}", file=sys.stderr, flush=True)
     print("\n".join(page()))
     return 0

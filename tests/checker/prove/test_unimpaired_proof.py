@@ -109,12 +109,11 @@ def verdict(bound: System) -> str:
 @pytest.mark.parametrize("part", range(4))
 def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part: int) -> None:
     """Every clause of every action, one at a time: the proof of a weakened system is worth something only if it can fail."""
-    whole = unlimited("kraft-elr", 2, records=2)
+    whole = unlimited("kraft-elr", 2)
     found = {}
     for clause in clauses_of(whole)[part::4]:
         weakened = without(whole, *clause)
-        is_proved = all(proof(weakened, each, until_refuted=True).is_complete for each in (COMMITTED, ACKED))
-        found[clause] = (verdict(weakened), is_proved)
+        found[clause] = (verdict(weakened), proof(weakened, ACKED, until_refuted=True).is_complete)
     assert [clause for clause, (said, is_proved) in found.items() if is_proved and said != "holds"] == []
     assert sum(said == "violated" for said, _ in found.values()) >= 2, "the search finds losses"
     assert sum(is_proved for _, is_proved in found.values()) >= 2, "and some clauses are not needed for this"
