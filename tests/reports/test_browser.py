@@ -16,7 +16,7 @@ import pytest
 from tests.support.program import DATA, neverlost
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 pytestmark = pytest.mark.browser
 
@@ -89,6 +89,17 @@ AXE = """async () => (await axe.run(document, {resultTypes: ["violations"]})).vi
   each => `${each.id}: ${each.nodes.length} such as ${each.nodes[0].html.slice(0, 120)}`)"""
 
 
+PATIENCE = 300_000
+"""Milliseconds that a step may take: on a machine with other work a page opens in half a minute."""
+
+
+def context_of(browser: Browser, **options: Any) -> BrowserContext:
+    """A context of its own, which waits long enough."""
+    found = browser.new_context(**options)
+    found.set_default_timeout(PATIENCE)
+    return found
+
+
 def accessible(browser: Browser, report: Path) -> None:
     """At two sizes, light and dark: axe-core finds nothing, nothing is written to the console, nothing scrolls sideways."""
     import axe_playwright_python
@@ -96,7 +107,7 @@ def accessible(browser: Browser, report: Path) -> None:
     script = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
     for viewport in SIZES:
         for scheme in ("light", "dark"):
-            context = browser.new_context(viewport=viewport, color_scheme=scheme, offline=True, bypass_csp=True)  # type: ignore[arg-type]
+            context = context_of(browser, viewport=viewport, color_scheme=scheme, offline=True, bypass_csp=True)
             page, wrong = context.new_page(), list[str]()
             page.on("console", lambda message, wrong=wrong: wrong.append(message.text))  # type: ignore[misc]
             page.on("pageerror", lambda problem, wrong=wrong: wrong.append(str(problem)))  # type: ignore[misc]
@@ -127,13 +138,13 @@ def browser() -> Iterator[Browser]:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     assert found, "no Chromium on the path: apt-get install chromium"
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield playwright.chromium.launch(executable_path=found, args=FLAGS, timeout=PATIENCE)
 
 
 @pytest.fixture
 def page(browser: Browser, pages: dict[str, Path]) -> Iterator[Page]:
     """The sweep's page; whatever goes wrong in it, or leaves it, fails the test."""
-    context = browser.new_context(viewport=DESKTOP, color_scheme="light", offline=True)
+    context = context_of(browser, viewport=DESKTOP, color_scheme="light", offline=True)
     wrong: list[str] = []
     found = context.new_page()
     found.on("console", lambda message: wrong.append(message.text))
@@ -411,7 +422,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_cards_are_reached_by_keyboard_and_accessible(browser: Browser, cluster: Path) -> None:
     accessible(browser, cluster)
-    context = browser.new_context(viewport=DESKTOP, offline=True)
+    context = context_of(browser, viewport=DESKTOP, offline=True)
     page = context.new_page()
     page.goto(cluster.as_uri())
     stops = []
@@ -433,7 +444,7 @@ def test_the_cards_are_reached_by_keyboard_and_accessible(browser: Browser, clus
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_three_thousand_topics_fit_and_are_found(browser: Browser, cluster: Path, viewport: Any, scheme: Any) -> None:
     assert cluster.stat().st_size < LARGEST
-    context = browser.new_context(viewport=viewport, color_scheme=scheme, offline=True)
+    context = context_of(browser, viewport=viewport, color_scheme=scheme, offline=True)
     page, wrong = context.new_page(), list[str]()
     page.on("console", lambda message: wrong.append(message.text))
     page.on("pageerror", lambda problem: wrong.append(str(problem)))
