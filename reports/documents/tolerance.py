@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.atlas.lookup import read_by_questions
@@ -90,38 +90,33 @@ def sentences(found: Tolerance) -> list[str]:
     safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
     whole = [losing for losing in range(replicas + 1) if all(Spot(losing, out) in safe for out in range(replicas + 1 - losing))]
     most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
-    lines = [_safe_sentence(most, _out(found))]
-    if most < 0:
+    lines = [_safe_sentence(most, _out(found))] if most >= 0 else []
+    if any(says[Spot(0, out)] == LOST for out in range(replicas + 1)):
         lines = [f"Brokers that are {_out(found)} are enough to lose a record."]
-    for losing in range(max(most, 0) + 1, replicas + 1):
+    for losing in range(most + 1, replicas + 1):
         outs = [spot.out for spot in safe if spot.losing == losing]
-        if outs and outs == list(range(len(outs))):
+        if len(outs) > (losing == 0) and outs == list(range(len(outs))):
             most_out = max(outs)
             lines.append(
                 f"Nothing acknowledged is lost while {_losing(losing)} and {_others(most_out)}"
                 + (", or fewer." if most_out > 1 else ".")
             )
-    first = [
-        spot
-        for spot in sorted(says)
-        if says[spot] == LOST and not any(other.is_within(spot) and says[other] == LOST for other in says if other != spot)
-    ]
     lines += [
         f"A record can be lost when {_losing(spot.losing)} while {_others(spot.out)}: {words(found, spot)[6:]}."
-        for spot in first
+        for spot in _first(says, {LOST})
     ]
-    stops = [
-        spot
-        for spot in sorted(says)
-        if says[spot] != OK and not any(other.is_within(spot) and says[other] != OK for other in says if other != spot)
-    ]
-    lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops if says[spot] == STOPS]
-    lines += [
-        f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in sorted(says) if says[spot] == UNDECIDED
-    ]
+    stops = [spot for spot in _first(says, {*says.values()} - {OK}) if says[spot] == STOPS]
+    lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops]
+    lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _first(says, {UNDECIDED})]
     if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
         lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
     return lines
+
+
+def _first(says: Mapping[Spot, str], wanted: Collection[str]) -> list[Spot]:
+    """The spots that say something wanted where no spot within them does."""
+    found = [spot for spot in sorted(says) if says[spot] in wanted]
+    return [spot for spot in found if not any(other != spot and other.is_within(spot) for other in found)]
 
 
 def _out(found: Tolerance) -> str:
