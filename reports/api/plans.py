@@ -127,7 +127,7 @@ def _order(said: Said) -> tuple[bool, int]:
 
 
 def _in_words(said: Sequence[Said]) -> str:
-    return describe.in_words([Entry(each.asked, each.verdict, each.steps, SEARCH) for each in said])
+    return describe.in_words(*describe.said([Entry(each.asked, each.verdict, each.steps, SEARCH) for each in said]))
 
 
 def _part(part: Part, every: Sequence[Phase]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class _Said:
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """In words; `is_whole` where all replicas are in the ISR at first."""
-        return describe.in_words(self._entries[id(chosen), is_whole, stop])
+        return describe.in_words(*describe.said(self._entries[id(chosen), is_whole, stop]))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,18 @@ ASKED = ("acked-never-lost", "committed-never-lost", "stays-writable")
 
 def answer(found: Tolerance, spot: Spot) -> tuple[str, int | None]:
     """What a spot of the table says, and the steps of the shortest loss."""
-    return said(found.entries[spot])
+    return answered(found.entries, spot)
+
+
+def answered(entries: Mapping[Spot, Sequence[Entry]], spot: Spot) -> tuple[str, int | None]:
+    """The same of a table's entries.
+
+    What is lost where less is allowed is lost here too, though nobody knows in how few steps where this was not decided.
+    """
+    says, steps = said(entries[spot])
+    if says == UNDECIDED and any(said(each)[0] == LOST for other, each in entries.items() if other.is_within(spot)):
+        return LOST, None
+    return says, steps
 
 
 def said(entries: Sequence[Entry]) -> tuple[str, int | None]:
@@ -51,12 +62,11 @@ def how_many_lost(found: Tolerance) -> int:
 
 def words(found: Tolerance, spot: Spot) -> str:
     """A spot of the table as text."""
-    return in_words(found.entries[spot])
+    return in_words(*answer(found, spot))
 
 
-def in_words(entries: Sequence[Entry]) -> str:
-    """What some verdicts say together, as text."""
-    says, steps = said(entries)
+def in_words(says: str, steps: int | None) -> str:
+    """What a spot says, as text."""
     return f"{says}, {many(steps, 'step')}" if steps is not None else says
 
 

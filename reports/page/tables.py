@@ -18,7 +18,7 @@ from neverlost.reports.documents.answers import brief
 from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.page.templating import for_markdown, for_pages
 from neverlost.specs.property import SAFETY, properties
-from neverlost.specs.spot import AXES
+from neverlost.specs.spot import AXES, Spot
 
 DERIVED = "Nothing in this report was measured: all of it follows from question.json, and neverlost verify derives it again."
 
@@ -115,16 +115,16 @@ def _spots(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str])
     """The table of a variant; what other faults change is said below it."""
     mine = [each for each in rows if (each["defects"] == "fixed") == (variant == "as designed")]
     fewest = min(len(each["faults"].keys() - _axes()) for each in mine)
-    found: dict[tuple[int, int], list[Entry]] = {}
+    found: dict[Spot, list[Entry]] = {}
     for each in mine:
         if len(each["faults"].keys() - _axes()) == fewest:
             entry = Entry(properties()[each["property"]], Verdict(each["verdict"]), each["steps"], each["source"])
-            found.setdefault((each["losing"], each["out"]), []).append(entry)
-    most = max(losing for losing, _ in found)
+            found.setdefault(Spot(each["losing"], each["out"]), []).append(entry)
+    most = max(spot.losing for spot in found)
     return Table(
         variant,
         ["lose data", *(f"{out} out" for out in range(most + 1))],
-        [[Cell(str(losing)), *(_spot(found.get((losing, out))) for out in range(most + 1))] for losing in range(most + 1)],
+        [[Cell(str(losing)), *(_spot(found, Spot(losing, out)) for out in range(most + 1))] for losing in range(most + 1)],
         says,
     )
 
@@ -133,8 +133,11 @@ def _axes() -> set[str]:
     return {each.removeprefix("faults.") for each in AXES}
 
 
-def _spot(entries: Sequence[Entry] | None) -> Cell:
-    return Cell("-") if entries is None else Cell(describe.in_words(entries), KINDS[describe.said(entries)[0]])
+def _spot(found: Mapping[Spot, Sequence[Entry]], spot: Spot) -> Cell:
+    if spot not in found:
+        return Cell("-")
+    says, steps = describe.answered(found, spot)
+    return Cell(describe.in_words(says, steps), KINDS[says])
 
 
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:

@@ -181,6 +181,19 @@ def test_what_is_looked_up_needs_no_search() -> None:
     assert done.stdout.splitlines() == ["{'atlas'}", "[]"]
 
 
+def test_what_the_atlas_gave_up_is_no_loss_but_where_less_is_one() -> None:
+    """Five replicas: that three others may be out is not decided as designed; as shipped one that is out loses a record."""
+    found = neverlost.tolerance({"kafka.version": "4.3", "replication.factor": 5, "min.insync.replicas": 2})
+    designed, shipped = found.tables
+    assert found.verdict == "inconclusive" and not designed.is_complete
+    assert describe.cells_of(designed, 0)[:4] == ["ok", "ok", "ok", "not decided"]
+    says = describe.sentences(designed)
+    assert says[0] == "Nothing acknowledged is lost while no broker loses data and 2 others are out, or fewer."
+    assert "Not decided: no broker loses data while 3 others are out." in says and not any("enough" in each for each in says)
+    assert describe.cells_of(shipped, 0)[1:] == ["LOST, 15 steps", "LOST, 15 steps", "LOST", "LOST", "LOST"]
+    assert describe.sentences(shipped)[0] == "Brokers that are slow, fenced or shut down are enough to lose a record."
+
+
 def test_as_designed_and_as_shipped() -> None:
     """The leader that returns (not reported) loses a record of two replicas without any data loss; as designed nothing does."""
     designed, shipped = neverlost.tolerance({key: value for key, value in PAIR.items() if key != "defects"}, workers=1).tables
