@@ -33,7 +33,7 @@ def answer(found: Tolerance, spot: Spot) -> tuple[str, int | None]:
 def answered(entries: Mapping[Spot, Sequence[Entry]], spot: Spot) -> tuple[str, int | None]:
     """The same of a table's entries.
 
-    What is lost where less is allowed is lost here too, though nobody knows in how few steps where this was not decided.
+    What is lost where less is allowed is lost here too; in how few steps is open where this was not decided.
     """
     says, steps = said(entries[spot])
     if says == UNDECIDED and any(said(each)[0] == LOST for other, each in entries.items() if other.is_within(spot)):
