@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -23,6 +24,7 @@ from typing import Any
 import neverlost
 from neverlost.checker.digest import model_digest, property_digest
 from neverlost.model.catalogue import models
+from neverlost.specs.configuration.choose import choose
 from neverlost.specs.property import properties
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +43,8 @@ class Page:
     """A file of `reports/published`: the command that makes it, where the command leaves it, and what else it is made of.
 
     `command` is run by the shell's rules, with `{out}` for a folder; `makes` is the file in that folder, `beside` are pictures
-    in it that the page shows.  A page without a command is prose, in which the counterexamples are found again.
+    in it that the page shows.  A page without a command is prose, in which the counterexamples are found again.  `about` are
+    the models and properties that it speaks of, all of them where it does not say.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Page:
     makes: str = ""
     inputs: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -58,8 +62,9 @@ class Page:
 
     def stamp(self) -> str:
         """What it is made of, as far as a verdict depends on it."""
-        made_of = [model_digest(each) for _, each in sorted(models().items())]
-        made_of += [property_digest(each) for _, each in sorted(properties().items())]
+        names = self.about or {*models(), *properties()}
+        made_of = [model_digest(each) for name, each in sorted(models().items()) if name in names]
+        made_of += [property_digest(each) for name, each in sorted(properties().items()) if name in names]
         files = [path for each in self.inputs for path in sorted(ROOT.glob(each))]
         made_of += [self.command, *(path.read_text() for path in files)]
         return sha256("\n".join(made_of).encode()).hexdigest()[:16]
@@ -83,7 +88,11 @@ class Page:
 
 def _sweep(name: str, says: str, *more: str, page: str = "") -> Page:
     command = " ".join(["neverlost sweep", name, *more, "--out {out}"])
-    return Page(f"{page or name}.md", says, command, "report.md", (f"specs/matrices/{name}.toml",))
+    place = f"specs/matrices/{name}.toml"
+    matrix = tomllib.loads((ROOT / place).read_text())
+    of_versions = [choose({"kafka.version": (each, place)}).model.name for each in matrix.get("kafka.version", ())]
+    about = (*matrix.get("model", of_versions), *matrix["properties"])
+    return Page(f"{page or name}.md", says, command, "report.md", (place,), about=about)
 
 
 def _necessity(model: str) -> Page:
