@@ -90,7 +90,7 @@ def _sweep(name: str, says: str, *more: str, page: str = "") -> Page:
     command = " ".join(["neverlost sweep", name, *more, "--out {out}"])
     place = f"specs/matrices/{name}.toml"
     matrix = tomllib.loads((ROOT / place).read_text())
-    of_versions = [choose({"kafka.version": (each, place)}).model.name for each in matrix.get("kafka.version", ())]
+    of_versions = [choose({"kafka.version": (each, place)}).model.name for each in matrix.get("kafka", {}).get("version", ())]
     about = (*matrix.get("model", of_versions), *matrix["properties"])
     return Page(f"{page or name}.md", says, command, "report.md", (place,), about=about)
 
