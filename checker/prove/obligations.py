@@ -84,7 +84,7 @@ class Closed:
         self._after_bounds: dict[int, Any] = {}
         self._slot_names = {str(each): number for number, each in enumerate(map(_symbol, self.before)) if each is not None}
         self._conjuncts = {each.name: self._parts(each) for each in self.lemmas}
-        self._lemma_terms = {name: z3.And([term for term, _ in parts]) for name, parts in self._conjuncts.items()}
+        self._lemma_terms = {name: _all([term for term, _ in parts]) for name, parts in self._conjuncts.items()}
         self._assumed = self._assumptions()
         self._names = {each.get_id(): name for name, each, _ in self.definitions()}
 
@@ -195,6 +195,11 @@ class Closed:
         before = state_of(self.system, self.terms, found, self.before)
         after = before if task.step is None else state_of(self.system, self.terms, found, self._transition(task)[1])
         return before, after
+
+
+def _all(terms: Sequence[Any]) -> Any:
+    """Z3 writes a conjunction of nothing as no solver reads it."""
+    return z3.And(terms) if terms else z3.BoolVal(True)
 
 
 def _symbol(value: Any) -> Any:

@@ -140,7 +140,8 @@ def tolerance(
                 made[each] = replace(made[each], proposed=(proposed, table))
         return [made[each] for each in numbers]
 
-    known, unknown_yet = [], []
+    known: list[list[int]] = []
+    unknown_yet: list[list[int]] = []
     for numbers in groups.values():
         is_known = all(tables.is_known(every[each], more[each]) for each in numbers)
         (known if is_known else unknown_yet).append(numbers)

@@ -482,83 +482,6 @@
 (check-sat)
 (pop 1)
 (push 1)
-; log-shape
-(set-info :status unsat)
-(assert (let ((a!1 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!2 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!3 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|))))
-      (a!4 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|)))))
-  (and (bvsle #x0 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) next_record@before))
-       (bvsge #x1 ((_ zero_extend 3) next_record@before))
-       (bvsle #x0 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       (bvsge #x2 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       a!1
-       a!2
-       a!3
-       a!4
-       (bvsge #x0 #xf)
-       (bvsle #x0 #x1))))
-(assert (let ((a!1 (or (not (bvsgt ((_ zero_extend 3) |log_end_offset[0]@before|) #x0))
-               (and (bvsle ((_ zero_extend 3) |log_record[0][0]@before|)
-                           ((_ zero_extend 3) next_record@before))
-                    (bvsge ((_ zero_extend 3) |log_record[0][0]@before|) #x1))))
-      (a!2 (or (not (bvsgt ((_ zero_extend 3) |log_end_offset[0]@before|) #x0))
-               (bvsle ((_ zero_extend 3) |log_epoch[0][0]@before|)
-                      ((_ sign_extend 2) |leader_epoch[0]@before|))))
-      (a!3 (or (not (bvsgt ((_ zero_extend 3) |log_end_offset[1]@before|) #x0))
-               (and (bvsle ((_ zero_extend 3) |log_record[1][0]@before|)
-                           ((_ zero_extend 3) next_record@before))
-                    (bvsge ((_ zero_extend 3) |log_record[1][0]@before|) #x1))))
-      (a!4 (or (not (bvsgt ((_ zero_extend 3) |log_end_offset[1]@before|) #x0))
-               (bvsle ((_ zero_extend 3) |log_epoch[1][0]@before|)
-                      ((_ sign_extend 2) |leader_epoch[1]@before|)))))
-  (not (and (bvsle ((_ zero_extend 3) |high_watermark[0]@before|)
-                   ((_ zero_extend 3) |log_end_offset[0]@before|))
-            a!1
-            a!2
-            (bvsle ((_ zero_extend 3) |high_watermark[1]@before|)
-                   ((_ zero_extend 3) |log_end_offset[1]@before|))
-            a!3
-            a!4))))
-(check-sat)
-(pop 1)
-(push 1)
 ; epochs-are-issued
 (set-info :status unsat)
 (assert (let ((a!1 (bvsle #xf
@@ -684,80 +607,14 @@
                      ((_ sign_extend 2) |request_leader[0]@before|))
                 (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
                      #x0
-                     ((_ sign_extend 2) |request_leader[1]@before|))))
-      (a!5 (or (not (bvsge ((_ sign_extend 2) |leader_epoch[0]@before|) #x0))
-               (distinct ((_ sign_extend 2) |leader[0]@before|) #xf)))
-      (a!6 (or (not (bvsge ((_ sign_extend 2) |leader_epoch[1]@before|) #x0))
-               (distinct ((_ sign_extend 2) |leader[1]@before|) #xf))))
+                     ((_ sign_extend 2) |request_leader[1]@before|)))))
 (let ((a!2 (or (not (distinct ((_ sign_extend 2) |leader[0]@before|) #xf))
                (and (bvsge ((_ sign_extend 2) |leader_epoch[0]@before|) #x0)
                     (= a!1 ((_ sign_extend 2) |leader[0]@before|)))))
       (a!4 (or (not (distinct ((_ sign_extend 2) |leader[1]@before|) #xf))
                (and (bvsge ((_ sign_extend 2) |leader_epoch[1]@before|) #x0)
                     (= a!3 ((_ sign_extend 2) |leader[1]@before|))))))
-  (not (and a!2 a!4 a!5 a!6)))))
-(check-sat)
-(pop 1)
-(push 1)
-; leader-is-first
-(set-info :status unsat)
-(assert (let ((a!1 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!2 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!3 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|))))
-      (a!4 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|)))))
-  (and (bvsle #x0 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) next_record@before))
-       (bvsge #x1 ((_ zero_extend 3) next_record@before))
-       (bvsle #x0 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       (bvsge #x2 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       a!1
-       a!2
-       a!3
-       a!4
-       (bvsge #x0 #xf)
-       (bvsle #x0 #x1))))
-(assert (let ((a!1 (or (not (= ((_ sign_extend 2) |leader[1]@before|) #x0))
-               (bvsge ((_ sign_extend 2) |leader_epoch[0]@before|)
-                      ((_ sign_extend 2) |leader_epoch[1]@before|))))
-      (a!2 (or (not (= ((_ sign_extend 2) |leader[0]@before|) #x1))
-               (bvsge ((_ sign_extend 2) |leader_epoch[1]@before|)
-                      ((_ sign_extend 2) |leader_epoch[0]@before|)))))
-  (not (and a!1 a!2))))
+  (not (and a!2 a!4)))))
 (check-sat)
 (pop 1)
 (push 1)
@@ -813,69 +670,57 @@
        a!4
        (bvsge #x0 #xf)
        (bvsle #x0 #x1))))
-(assert (let ((a!1 (or (not (= ((_ sign_extend 2) |leader[0]@before|) #x0))
-               |isr[0][0]@before|))
-      (a!2 (or (not (= ((_ sign_extend 2) |leader[1]@before|) #x0))
-               |isr[1][0]@before|))
-      (a!3 (= (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
+(assert (let ((a!1 (= (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
                    #x0
                    ((_ sign_extend 2) |request_leader[0]@before|))
               #x0))
-      (a!6 (= (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
+      (a!4 (= (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
                    #x0
                    ((_ sign_extend 2) |request_leader[1]@before|))
               #x0))
-      (a!9 (or (not (= ((_ sign_extend 2) |leader[0]@before|) #x1))
-               |isr[0][1]@before|))
-      (a!10 (or (not (= ((_ sign_extend 2) |leader[1]@before|) #x1))
-                |isr[1][1]@before|))
-      (a!11 (= (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                    #x0
-                    ((_ sign_extend 2) |request_leader[0]@before|))
-               #x1))
-      (a!14 (= (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
+      (a!7 (= (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
+                   #x0
+                   ((_ sign_extend 2) |request_leader[0]@before|))
+              #x1))
+      (a!10 (= (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
                     #x0
                     ((_ sign_extend 2) |request_leader[1]@before|))
                #x1)))
-(let ((a!4 (and (bvsgt (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1)
+(let ((a!2 (and (bvsgt (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1)
                        #x0)
-                a!3))
-      (a!7 (and (bvsgt (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1)
+                a!1))
+      (a!5 (and (bvsgt (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1)
                        #x1)
-                a!6))
-      (a!12 (and (bvsgt (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                        #x0)
-                 a!11))
-      (a!15 (and (bvsgt (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1)
+                a!4))
+      (a!8 (and (bvsgt (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1)
+                       #x0)
+                a!7))
+      (a!11 (and (bvsgt (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1)
                         #x1)
-                 a!14)))
-(let ((a!5 (or (not a!4)
+                 a!10)))
+(let ((a!3 (or (not a!2)
                (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
                     |quorum_isr[0]@before|
                     |request_isr[0][0]@before|)))
-      (a!8 (or (not a!7)
+      (a!6 (or (not a!5)
                (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
                     |quorum_isr[0]@before|
                     |request_isr[1][0]@before|)))
-      (a!13 (or (not a!12)
-                (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                     |quorum_isr[1]@before|
-                     |request_isr[0][1]@before|)))
-      (a!16 (or (not a!15)
+      (a!9 (or (not a!8)
+               (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
+                    |quorum_isr[1]@before|
+                    |request_isr[0][1]@before|)))
+      (a!12 (or (not a!11)
                 (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
                      |quorum_isr[1]@before|
                      |request_isr[1][1]@before|))))
-(let ((a!17 (and (or (not (= #x0 #x0)) |quorum_isr[0]@before|)
-                 a!1
-                 a!2
-                 a!5
-                 a!8
+(let ((a!13 (and (or (not (= #x0 #x0)) |quorum_isr[0]@before|)
+                 a!3
+                 a!6
                  (or (not (= #x0 #x1)) |quorum_isr[1]@before|)
                  a!9
-                 a!10
-                 a!13
-                 a!16)))
-  (not a!17))))))
+                 a!12)))
+  (not a!13))))))
 (check-sat)
 (pop 1)
 (push 1)
@@ -1183,218 +1028,6 @@
             (or (not a!23) a!26)
             a!29
             (or (not a!31) (and a!21 a!22)))))))))
-(check-sat)
-(pop 1)
-(push 1)
-; follower-is-prefix
-(set-info :status unsat)
-(assert (let ((a!1 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!2 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!3 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|))))
-      (a!4 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|)))))
-  (and (bvsle #x0 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) next_record@before))
-       (bvsge #x1 ((_ zero_extend 3) next_record@before))
-       (bvsle #x0 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       (bvsge #x2 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       a!1
-       a!2
-       a!3
-       a!4
-       (bvsge #x0 #xf)
-       (bvsle #x0 #x1))))
-(assert (let ((a!1 (not (and (= ((_ sign_extend 2) |leader[0]@before|) #x0)
-                     (= ((_ sign_extend 2) |leader_epoch[1]@before|)
-                        ((_ sign_extend 2) |leader_epoch[0]@before|)))))
-      (a!2 (or (not (bvsgt ((_ zero_extend 3) |log_end_offset[1]@before|) #x0))
-               (and (bvsgt ((_ zero_extend 3) |log_end_offset[1]@before|) #x0)
-                    (bvsgt ((_ zero_extend 3) |log_end_offset[0]@before|) #x0)
-                    (= ((_ zero_extend 3) |log_record[1][0]@before|)
-                       ((_ zero_extend 3) |log_record[0][0]@before|))
-                    (= ((_ zero_extend 3) |log_epoch[1][0]@before|)
-                       ((_ zero_extend 3) |log_epoch[0][0]@before|)))))
-      (a!4 (not (and (= ((_ sign_extend 2) |leader[1]@before|) #x1)
-                     (= ((_ sign_extend 2) |leader_epoch[0]@before|)
-                        ((_ sign_extend 2) |leader_epoch[1]@before|)))))
-      (a!5 (or (not (bvsgt ((_ zero_extend 3) |log_end_offset[0]@before|) #x0))
-               (and (bvsgt ((_ zero_extend 3) |log_end_offset[0]@before|) #x0)
-                    (bvsgt ((_ zero_extend 3) |log_end_offset[1]@before|) #x0)
-                    (= ((_ zero_extend 3) |log_record[0][0]@before|)
-                       ((_ zero_extend 3) |log_record[1][0]@before|))
-                    (= ((_ zero_extend 3) |log_epoch[0][0]@before|)
-                       ((_ zero_extend 3) |log_epoch[1][0]@before|))))))
-(let ((a!3 (or a!1
-               (and (bvsle ((_ zero_extend 3) |log_end_offset[1]@before|)
-                           ((_ zero_extend 3) |log_end_offset[0]@before|))
-                    a!2)))
-      (a!6 (or a!4
-               (and (bvsle ((_ zero_extend 3) |log_end_offset[0]@before|)
-                           ((_ zero_extend 3) |log_end_offset[1]@before|))
-                    a!5))))
-  (not (and a!3 a!6)))))
-(check-sat)
-(pop 1)
-(push 1)
-; logs-match
-(set-info :status unsat)
-(assert (let ((a!1 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!2 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!3 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|))))
-      (a!4 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|)))))
-  (and (bvsle #x0 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) next_record@before))
-       (bvsge #x1 ((_ zero_extend 3) next_record@before))
-       (bvsle #x0 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       (bvsge #x2 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       a!1
-       a!2
-       a!3
-       a!4
-       (bvsge #x0 #xf)
-       (bvsle #x0 #x1))))
-(assert (not true))
-(check-sat)
-(pop 1)
-(push 1)
-; current-epoch-watermark
-(set-info :status unsat)
-(assert (let ((a!1 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!2 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x0)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[0]@before|))))
-      (a!3 (bvsle #xf
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|))))
-      (a!4 (bvsge #x1
-                  (ite (= ((_ zero_extend 2) next_leader_epoch@before) #x1)
-                       #x0
-                       ((_ sign_extend 2) |request_leader[1]@before|)))))
-  (and (bvsle #x0 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_end_offset[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_record[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[0][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |log_epoch[1][0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[0]@before|))
-       (bvsle #x0 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsge #x1 ((_ zero_extend 3) |high_watermark[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader_epoch[1]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[0]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[0]@before|))
-       (bvsle #xf ((_ sign_extend 2) |leader[1]@before|))
-       (bvsge #x1 ((_ sign_extend 2) |leader[1]@before|))
-       (bvsle #x0 ((_ zero_extend 3) next_record@before))
-       (bvsge #x1 ((_ zero_extend 3) next_record@before))
-       (bvsle #x0 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       (bvsge #x2 (bvadd ((_ zero_extend 2) next_leader_epoch@before) #x1))
-       a!1
-       a!2
-       a!3
-       a!4
-       (bvsge #x0 #xf)
-       (bvsle #x0 #x1))))
-(assert (let ((a!1 (not (and (= ((_ sign_extend 2) |leader[0]@before|) #x0)
-                     (= ((_ sign_extend 2) |leader_epoch[1]@before|)
-                        ((_ sign_extend 2) |leader_epoch[0]@before|))
-                     (bvsgt ((_ zero_extend 3) |high_watermark[1]@before|) #x0)
-                     (= ((_ zero_extend 3) |log_epoch[1][0]@before|)
-                        ((_ sign_extend 2) |leader_epoch[1]@before|)))))
-      (a!2 (not (and (= ((_ sign_extend 2) |leader[1]@before|) #x1)
-                     (= ((_ sign_extend 2) |leader_epoch[0]@before|)
-                        ((_ sign_extend 2) |leader_epoch[1]@before|))
-                     (bvsgt ((_ zero_extend 3) |high_watermark[0]@before|) #x0)
-                     (= ((_ zero_extend 3) |log_epoch[0][0]@before|)
-                        ((_ sign_extend 2) |leader_epoch[0]@before|))))))
-(let ((a!3 (and (or a!1
-                    (bvsgt ((_ zero_extend 3) |high_watermark[0]@before|) #x0))
-                (or a!2
-                    (bvsgt ((_ zero_extend 3) |high_watermark[1]@before|) #x0)))))
-  (not a!3))))
 (check-sat)
 (pop 1)
 (push 1)
