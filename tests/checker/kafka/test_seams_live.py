@@ -68,7 +68,6 @@ def test_a_controller_whose_directory_is_empty_takes_acknowledged_data_with_it(v
     """kraft-quorum and kraft-composed with `faults.disk_loss=1`: one controller lags, another loses the shrunk ISR.
 
     The two are a majority without the decision, which the third has; the broker that lacks m1 is in the ISR that they know.
-    Not seen to pass yet: it has been tried only where five processes did not get ready within their time.
     """
     with cluster(kafka_home(version=version), brokers=2, controllers=3, settings=PATIENT) as kafka:
         kafka.create_topic("t", [1, 2], {"min.insync.replicas": "1"})
