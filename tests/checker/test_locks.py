@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from neverlost.checker.machine import locks, scratch
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options, Progress
 from neverlost.specs.errors import InputError
+from neverlost.specs.property import guarantees
 from tests.support.program import neverlost
+from tests.support.searches import classic, essence
 
 HOLD = """
 import sys
@@ -37,6 +41,20 @@ def test_a_directory_is_held_by_one_process_and_by_none_after_it_was_killed(tmp_
     with locks.held(tmp_path), pytest.raises(InputError, match=f"in use by process {os.getpid()}"), locks.held(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("more", [(), ("--resume",)], ids=["anew", "resumed"])
+def test_a_second_search_is_refused_and_the_first_is_exact(tmp_path: Path, more: tuple[str, ...]) -> None:
+    system, refused = classic("kip-320", 2, 2, 2, 1), []
+
+    def meanwhile(progress: Progress) -> None:
+        if progress.level == 5 and not refused:
+            asked = ("--set", "replication.factor=2", "--state-dir", str(tmp_path / "s"))
+            refused.append(neverlost("explore", "kip-320", *asked, *more))
+
+    found = explore(system, guarantees(system.model), Options(state_dir=tmp_path / "s"), meanwhile)
+    assert refused[0].returncode == 64 and f"in use by process {os.getpid()}" in refused[0].stderr
+    assert essence(found) == essence(explore(system, guarantees(system.model), Options(workers=1)))
 
 
 def test_a_temporary_folder_is_left_over_once_its_owner_has_been(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,14 @@ def test_each_setting_has_one_region() -> None:
     assert {limits["faults.out"] for _, limits in asked} == {AnyNumber(2, (2, 0)), AnyNumber(2, (2, 1))}
 
 
+WHOLE = (
+    "one or two replicas",
+    "three replicas",
+    "three replicas, some outside the ISR",
+    "brokers are stopped",
+    "brokers are stopped, some are outside the ISR",
+    "three replicas and kills",
+)
 BUILDING = """
 import json, sys
 from pathlib import Path
@@ -158,9 +166,9 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 def test_a_tenth_after_a_kill_and_on_spark(tmp_path: Path) -> None:
-    """A tenth of what one to three replicas are asked, drawn by a printed seed; ATLAS_SEED draws another one."""
+    """A tenth of the chapters that are decided whole, drawn by a printed seed; ATLAS_SEED draws another one."""
     seed = int(os.environ.get("ATLAS_SEED", "1"))
-    every = list(units(CHAPTERS[:2]))
+    every = list(units(each for each in CHAPTERS if each.name in WHOLE))
     chosen = random.Random(seed).sample(every, len(every) // 10)
     print(f"seed {seed}: {len(chosen)} of {len(every)} units, {sum(len(each.configurations) for each in chosen)} settings")
     (tmp_path / "units.json").write_text(json.dumps([each.text for each in chosen]))
