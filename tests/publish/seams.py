@@ -202,7 +202,9 @@ def main() -> None:
     bugs()
     print(
         "## On real clusters\n\n`pytest -m kafka tests/checker/kafka/test_seams_live.py`: a real transactional producer whose"
-        " next transaction is ended\nby a late request, on 3.9.2 and 4.3.1 (the client speaks version 1 of the protocol)."
+        " next transaction is ended\nby a late request, on 3.9.2 and 4.3.1 (the client speaks version 1 of the protocol); and"
+        " on 4.3.1 three controllers with static\nvoters, of which one lags and one loses its directory: an acknowledged record"
+        " is gone. Once each."
     )
 
 
