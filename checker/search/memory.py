@@ -66,10 +66,11 @@ class MemorySearch(LevelSearch):
 
     def _seed(self) -> None:
         levels = self.store.levels() if self.store is not None and self.options.resume else []
+        if self.store is not None:
+            self.store.discard_uncommitted(levels)
         if self.store is None or not levels:
             super()._seed()
             return
-        self.store.discard_uncommitted(levels)
         for level in levels:
             workers: Local | Any = self.workers
             workers.restore(self.store, level)

@@ -236,6 +236,19 @@ def test_a_killed_search_leaves_nothing_that_counts(tmp_path: Path) -> None:
     assert essence(on_storage(system, tmp_path / "s", resume=True)) == in_memory(system)
 
 
+@pytest.mark.parametrize("engine", ["memory", "stored"])
+def test_a_search_that_was_killed_before_its_first_level_leaves_nothing(tmp_path: Path, engine: str) -> None:
+    system, place = classic("kip-320", 2, 2, 2, 1), tmp_path / "s"
+    on_storage(system, place, limits=Limits(depth=3))
+    for each in place.glob("level-*.json"):
+        each.unlink()
+    (place / ".level-0000.json.967795e1").write_bytes(b"{")
+    asked = Options(state_dir=place, resume=True)
+    found = explore(system, guarantees(system.model), asked) if engine == "memory" else on_storage(system, place, resume=True)
+    assert essence(found) == in_memory(system)
+    assert not list(place.rglob(".*"))
+
+
 @pytest.fixture
 def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file system that is not local: Arrow's own in-memory one, behind a scheme of its own."""
