@@ -218,16 +218,33 @@ def acknowledged_is_committed(k: Any, s: Any) -> list[Value]:
     ]
 
 
+NO_GAPS = Lemma(
+    "no-gaps",
+    "neither a log nor what is committed has a gap",
+    "records are appended at the end and truncated from the end; a watermark passes every record on its way",
+    no_gaps,
+)
+
+WATERMARK_IS_COMMITTED = Lemma(
+    "watermark-is-committed",
+    "what is below any broker's high watermark is committed and in that log",
+    "a follower takes a watermark with the records below it, and loses it when it stops",
+    watermark_is_committed,
+)
+
+ACKNOWLEDGED_IS_COMMITTED = Lemma(
+    "acknowledged-is-committed",
+    "with acks=all, what is acknowledged to the producer is committed",
+    "the leader answers when its high watermark passes the record",
+    acknowledged_is_committed,
+    only_for="acked-never-lost",
+)
+
 THEORY = Theory(
     models=("kraft-elr",),
     covers=covers,
     lemmas=(
-        Lemma(
-            "no-gaps",
-            "neither a log nor what is committed has a gap",
-            "records are appended at the end and truncated from the end; a watermark passes every record on its way",
-            no_gaps,
-        ),
+        NO_GAPS,
         Lemma(
             "registration",
             "who runs is registered and has no clean-shutdown file; an ISR member is registered and not in the ELR",
@@ -277,12 +294,7 @@ THEORY = Theory(
             "a commit waits for all of them, and each that joins has reached what is committed",
             quorum_is_complete,
         ),
-        Lemma(
-            "watermark-is-committed",
-            "what is below any broker's high watermark is committed and in that log",
-            "a follower takes a watermark with the records below it, and loses it when it stops",
-            watermark_is_committed,
-        ),
+        WATERMARK_IS_COMMITTED,
         Lemma(
             "leader-knows-how-far",
             "what is committed ends below the leader's high watermark or its epoch's start offset",
@@ -301,12 +313,6 @@ THEORY = Theory(
             "the leader asks for it only then, and waits for it from then on",
             joining_has_caught_up,
         ),
-        Lemma(
-            "acknowledged-is-committed",
-            "with acks=all, what is acknowledged to the producer is committed",
-            "the leader answers when its high watermark passes the record",
-            acknowledged_is_committed,
-            only_for="acked-never-lost",
-        ),
+        ACKNOWLEDGED_IS_COMMITTED,
     ),
 )

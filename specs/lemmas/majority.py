@@ -19,7 +19,7 @@ from neverlost.model.kraft.broker.log import EMPTY, epoch_of, log_end, offsets
 from neverlost.model.kraft.state import BEHIND, UP_TO_DATE, everyone, others
 from neverlost.model.majority.protocol import majority
 from neverlost.specs.lemma import Lemma, Theory
-from neverlost.specs.lemmas.kraft_elr import acknowledged_is_committed, is_committed, no_gaps
+from neverlost.specs.lemmas.kraft_elr import ACKNOWLEDGED_IS_COMMITTED, NO_GAPS, WATERMARK_IS_COMMITTED, is_committed
 
 LOSES = ("disk_loss", "data_loss")
 """The faults after which a voter forgets what it was counted for."""
@@ -146,24 +146,11 @@ def newer_logs_are_complete(k: Any, s: Any) -> list[Value]:
     return found
 
 
-def watermark_is_committed(k: Any, s: Any) -> list[Value]:
-    return [
-        implies(k, s.high_watermark[r] > o, k.all_of(is_committed(s, o), s.log_record[r][o] == s.ghost_committed[o]))
-        for r in everyone(s)
-        for o in offsets(s)
-    ]
-
-
 THEORY = Theory(
     models=("majority",),
     covers=covers,
     lemmas=(
-        Lemma(
-            "no-gaps",
-            "neither a log nor what is committed has a gap",
-            "records are appended at the end and truncated from the end; a watermark passes every record on its way",
-            no_gaps,
-        ),
+        NO_GAPS,
         Lemma(
             "leaders",
             "a term has one leader, and who follows is in its leader's term; the current leader leads in the newest term",
@@ -213,18 +200,7 @@ THEORY = Theory(
             "a leader of a later term was elected with a vote of the majority that has them",
             newer_logs_are_complete,
         ),
-        Lemma(
-            "watermark-is-committed",
-            "what is below any broker's high watermark is committed and in that log",
-            "a follower takes a watermark with the records below it, and loses it when it stops",
-            watermark_is_committed,
-        ),
-        Lemma(
-            "acknowledged-is-committed",
-            "with acks=all, what is acknowledged to the producer is committed",
-            "the leader answers when its high watermark passes the record",
-            acknowledged_is_committed,
-            only_for="acked-never-lost",
-        ),
+        WATERMARK_IS_COMMITTED,
+        ACKNOWLEDGED_IS_COMMITTED,
     ),
 )

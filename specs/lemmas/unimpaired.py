@@ -20,10 +20,10 @@ from neverlost.model.kraft.broker.high_watermark import is_waited_for
 from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
 from neverlost.model.kraft.mechanisms import is_on
-from neverlost.model.kraft.state import ACKS, UP_TO_DATE, everyone, others
+from neverlost.model.kraft.state import UP_TO_DATE, everyone, others
 from neverlost.model.limits import AT_ONCE, NO_LIMIT
 from neverlost.specs.lemma import Lemma, Theory
-from neverlost.specs.lemmas.kraft_elr import is_active, is_committed
+from neverlost.specs.lemmas.kraft_elr import ACKNOWLEDGED_IS_COMMITTED, NO_GAPS, WATERMARK_IS_COMMITTED, is_active, is_committed
 
 NEEDED = (
     "partition-epoch-check",
@@ -85,13 +85,6 @@ def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
             for m in others(s, leader)
         ]
     )
-
-
-def no_gaps(k: Any, s: Any) -> list[Value]:
-    later = [o for o in offsets(s) if o]
-    return [implies(k, s.log_record[r][o] != EMPTY, s.log_record[r][o - 1] != EMPTY) for r in everyone(s) for o in later] + [
-        implies(k, is_committed(s, o), is_committed(s, o - 1)) for o in later
-    ]
 
 
 def registration(k: Any, s: Any) -> list[Value]:
@@ -179,14 +172,6 @@ def members_are_complete(k: Any, s: Any) -> list[Value]:
     ]
 
 
-def watermark_is_committed(k: Any, s: Any) -> list[Value]:
-    return [
-        implies(k, s.high_watermark[r] > o, k.all_of(is_committed(s, o), s.log_record[r][o] == s.ghost_committed[o]))
-        for r in everyone(s)
-        for o in offsets(s)
-    ]
-
-
 def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -227,27 +212,11 @@ def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
     return found
 
 
-def acknowledged_is_committed(k: Any, s: Any) -> list[Value]:
-    return [
-        implies(
-            k,
-            k.all_of(s.acks == ACKS["all"], s.ghost_acked[n]),
-            k.any_of(*[s.ghost_committed[o] == n + 1 for o in offsets(s)]),
-        )
-        for n in range(s.sizes.record)
-    ]
-
-
 THEORY = Theory(
     models=("kraft", "kraft-elr"),
     covers=covers,
     lemmas=(
-        Lemma(
-            "no-gaps",
-            "neither a log nor what is committed has a gap",
-            "records are appended at the end and truncated from the end; a watermark passes every record on its way",
-            no_gaps,
-        ),
+        NO_GAPS,
         Lemma(
             "registration",
             "an ISR member is not fenced; who has a clean-shutdown file is down and fenced",
@@ -297,12 +266,7 @@ THEORY = Theory(
             "a commit waits for all of them, and each that joins has reached what is committed",
             members_are_complete,
         ),
-        Lemma(
-            "watermark-is-committed",
-            "what is below any broker's high watermark is committed and in that log",
-            "a follower takes a watermark with the records below it, and loses it when it stops",
-            watermark_is_committed,
-        ),
+        WATERMARK_IS_COMMITTED,
         Lemma(
             "reach-of-stale-leaders",
             "what a stale leader may still commit is in the log of each ISR member that runs, unless that one follows it still",
@@ -321,12 +285,6 @@ THEORY = Theory(
             "the member has not followed a later leader, so no later one has committed without it",
             members_follow_complete_logs,
         ),
-        Lemma(
-            "acknowledged-is-committed",
-            "with acks=all, what is acknowledged to the producer is committed",
-            "the leader answers when its high watermark passes the record",
-            acknowledged_is_committed,
-            only_for="acked-never-lost",
-        ),
+        ACKNOWLEDGED_IS_COMMITTED,
     ),
 )
