@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from os import PathLike
 from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.atlas import lookup
 from neverlost.checker.atlas.index import shipped
-from neverlost.checker.campaign.tolerance import Entry, decided
+from neverlost.checker.campaign.tolerance import decided
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.inputs import configurations
@@ -78,15 +79,7 @@ def roll(
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
     said = _Said(every, at_a_time, Request(**search), progress)
-    cluster = _Cluster(
-        tuple(
-            _Placed(name, each, frozenset(brokers) - set(each.out[name]), frozenset(brokers))
-            for each in every
-            for name, brokers in each.brokers.items()
-        ),
-        said,
-    )
-    return RollResult.of(_document(cluster, at_a_time) | _input(every))
+    return RollResult.of(_document(_Cluster(_placed(every), said), at_a_time) | _input(every))
 
 
 class _Said:
@@ -103,7 +96,7 @@ class _Said:
         atlas = shipped()
         known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
         found = decided(list(questions.values()), asked, request.options(), request.engine, progress, known)
-        self._entries: dict[Any, tuple[Entry, ...]] = dict(zip(questions, found, strict=True))
+        self._words = {key: describe.in_words(*describe.said(entries)) for key, entries in zip(questions, found, strict=True)}
 
     @staticmethod
     def _configuration(chosen: Chosen, is_whole: bool) -> dict[str, Any]:
@@ -111,61 +104,80 @@ class _Said:
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """In words; `is_whole` where all replicas are in the ISR at first."""
-        return describe.in_words(*describe.said(self._entries[id(chosen), is_whole, stop]))
+        return self._words[id(chosen), is_whole, stop]
 
 
-@dataclass(frozen=True)
-class _Placed:
-    """A partition with its brokers, those in its ISR apart; it stands here once for each way in which it may be configured."""
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Partitions that are configured alike, with the same brokers, those in the ISR apart, by name with their numbers in the
+    order of all; a partition stands in one for each way in which it may be configured.
+    """
 
-    name: str
     chosen: Chosen
     inside: frozenset[str]
     brokers: frozenset[str]
+    names: dict[str, int] = field(default_factory=dict)
+
+
+def _placed(every: Iterable[Chosen]) -> tuple[_Alike, ...]:
+    found: dict[Any, _Alike] = {}
+    numbers: dict[str, int] = {}
+    for each in every:
+        for name, brokers in each.brokers.items():
+            inside = frozenset(brokers).difference(each.out[name])
+            key = id(each), inside, frozenset(brokers)
+            found.setdefault(key, _Alike(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
+    return tuple(found.values())
 
 
 @dataclass(frozen=True)
 class _Cluster:
-    partitions: tuple[_Placed, ...]
+    alike: tuple[_Alike, ...]
     said: _Said
 
     @property
     def brokers(self) -> list[str]:
         """In the order of their numbers."""
-        return sorted({each for one in self.partitions for each in one.brokers}, key=lambda each: (len(each), each))
+        return sorted({each for one in self.alike for each in one.brokers}, key=lambda each: (len(each), each))
 
-    def of(self, stopped: Iterable[str]) -> list[tuple[_Placed, int]]:
-        """The partitions that have replicas on some brokers, with how many of those are in the ISR."""
+    def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_Alike, str]]:
+        """The partitions that have replicas on some brokers, with what happens to them when these are stopped."""
         chosen = frozenset(stopped)
-        return [(each, len(chosen & each.inside)) for each in self.partitions if chosen & each.brokers]
+        for each in self.alike:
+            if chosen & each.brokers:
+                yield each, self._says(each, Stop(len(chosen & each.inside), further))
 
     def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
         """What happens to which partitions when these brokers are stopped."""
         worst: dict[str, str] = {}
-        for each, many in self.of(stopped):
-            says = self._says(each, Stop(many, further))
-            worst[each.name] = max(worst.get(each.name, says), says, key=_badness)
-        return {
-            says: [name for name, one in worst.items() if one == says] for says in sorted(set(worst.values()), key=_badness)
-        }
+        numbers: dict[str, int] = {}
+        for each, says in self.of(stopped, further):
+            numbers |= each.names
+            for name in each.names:
+                if name not in worst or _badness(says) > _badness(worst[name]):
+                    worst[name] = says
+        found: dict[str, list[str]] = {says: [] for says in sorted(set(worst.values()), key=_badness)}
+        for name in sorted(numbers, key=numbers.__getitem__):
+            found[worst[name]].append(name)
+        return found
 
-    def _says(self, one: _Placed, stop: Stop) -> str:
+    def _says(self, one: _Alike, stop: Stop) -> str:
         return self.said.of(one.chosen, stop) if one.inside else OFFLINE
 
     def may_stop(self, stopped: Iterable[str]) -> bool:
         """Whether nothing is lost and no writes stop."""
-        return self.says(stopped).keys() <= {describe.OK}
+        return all(says == describe.OK for _, says in self.of(stopped))
 
     def first(self) -> list[dict[str, Any]]:
         """What to do before the brokers can be stopped that cannot be stopped now."""
-        found: dict[str, dict[str, None]] = {}
-        for each in self.partitions:
+        found: dict[str, dict[str, int]] = {}
+        for each in self.alike:
             if all(self._says(each, Stop(many)) == describe.OK for many in ((0, 1) if each.inside else (0,))):
                 continue
-            found.setdefault(self._remedy(each), {})[each.name] = None
-        return [{"do": remedy, "partitions": list(names)} for remedy, names in found.items()]
+            found.setdefault(self._remedy(each), {}).update(each.names)
+        return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
 
-    def _remedy(self, one: _Placed) -> str:
+    def _remedy(self, one: _Alike) -> str:
         if not one.inside:
             return "it is offline; bring back a replica of its last ISR or ELR"
         out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
@@ -196,6 +208,7 @@ def _input(every: Sequence[Chosen]) -> dict[str, Any]:
     return {"sources": shared, "notices": [each.document() for each in notices]}
 
 
+@cache
 def _badness(says: str) -> tuple[int, int]:
     """From good to bad; of two losses the one in fewer steps is worse."""
     kind, _, steps = says.partition(", ")
