@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from neverlost.checker.meaning import meaning
@@ -42,7 +43,7 @@ def lemma_digest(lemma: Lemma) -> str:
 
 def question_digest(model: Model, asked: Iterable[Property]) -> str:
     """One digest of a model and of what is asked about it."""
-    return _digest(model_digest(model), *map(property_digest, asked))
+    return _together(model_digest(model), *map(property_digest, asked))
 
 
 def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
@@ -61,6 +62,11 @@ def _remembered(subject: Any, *more: Any) -> str:
     if id(subject) not in _known:
         _known[id(subject)] = subject, _digest(subject, *more)
     return _known[id(subject)][1]
+
+
+@cache
+def _together(*digests: str) -> str:
+    return _digest(*digests)
 
 
 def _digest(*values: Any) -> str:

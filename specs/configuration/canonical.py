@@ -7,7 +7,7 @@ once by an interpreter that notes the names of the fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from neverlost.model.interpreters.ints import Ints
@@ -34,11 +34,6 @@ def fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
     return _known[key]
 
 
-def frozen_values(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, int]:
-    """The frozen fields that are read, with their values."""
-    return {name: value(configuration) for name, value in model.frozen.items() if name in read}
-
-
 def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:
     """What else decides the reachable states: the fields that change, and where a search begins."""
     moving = [(each.name, each.low, each.high, each.axes) for each in model.fields(configuration) if not each.frozen]
@@ -55,25 +50,53 @@ def departures(model: Model, configuration: Configuration) -> dict[str, Any]:
     return {key: value for key, value in configuration.items() if value != default_of(model, key)}
 
 
+class _Noting(Mapping[str, Any]):
+    """A configuration that notes which of its keys are read: to change any other changes nothing."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._given, self.noted = configuration, set[str]()
+
+    def __getitem__(self, key: str) -> Any:
+        self.noted.add(key)
+        return self._given[key]
+
+    def __iter__(self) -> Iterator[str]:
+        self.noted.update(self._given)
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
+def _noted(function: Callable[[Configuration], Any], configuration: Configuration) -> tuple[Any, set[str]]:
+    """What a function makes of a configuration, and the keys that it read."""
+    noting = _Noting(configuration)
+    return function(noting), noting.noted
+
+
 def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
     """The configuration with every key at its default that may be there without a difference to what reads these fields."""
-    values, sizes = frozen_values(model, configuration, read), model.sizes(configuration)
-    laid_out = layout(model, configuration)
+    made_of = [value for name, value in model.frozen.items() if name in read] + [model.sizes]
+    made = [(each, *_noted(each, configuration)) for each in made_of]
+    (moving, of_moving), (wrong, of_wrong) = (
+        _noted(each, configuration) for each in (lambda given: layout(model, given), model.contradiction)
+    )
     defaults = {key: default_of(model, key) for key in departures(model, configuration)}
 
-    def is_free(key: str) -> bool:
-        other = {**configuration, key: defaults[key]}
-        return frozen_values(model, other, read) == values and model.sizes(other) == sizes
+    def is_alike(other: Configuration, changed: Set[str]) -> bool:
+        return all(each(other) == value for each, value, keys in made if not changed.isdisjoint(keys))
 
-    def is_same(other: Configuration) -> bool:
-        is_alike = frozen_values(model, other, read) == values and model.sizes(other) == sizes
-        return is_alike and layout(model, other) == laid_out and model.contradiction(other) is None
+    def is_same(other: Configuration, changed: Set[str]) -> bool:
+        is_moving_alike = of_moving.isdisjoint(changed) or layout(model, other) == moving
+        says = wrong if of_wrong.isdisjoint(changed) else model.contradiction(other)
+        return is_moving_alike and says is None and is_alike(other, changed)
 
-    free = {key: value for key, value in defaults.items() if is_free(key)}
-    if is_same({**configuration, **free}):
+    free = {key: value for key, value in defaults.items() if is_alike({**configuration, key: value}, {key})}
+    if is_same({**configuration, **free}, free.keys()):
         return {**configuration, **free}
-    found = dict(configuration)
+    found, changed = dict(configuration), set[str]()
     for key, value in free.items():
-        if is_same({**found, key: value}):
+        if is_same({**found, key: value}, {*changed, key}):
             found[key] = value
+            changed.add(key)
     return found

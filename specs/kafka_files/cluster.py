@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.sources import ELR, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
@@ -42,13 +43,13 @@ class ClusterConfiguration:
         Replicas that are alike are numbered from the leader on; others as they are assigned, rack by rack.
         """
         orders = {name: each.by_role if are_alike else assigned for name, (each, assigned) in self.partitions.items()}
-        return {name: tuple(map(str, order)) for name, order in orders.items()}
+        return {name: _as_text(order) for name, order in orders.items()}
 
     @property
     def out(self) -> dict[str, tuple[str, ...]]:
         """Per partition the brokers that are outside the ISR: all of them where it is offline."""
         return {
-            name: () if each.is_in_sync else tuple(str(one) for one in assigned if each.is_offline or one not in each.isr)
+            name: () if each.is_in_sync else _as_text(tuple(one for one in assigned if each.is_offline or one not in each.isr))
             for name, (each, assigned) in self.partitions.items()
         }
 
@@ -66,6 +67,12 @@ class ClusterConfiguration:
     def warnings(self) -> tuple[Notice, ...]:
         """What a reader of the verdict has to know."""
         return of_kind(self.notices, Kind.WARNING, Kind.ASSUMED)
+
+
+@lru_cache(maxsize=10_000)
+def _as_text(brokers: tuple[int, ...]) -> tuple[str, ...]:
+    """Broker ids as they are shown; a cluster has the same few lists of them again and again."""
+    return tuple(map(str, brokers))
 
 
 @dataclass

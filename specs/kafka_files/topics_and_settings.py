@@ -43,6 +43,12 @@ class Partition:
                     f"{','.join(map(str, self.replicas))}; describe again"
                 )
 
+    def alike(self, number: int, where: str) -> Partition:
+        """Another partition that stands as this one does, which was checked."""
+        found = object.__new__(Partition)
+        vars(found).update(vars(self), number=number, where=where)
+        return found
+
     @property
     def is_in_sync(self) -> bool:
         """Whether it has a leader, and every replica is in the ISR, listed in one order; most partitions are so."""
@@ -56,7 +62,7 @@ class Partition:
     @property
     def is_offline(self) -> bool:
         """Whether there is no leader, or none that would still be a replica."""
-        return not self.has_leader or self.outside == len(self.settled)
+        return not self.is_in_sync and (not self.has_leader or self.outside == len(self.settled))
 
     @property
     def settled(self) -> tuple[int, ...]:
@@ -86,6 +92,13 @@ class Topic:
     shows_broker_values: bool
     partitions: dict[int, Partition] = field(default_factory=dict)
     is_declared: bool = False
+
+    def add(self, partition: Partition) -> None:
+        """Errors: `InputError` for a partition that is described already."""
+        if partition.number in self.partitions:
+            says = f"partition {partition.number} of topic {quoted(self.name)} in {partition.where} is described twice"
+            raise InputError(f"{says}; remove one")
+        self.partitions[partition.number] = partition
 
     @property
     def place(self) -> str:

@@ -29,6 +29,9 @@ from neverlost.specs.setting import Setting
 NAME = "kafka-topics.sh --describe"
 LINE = re.compile(r"\s*Topic:\s*\S")
 
+_PARTITION = re.compile(r"\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+((?!.*(?:Topic|Partition):).+)")
+"""A topic, the number of a partition, and how it stands: most partitions of a cluster stand as others do."""
+
 _LABEL = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z]*(?: Replicas)?):")
 _NONE = ("", "N/A")
 _NO_LEADER = ("none", "-1")
@@ -83,8 +86,12 @@ def read(document: Document) -> Described:
 
     Errors: `InputError` for a line of another kind, a partition without its topic, a topic named twice.
     """
-    found = Described()
+    found, standing = Described(), dict[str, Partition]()
     for where, line in content(document):
+        parts = _PARTITION.match(line)
+        if parts and parts[3] in standing and parts[1] in found.topics:
+            found.topics[parts[1]].add(standing[parts[3]].alike(whole_number(parts[2], "Partition", where), where))
+            continue
         labels = _labelled(line)
         name = labels.get("Topic", "")
         if not name or not line.lstrip().startswith("Topic:"):
@@ -98,7 +105,7 @@ def read(document: Document) -> Described:
                 "use kafka-topics.sh --describe without options that leave lines out"
             )
         partition = _partition(labels, where)
-        if partition.number in found.topics[name].partitions:
-            raise InputError(f"partition {partition.number} of topic {quoted(name)} in {where} is described twice; remove one")
-        found.topics[name].partitions[partition.number] = partition
+        found.topics[name].add(partition)
+        if parts:
+            standing[parts[3]] = partition
     return found

@@ -64,10 +64,7 @@ def _add(topic: Topic, number: str, leader: object, ids: list[str], where: str) 
     if not replicas:
         raise InputError(f"{where} has no replicas; give what rpk topic describe -a prints")
     known = int(leader) if isinstance(leader, str) and leader.isascii() and leader.isdigit() and len(leader) < 11 else None
-    found = Partition(whole_number(number, "PARTITION", where), replicas, (), replicas, (), leader != "-1", where, known)
-    if found.number in topic.partitions:
-        raise InputError(f"partition {number} of topic {quoted(topic.name)} in {where} is described twice; remove one")
-    topic.partitions[found.number] = found
+    topic.add(Partition(whole_number(number, "PARTITION", where), replicas, (), replicas, (), leader != "-1", where, known))
 
 
 def _of_text(document: Document) -> Iterator[Topic]:
