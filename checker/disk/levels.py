@@ -37,7 +37,7 @@ from neverlost.specs.configuration.plain import plain
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 
-FORMAT = "neverlost.levels/2"
+FORMAT = "neverlost.levels/3"
 KEYED = "keyed"
 """States in the form and order of `neverlost.checker.disk.sorted_states`."""
 PACKED = "packed"
@@ -47,11 +47,11 @@ ASCENDING = "ascending"
 
 _HEADER = struct.Struct("<8sIIQ32s8x")
 _MAGIC = b"NLSTATES"
-_VERSIONS = {KEYED: 1, PACKED: 1, ASCENDING: 2}
+_VERSIONS = {KEYED: 1, PACKED: 1, ASCENDING: 3}
 """How states are written, by their order."""
 _REMEDY = "restore it, or delete the state directory and start again"
 
-Packed = NDArray[np.uint64]
+Packed = Rows = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -182,23 +182,33 @@ class Store:
 
     def write(self, states: Packed, folder: str, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
         """A new file of states under a name that is used once; it counts once a manifest lists it."""
-        header = _HEADER.pack(_MAGIC, _VERSIONS[order], *states.shape, self.identity)
-        parts: list[Bytes] = [header]
+        content: Sequence[Bytes]
         if order == ASCENDING:
-            parts += compact.encoded(states.T)
+            content = [compact.encoded(rows) for rows in compact.portions(states.T)]
         else:
-            parts += (memoryview(word).cast("B") for word in np.ascontiguousarray(states, dtype="<u8"))
+            content = [memoryview(word).cast("B") for word in np.ascontiguousarray(states, dtype="<u8")]
+        return self.write_content(content, states.shape[1], folder, order, low, high)
+
+    def write_content(
+        self, content: Sequence[Bytes], rows: int, folder: str, order: str, low: int = 0, high: int = 1 << 64
+    ) -> StateFile:
+        """A new file of states that are in their stored form already; see `write`."""
+        parts = [_HEADER.pack(_MAGIC, _VERSIONS[order], self.words, rows, self.identity), *content]
         digest = hashlib.sha256()
         for part in parts:
             digest.update(part)
         name = f"{folder}/{uuid.uuid4().hex}.states"
         if not self.files.create(name, parts):
             raise EngineError(f"{name} exists already")
-        return StateFile(name, states.shape[1], digest.hexdigest(), order, low, high)
+        return StateFile(name, rows, digest.hexdigest(), order, low, high)
 
     def write_level(self, depth: int, states: Packed, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
         """A new file of states at a depth."""
         return self.write(states, _level_name(depth), order, low, high)
+
+    def write_level_content(self, depth: int, content: Sequence[Bytes], rows: int, order: str) -> StateFile:
+        """A new file at a depth of states that are in their stored form already."""
+        return self.write_content(content, rows, _level_name(depth), order)
 
     def read(self, file: StateFile) -> Packed:
         """The states of a file, as they were written; the first reading in a process checks the digest.
@@ -209,20 +219,19 @@ class Store:
             return np.concatenate([np.empty((self.words, 0), np.uint64), *(rows.T for rows in self.blocks(file))], axis=1)
         return np.frombuffer(self._verified_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
 
-    def blocks(self, file: StateFile) -> Iterator[NDArray[np.uint64]]:
-        """The states of an ascending file as rows, a block at a time.
+    def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Rows | None = None) -> Iterator[Rows]:
+        """The states of an ascending file as rows, a block at a time; without blocks that have none of the states `about`.
 
         Errors: as `read`.
         """
-        left, content = file.rows, memoryview(self._verified_content(file))[_HEADER.size :]
+        place = f"{self.files.location}/{file.name}"
         try:
-            for rows in compact.decoded(content, self.words):
-                left -= len(rows)
-                yield rows
+            found = [*compact.blocks(memoryview(self._verified_content(file))[_HEADER.size :], self.words)]
+            if sum(each.count for each in found) != file.rows:
+                raise ValueError(f"not {file.rows} states")
+            yield from map(by, found if about is None else compact.about(found, about))
         except (ValueError, OSError, struct.error) as problem:
-            raise InputError(f"damaged state file {self.files.location}/{file.name}: {problem}; {_REMEDY}") from None
-        if left:
-            raise InputError(f"damaged state file {self.files.location}/{file.name}: not {file.rows} states; {_REMEDY}")
+            raise InputError(f"damaged state file {place}: {problem}; {_REMEDY}") from None
 
     def _verified_content(self, file: StateFile) -> Bytes:
         found = self._verified.get(file.name)

@@ -1,27 +1,152 @@
-"""Rows in ascending order: what `order_text` does to whole arrays."""
+"""Rows in ascending order: what `order_text` does to whole arrays, by several threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from neverlost.checker.disk import compact
+from neverlost.checker.disk.compact import Block, Planes
+from neverlost.checker.disk.levels import StateFile, Store
 from neverlost.checker.native.order_text import DIGIT
 from neverlost.model.interpreters.machine_code import Rows
 
 Functions = Mapping[str, Callable[..., int]]
 
+SMALL = 1 << 15
+"""Rows that are sorted from their last digit on: they and their copy stay in the cache."""
 
-def ascending(functions: Functions, rows: Rows, widths: Sequence[int]) -> Rows:
-    """The rows, of which nothing is kept as it was, in ascending order; `widths` are the bits of each word."""
-    rows = np.ascontiguousarray(rows)
-    others = np.empty_like(rows)
-    for word in reversed(range(len(widths))):
-        for shift in range(0, widths[word], DIGIT):
-            places = np.zeros(1 << DIGIT, np.int64)
-            if functions["spread"](rows.ctypes.data, others.ctypes.data, len(rows), places.ctypes.data, word, shift):
-                rows, others = others, rows
-    return rows
+STRUCK = 1 << 17
+"""Rows from which on a thread more takes known ones away."""
+
+
+class Ascending:
+    """Machine code for rows of so many words, and the threads that run it."""
+
+    def __init__(self, functions: Functions, words: int, workers: int = 1) -> None:
+        self.functions, self.words, self.workers = functions, words, workers
+        self._own = threading.local()
+
+    def _each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
+        if self.workers == 1 or len(things) < 2:
+            return [work(each) for each in things]
+        with ThreadPoolExecutor(self.workers) as pool:
+            return [*pool.map(work, things)]
+
+    def sorted(self, blocks: list[Rows]) -> Rows:
+        """The rows of some blocks, which are let go, in ascending order."""
+        blocks[:] = [each for each in map(np.ascontiguousarray, blocks) if len(each)]
+        total = sum(map(len, blocks))
+        if total <= SMALL or len(digits := self._digits(blocks)) < 2:
+            whole = np.concatenate([np.empty((0, self.words), np.uint64), *blocks])
+            blocks.clear()
+            return self._small(whole, np.empty_like(whole))
+        found, ends = self._spread(blocks, total, digits[0])
+        pieces = [found[start:end] for start, end in zip([0, *ends], ends, strict=False) if end > start]
+        self._each(self._put, sorted(pieces, key=len, reverse=True))
+        return found
+
+    def _put(self, piece: Rows) -> None:
+        """Sort rows where they are."""
+        if len(piece) > SMALL:
+            piece[:] = Ascending(self.functions, self.words).sorted([piece.copy()])
+            return
+        others = self._room(len(piece))
+        found = self._small(piece, others)
+        if found is others:
+            piece[:] = others
+
+    def _room(self, rows: int) -> Rows:
+        """Room for a few rows that this thread has to itself."""
+        if not hasattr(self._own, "rows"):
+            self._own.rows = np.empty((SMALL, self.words), np.uint64)
+        found: Rows = self._own.rows[:rows]
+        return found
+
+    def _digits(self, blocks: Sequence[Rows]) -> list[tuple[int, int]]:
+        """Word and shift of the digits in which rows differ, the first one to sort by first."""
+        bits = np.zeros(self.words, np.uint64)
+        for block in blocks:
+            found = np.empty(self.words, np.uint64)
+            self.functions["differ"](block.ctypes.data, len(block), found.ctypes.data)
+            bits |= found | (block[0] ^ blocks[0][0])
+        digits = []
+        for word, value in enumerate(bits.tolist()):
+            while value:
+                shift = max(0, value.bit_length() - DIGIT)
+                digits.append((word, shift))
+                value &= (1 << shift) - 1
+        return digits
+
+    def _spread(self, blocks: list[Rows], total: int, digit: tuple[int, int]) -> tuple[Rows, list[int]]:
+        """The rows by one digit, and where those of each value end."""
+        counts = np.zeros(1 << DIGIT, np.int64)
+        for block in blocks:
+            self.functions["tally"](block.ctypes.data, len(block), counts.ctypes.data, *digit)
+        ends = np.cumsum(counts)
+        found, places = np.empty((total, self.words), np.uint64), ends - counts
+        while blocks:
+            block = blocks.pop()
+            self.functions["arrange"](block.ctypes.data, len(block), found.ctypes.data, places.ctypes.data, *digit)
+        return found, ends.tolist()
+
+    def _small(self, rows: Rows, others: Rows) -> Rows:
+        """Rows in ascending order: these, or the others."""
+        digits = np.array(self._digits([rows])[::-1] if len(rows) > 1 else [], np.int64)
+        places = np.empty(1 << DIGIT, np.int64)
+        given = others.ctypes.data, places.ctypes.data, digits.ctypes.data, len(digits)
+        return others if self.functions["sort"](rows.ctypes.data, len(rows), *given) else rows
+
+    def distinct(self, rows: Rows) -> Rows:
+        """Of ascending rows, which are overwritten, each once."""
+        return rows[: self.functions["unique"](rows.ctypes.data, len(rows))]
+
+    def encoded(self, rows: Rows) -> list[bytes]:
+        """The blocks of ascending rows."""
+        return self._each(lambda part: compact.encoded(part, self._planes), [*compact.portions(rows)])
+
+    def _planes(self, rows: Rows) -> tuple[Planes, int]:
+        length = compact.whole_groups(len(rows))
+        room = np.empty((1 + length, self.words), np.uint64)
+        room[0], room[1 : 1 + len(rows)], room[1 + len(rows) :] = rows[0], rows, rows[-1]
+        planes, bits = np.empty((8 * self.words, length), np.uint8), np.empty(self.words, np.uint64)
+        self.functions["split"](room[1:].ctypes.data, length, planes.ctypes.data, length, bits.ctypes.data)
+        return planes, sum(1 << each for each, some in enumerate(bits.view(np.uint8).tolist()) if some)
+
+    def joined(self, block: Block) -> Rows:
+        """The rows of a block.
+
+        Errors: as `Block.raw`.
+        """
+        raw, nothing = block.raw(), np.zeros(block.length, np.uint8)
+        planes = np.full(8 * self.words, nothing.ctypes.data, np.uint64)
+        planes[block.numbers()] = raw.ctypes.data + np.arange(len(raw), dtype=np.uint64) * np.uint64(block.length)
+        rows, first = np.empty((block.length, self.words), np.uint64), np.array(block.first, np.uint64)
+        self.functions["join"](planes.ctypes.data, block.length, rows.ctypes.data, first.ctypes.data)
+        return rows[: block.count]
+
+    def unvisited(self, rows: Rows, store: Store, files: Sequence[StateFile]) -> Rows:
+        """Of ascending rows, which are overwritten, those that are in no ascending file."""
+        size = max(STRUCK, -(-len(rows) // self.workers))
+        end = 0
+        for part in self._each(lambda part: self._struck(part, store, files), [*_cut(rows, size)]):
+            rows[end : end + len(part)] = part
+            end += len(part)
+        return rows[:end]
+
+    def _struck(self, rows: Rows, store: Store, files: Sequence[StateFile]) -> Rows:
+        for file in files:
+            rows = unknown(self.functions, rows, store.blocks(file, self.joined, rows))
+        return rows
+
+
+def _cut(rows: Rows, size: int) -> Iterator[Rows]:
+    return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
 def unknown(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:
@@ -35,3 +160,4 @@ def unknown(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:
     end = int(kept[0]) + len(rows) - start
     rows[int(kept[0]) : end] = rows[start:]
     return rows[:end]
+

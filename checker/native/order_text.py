@@ -1,90 +1,176 @@
-"""The text of ascending order, for LLVM: sorting rows by their words, and taking away rows that are known.
+"""The text of ascending order, for LLVM: sorting rows by their words, striking out known ones, and their byte planes.
 
-Sorting is by one byte at a time from the last on (least significant digit first), each pass into the other of two arrays.
+Sorting is by one digit at a time: rows are counted by it, and then moved to where their digit begins in another array.
+
+A byte plane is one byte of every row's difference (exclusive or) from the row before it; planes are made and read for
+`GROUP` rows at once, as the transposition of a square of bytes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from neverlost.checker.native.table_text import Text
 from neverlost.model.interpreters.machine_code import COUNT, POINTER
 
 DIGIT = 8
-"""Bits that a pass sorts by."""
+"""Bits that rows are sorted by at once."""
+
+GROUP = 8
+"""Rows whose planes are made at once; arrays of rows and planes have room for whole groups."""
 
 ORDER_SIGNATURES = {
-    "spread": (POINTER, POINTER, COUNT, POINTER, COUNT, COUNT),
+    "tally": (POINTER, COUNT, POINTER, COUNT, COUNT),
+    "arrange": (POINTER, COUNT, POINTER, POINTER, COUNT, COUNT),
+    "sort": (POINTER, COUNT, POINTER, POINTER, POINTER, COUNT),
+    "differ": (POINTER, COUNT, POINTER),
+    "unique": (POINTER, COUNT),
     "strike": (POINTER, COUNT, COUNT, POINTER, POINTER, COUNT),
+    "split": (POINTER, COUNT, POINTER, COUNT, POINTER),
+    "join": (POINTER, COUNT, POINTER, POINTER),
 }
 """Arguments of the functions."""
 
 
 def order_text(words: int) -> str:
     """Everything that is done in ascending order."""
-    return "\n".join([spread_text(words), strike_text(words)])
+    texts = [tally_text, arrange_text, sort_text, differ_text, unique_text, strike_text, split_text, join_text]
+    return "\n".join(each(words) for each in texts)
 
 
-def _digit(text: Text, words: int, row: str) -> str:
-    """The digit `%word`, `%shift` of a row."""
-    place = text.op("add", text.op("mul", row, words), "%word")
+def _digit(text: Text, words: int) -> str:
+    """The digit `%word`, `%shift` of the row `%i`."""
+    place = text.op("add", text.op("mul", "%i", words), "%word")
     return text.low(text.op("lshr", text.load("%rows", place), "%shift"), DIGIT)
 
 
-def spread_text(words: int) -> str:
-    """`spread(rows, others, count, places, word, shift) -> 1, or 0 where all have the same digit and nothing was done`.
+def _loop(signature: str, text: Text, result: str, values: Sequence[tuple[str, str, str, str]] = (), step: int = 1) -> str:
+    """A function that runs a body for every `%i` from 0 below `%count`.
 
-    `others` becomes the rows in the order of a digit, equal ones in the order that they had; `places` is room for as many
-    numbers as there are digits, and zero.
+    `values` are carried from one turn to the next: name, kind, first value, next value.
     """
-    counting, first, placing, moving = Text("c"), Text("f"), Text("s"), Text("m")
-    digit = _digit(counting, words, "%i")
-    counting.count_up("%places", digit, counting.load("%places", digit))
-    same = first.load("%places", _digit(first, words, "0"))
-    held = placing.load("%places", "%d")
-    placing.store("%at", "%places", "%d")
-    digit = _digit(moving, words, "%j")
-    target = moving.load("%places", digit)
-    moving.count_up("%places", digit, target)
-    source, goal = moving.op("mul", "%j", words), moving.op("mul", target, words)
-    for word in range(words):
-        value = moving.load("%rows", moving.op("add", source, word))
-        moving.store(value, "%others", moving.op("add", goal, word))
+    phis = [f"  %{name} = phi {kind} [{first}, %entry], [{then}, %loop]" for name, kind, first, then in values]
+    ends = [f"  %{name}.end = phi {kind} [{first}, %entry], [{then}, %loop]" for name, kind, first, then in values]
     return "\n".join(
         [
-            "define i64 @spread(ptr noalias %rows, ptr noalias %others, i64 %count, ptr %places, i64 %word, i64 %shift) {",
+            f"define {signature} {{",
             "entry:",
             "  %any = icmp sgt i64 %count, 0",
-            "  br i1 %any, label %counting, label %nothing",
-            "counting:",
-            "  %i = phi i64 [0, %entry], [%i.next, %counting]",
-            *counting.lines,
-            "  %i.next = add i64 %i, 1",
-            "  %i.more = icmp slt i64 %i.next, %count",
-            "  br i1 %i.more, label %counting, label %counted",
-            "counted:",
-            *first.lines,
-            f"  %is.one = icmp eq i64 {same}, %count",
-            "  br i1 %is.one, label %nothing, label %placing",
-            "placing:",
-            "  %d = phi i64 [0, %counted], [%d.next, %placing]",
-            "  %at = phi i64 [0, %counted], [%at.next, %placing]",
-            *placing.lines,
-            f"  %at.next = add i64 %at, {held}",
-            "  %d.next = add i64 %d, 1",
-            f"  %d.more = icmp slt i64 %d.next, {1 << DIGIT}",
-            "  br i1 %d.more, label %placing, label %moving",
-            "moving:",
-            "  %j = phi i64 [0, %placing], [%j.next, %moving]",
-            *moving.lines,
-            "  %j.next = add i64 %j, 1",
-            "  %j.more = icmp slt i64 %j.next, %count",
-            "  br i1 %j.more, label %moving, label %moved",
-            "moved:",
-            "  ret i64 1",
-            "nothing:",
-            "  ret i64 0",
+            "  br i1 %any, label %loop, label %done",
+            "loop:",
+            "  %i = phi i64 [0, %entry], [%following, %loop]",
+            *phis,
+            *text.lines,
+            f"  %following = add i64 %i, {step}",
+            "  %more = icmp slt i64 %following, %count",
+            "  br i1 %more, label %loop, label %done",
+            "done:",
+            *ends,
+            *result.splitlines(),
             "}\n",
         ]
     )
+
+
+def tally_text(words: int) -> str:
+    """`tally(rows, count, places, word, shift)`: to the number of each digit in `places`, how many rows have it."""
+    text = Text("c")
+    digit = _digit(text, words)
+    text.count_up("%places", digit, text.load("%places", digit))
+    return _loop("i64 @tally(ptr noalias %rows, i64 %count, ptr noalias %places, i64 %word, i64 %shift)", text, "  ret i64 0")
+
+
+def arrange_text(words: int) -> str:
+    """`arrange(rows, count, others, places, word, shift)`: each row to the place of its digit in `others`, which moves on."""
+    text = Text("m")
+    digit = _digit(text, words)
+    place = text.load("%places", digit)
+    text.count_up("%places", digit, place)
+    source, goal = text.op("mul", "%i", words), text.op("mul", place, words)
+    for word in range(words):
+        text.store(text.load("%rows", text.op("add", source, word)), "%others", text.op("add", goal, word))
+    places = "ptr noalias %others, ptr noalias %places, i64 %word, i64 %shift"
+    return _loop(f"i64 @arrange(ptr noalias %rows, i64 %count, {places})", text, "  ret i64 0")
+
+
+def sort_text(words: int) -> str:
+    """`sort(rows, count, others, places, digits, many) -> 1 where they are in others`: rows by digits, the last one first.
+
+    `digits` are pairs of a word and a shift; `places` is room for as many numbers as a digit has values.
+    """
+    del words
+    each, sums, swap = Text("e"), Text("p"), Text("w")
+    first = each.op("mul", "%d", 2)
+    word, shift = each.load("%digits", first), each.load("%digits", each.op("add", first, 1))
+    each.do(f"call void @llvm.memset.p0.i64(ptr %places, i8 0, i64 {8 << DIGIT}, i1 false)")
+    each.do(f"call i64 @tally(ptr %from, i64 %count, ptr %places, i64 {word}, i64 {shift})")
+    held = sums.load("%places", "%v")
+    sums.store("%sum", "%places", "%v")
+    swap.do(f"call i64 @arrange(ptr %from, i64 %count, ptr %to, ptr %places, i64 {word}, i64 {shift})")
+    return "\n".join(
+        [
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            "define i64 @sort(ptr %rows, i64 %count, ptr %others, ptr %places, ptr %digits, i64 %many) {",
+            "entry:",
+            "  br label %digit",
+            "digit:",
+            "  %d = phi i64 [0, %entry], [%d.next, %placed]",
+            "  %from = phi ptr [%rows, %entry], [%to, %placed]",
+            "  %to = phi ptr [%others, %entry], [%from, %placed]",
+            "  %left = icmp slt i64 %d, %many",
+            "  br i1 %left, label %counting, label %done",
+            "counting:",
+            *each.lines,
+            "  br label %value",
+            "value:",
+            "  %v = phi i64 [0, %counting], [%v.next, %value]",
+            "  %sum = phi i64 [0, %counting], [%sum.next, %value]",
+            *sums.lines,
+            f"  %sum.next = add i64 %sum, {held}",
+            "  %v.next = add i64 %v, 1",
+            f"  %v.more = icmp slt i64 %v.next, {1 << DIGIT}",
+            "  br i1 %v.more, label %value, label %placed",
+            "placed:",
+            *swap.lines,
+            "  %d.next = add i64 %d, 1",
+            "  br label %digit",
+            "done:",
+            "  %odd = and i64 %many, 1",
+            "  ret i64 %odd",
+            "}\n",
+        ]
+    )
+
+
+def differ_text(words: int) -> str:
+    """`differ(rows, count, bits)`: the bits of each word that some row has otherwise than the first one."""
+    text, done = Text("d"), Text("e")
+    first = text.op("mul", "%i", words)
+    values = []
+    for word in range(words):
+        found = text.op("xor", text.load("%rows", text.op("add", first, word)), text.load("%rows", word))
+        values.append((f"bits{word}", "i64", "0", text.op("or", f"%bits{word}", found)))
+        done.store(f"%bits{word}.end", "%bits", word)
+    done.do("ret i64 0")
+    return _loop("i64 @differ(ptr noalias %rows, i64 %count, ptr noalias %bits)", text, "\n".join(done.lines), values)
+
+
+def unique_text(words: int) -> str:
+    """`unique(rows, count) -> how many`: of ascending rows each once, at the front."""
+    text = Text("u")
+    mine, last = text.op("mul", "%i", words), text.op("mul", text.op("sub", "%kept", 1), words)
+    same, values = text.op("icmp sgt", "%i", 0), []
+    last = text.let(f"select i1 {same}, i64 {last}, i64 0")
+    for word in range(words):
+        values.append(text.load("%rows", text.op("add", mine, word)))
+        before = text.load("%rows", text.op("add", last, word))
+        same = text.op("and", same, text.op("icmp eq", values[-1], before), "i1")
+    goal = text.op("mul", "%kept", words)
+    for word, value in enumerate(values):  # over itself, or over a row that is behind
+        text.store(value, "%rows", text.op("add", goal, word))
+    is_new = text.let(f"zext i1 {text.op('xor', same, 1, 'i1')} to i64")
+    kept = ("kept", "i64", "0", text.op("add", "%kept", is_new))
+    return _loop("i64 @unique(ptr %rows, i64 %count)", text, "  ret i64 %kept.end", [kept])
 
 
 def strike_text(words: int) -> str:
@@ -142,3 +228,62 @@ def strike_text(words: int) -> str:
             "}\n",
         ]
     )
+
+
+def _transposed(text: Text, square: str) -> str:
+    """A square of bytes, of which each number is a line, with lines and columns exchanged."""
+    whole = f"<{GROUP * GROUP} x i8>"
+    mask = ", ".join(f"i32 {line * GROUP + column}" for column in range(GROUP) for line in range(GROUP))
+    cells = text.let(f"bitcast <{GROUP} x i64> {square} to {whole}")
+    turned = text.let(f"shufflevector {whole} {cells}, {whole} {cells}, <{GROUP * GROUP} x i32> <{mask}>")
+    return text.let(f"bitcast {whole} {turned} to <{GROUP} x i64>")
+
+
+def split_text(words: int) -> str:
+    """`split(rows, count, planes, length, bits)`: the planes of rows, each `length` bytes, and which bits of words differ.
+
+    A row stands before the first one, and the rows make whole groups.
+    """
+    text, done = Text("s"), Text("e")
+    whole = f"<{GROUP * words} x i64>"
+    first = text.op("mul", "%i", words)
+    mine = text.let(f"load {whole}, ptr {text.at('%rows', first)}, align 8")
+    before = text.let(f"load {whole}, ptr {text.at('%rows', text.op('sub', first, words))}, align 8")
+    found = text.op("xor", mine, before, whole)
+    values = []
+    for word in range(words):
+        mask = ", ".join(f"i32 {row * words + word}" for row in range(GROUP))
+        part = text.let(f"shufflevector {whole} {found}, {whole} {found}, <{GROUP} x i32> <{mask}>")
+        values.append((f"bits{word}", f"<{GROUP} x i64>", "zeroinitializer", text.op("or", f"%bits{word}", part, f"<{GROUP} x i64>")))
+        square = _transposed(text, part)
+        for number in range(GROUP):
+            line = text.let(f"extractelement <{GROUP} x i64> {square}, i32 {number}")
+            place = text.op("add", text.op("mul", "%length", word * GROUP + number), "%i")
+            text.do(f"store i64 {line}, ptr {text.let(f'getelementptr i8, ptr %planes, i64 {place}')}, align 8")
+        bits = done.let(f"call i64 @llvm.vector.reduce.or.v{GROUP}i64(<{GROUP} x i64> %bits{word}.end)")
+        done.store(bits, "%bits", word)
+    done.do("ret i64 0")
+    signature = "i64 @split(ptr noalias %rows, i64 %count, ptr noalias %planes, i64 %length, ptr noalias %bits)"
+    declared = f"declare i64 @llvm.vector.reduce.or.v{GROUP}i64(<{GROUP} x i64>)\n"
+    return declared + _loop(signature, text, "\n".join(done.lines), values, GROUP)
+
+
+def join_text(words: int) -> str:
+    """`join(planes, count, rows, first)`: the rows whose planes are at some addresses, after a row; they make whole groups."""
+    text, begun = Text("j"), Text("b")
+    values = []
+    for word in range(words):
+        square = "zeroinitializer"
+        for number in range(GROUP):
+            plane = text.pointer(text.load("%planes", word * GROUP + number))
+            line = text.let(f"load i64, ptr {text.let(f'getelementptr i8, ptr {plane}, i64 %i')}, align 1")
+            square = text.let(f"insertelement <{GROUP} x i64> {square}, i64 {line}, i32 {number}")
+        square = _transposed(text, square)
+        value = f"%last{word}"
+        for row in range(GROUP):
+            value = text.op("xor", value, text.let(f"extractelement <{GROUP} x i64> {square}, i32 {row}"))
+            text.store(value, "%rows", text.op("add", text.op("mul", text.op("add", "%i", row), words), word))
+        values.append((f"last{word}", "i64", begun.load("%first", word), value))
+    signature = "i64 @join(ptr noalias %planes, i64 %count, ptr noalias %rows, ptr noalias %first)"
+    found = _loop(signature, text, "  ret i64 0", values, GROUP)
+    return found.replace("entry:\n", "\n".join(["entry:", *begun.lines, ""]), 1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.disk import compact
 from neverlost.checker.disk.levels import ASCENDING, PACKED, Level, StateFile, Store
-from neverlost.checker.native.ascending import ascending, unknown
+from neverlost.checker.native.ascending import Ascending, unknown
 from neverlost.checker.native.programs import SAMPLE, Programs
 from neverlost.checker.native.state_tables import StateTables
 from neverlost.checker.native.table_text import TABLES, Layout
@@ -49,6 +49,7 @@ class Native:
         self.total = min(workers, TABLES)
         self.layout = Layout.of(self.system)
         self.tables = StateTables(self.layout, programs.functions)
+        self._order = Ascending(programs.functions, self.system.words, self.total)
         self._pool = ThreadPoolExecutor(self.total) if self.total > 1 else None
         self._stopped = threading.Event()
         steps, words, threads = len(self.system.steps), self.system.words, range(self.total)
@@ -91,7 +92,7 @@ class Native:
         """What was inserted since the last level is one, without what was visited before the tables were emptied."""
         found = [block for blocks in self._fresh for block in blocks]
         self._fresh = [[] for _ in range(self.total)]
-        self._advance(found if self._store is None else [self._unvisited(self._store, self._whole(found))])
+        self._advance(found if self._store is None else [self._unvisited(self._store, self._order.sorted(found))])
 
     def _advance(self, states: list[Rows]) -> None:
         """These are the next level."""
@@ -101,17 +102,12 @@ class Native:
         self._distinct += sum(map(len, states))
         self._level += 1
 
-    def _whole(self, blocks: Sequence[Rows]) -> Rows:
-        """Some blocks as one, in ascending order."""
-        whole = np.concatenate([np.empty((0, self.system.words), np.uint64), *blocks])
-        return ascending(self.programs.functions, whole, self.layout.widths)
-
     def _unvisited(self, store: Store, rows: Rows) -> Rows:
         """The rows that are in no stored level."""
-        for file in [file for level in self._stored for file in level.files]:
-            blocks = store.blocks(file) if file.order == ASCENDING else [self._whole([store.packed(file).T])]
-            rows = unknown(self.programs.functions, rows, blocks)
-        return rows.copy()
+        files = [file for level in self._stored for file in level.files]
+        for file in [each for each in files if each.order != ASCENDING]:
+            rows = unknown(self.programs.functions, rows, [self._order.sorted([store.packed(file).T])])
+        return self._order.unvisited(rows, store, [each for each in files if each.order == ASCENDING]).copy()
 
     def _start(self) -> None:
         """Make the newest level the frontier; what is expanded of it is let go."""
@@ -216,10 +212,11 @@ class Native:
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
         """Write the frontier, of which nothing is expanded yet, to a store."""
-        whole = self._whole(self._waiting.blocks)
+        whole, store = self._order.sorted(self._waiting.blocks), Store.attach(location)
         self._waiting = Shares([whole], self._chunk)
-        order = ASCENDING if self.system.words <= compact.WORDS else PACKED
-        return [Store.attach(location).write_level(depth, whole.T, order)]
+        if self.system.words > compact.WORDS:
+            return [store.write_level(depth, whole.T, PACKED)]
+        return [store.write_level_content(depth, self._order.encoded(whole), len(whole), ASCENDING)]
 
     def offload(self, location: str) -> None:
         """Empty the tables: every level is in the store.  The frontier stays here."""

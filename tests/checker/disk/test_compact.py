@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neverlost.checker.disk.compact import BLOCK, decoded, encoded
+from neverlost.checker.disk.compact import BLOCK, about, blocks, encoded, join, portions
 from neverlost.checker.disk.levels import ASCENDING, Store
 from neverlost.specs.errors import InputError
 
@@ -20,7 +20,7 @@ def test_rows_come_back(words: int, size: int) -> None:
     rows = np.random.default_rng(5).integers(0, 1 << 64, (size, words), dtype=np.uint64)
     rows[:, 0] >>= np.uint64(40)
     rows = rows[np.lexsort(rows.T[::-1])]
-    found = [*decoded(b"".join(encoded(rows)), words)]
+    found = [*map(join, blocks(b"".join(map(encoded, portions(rows))), words))]
     assert (np.concatenate([rows[:0], *found]) == rows).all() and all(len(each) <= BLOCK for each in found)
 
 
@@ -28,11 +28,20 @@ def test_neighbours_take_little_room() -> None:
     rows = np.stack(
         [np.arange(BLOCK, dtype=np.uint64) // np.uint64(16) << np.uint64(30), np.arange(BLOCK, dtype=np.uint64)], axis=1
     )
-    assert sum(map(len, encoded(rows))) < 2 * BLOCK
+    assert sum(map(len, map(encoded, portions(rows)))) < 2 * BLOCK
+
+
+def test_blocks_without_a_state_are_passed_over() -> None:
+    rows = np.arange(0, 10 * BLOCK, 2, dtype=np.uint64).reshape(-1, 1)
+    whole = [*blocks(b"".join(map(encoded, portions(rows))), 1)]
+    for wanted in ([], [0], [3 * BLOCK], [2 * BLOCK - 1, 2 * BLOCK], [9 * BLOCK, 30 * BLOCK], [*range(0, 10 * BLOCK, BLOCK)]):
+        states = np.array(wanted, np.uint64).reshape(-1, 1)
+        expected = [whole[min(each // (2 * BLOCK), len(whole) - 1)] for each in wanted]
+        assert [*about(whole, states)] == [each for each in whole if each in expected]
 
 
 def test_damaged_files_are_named(tmp_path: Path) -> None:
-    store = Store.create(tmp_path, {"format": "neverlost.levels/2", "words": 2})
+    store = Store.create(tmp_path, {"format": "neverlost.levels/3", "words": 2})
     states = np.arange(20, dtype=np.uint64).reshape(2, 10)
     file = store.write(states, "runs", ASCENDING)
     assert (store.read(file) == states).all()

@@ -126,11 +126,11 @@ def test_a_directory_of_an_earlier_version_is_refused_with_the_remedy(tmp_path: 
     filled(tmp_path / "s")
     place = tmp_path / "s" / "meta.json"
     place.chmod(0o644)
-    place.write_text(place.read_text().replace("neverlost.levels/2", "neverlost.levels/1"))
+    place.write_text(place.read_text().replace("neverlost.levels/3", "neverlost.levels/2"))
     with pytest.raises(InputError) as refusal:
         Store.open(tmp_path / "s", meta())
     assert str(refusal.value) == (
-        f"{place} has format 'neverlost.levels/1', and this version reads 'neverlost.levels/2';"
+        f"{place} has format 'neverlost.levels/2', and this version reads 'neverlost.levels/2';"
         " restore it, or delete the state directory and start again"
     )
 

@@ -1,28 +1,52 @@
-"""Rows are sorted by their words, and known rows are taken away, whatever blocks they come in."""
+"""Rows are sorted by their words, known rows are taken away, and planes are made and read as NumPy does it."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from neverlost.checker.native.ascending import ascending, unknown
+from neverlost.checker.disk import compact
+from neverlost.checker.disk.levels import ASCENDING, FORMAT, Store
+from neverlost.checker.native import ascending as module
+from neverlost.checker.native.ascending import Ascending, unknown
 from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
-from neverlost.model.interpreters.machine_code import Loaded, compiled
+from neverlost.model.interpreters.machine_code import Loaded, Rows, compiled
+
+
+def tuples(rows: Rows) -> list[tuple[int, ...]]:
+    return [*map(tuple, rows.tolist())]
 
 
 @pytest.mark.parametrize("widths", [(9,), (40, 20), (63, 7, 64)], ids=str)
-def test_sorting_and_taking_away(widths: tuple[int, ...]) -> None:
+def test_whole_sets(widths: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SMALL", 300)
+    monkeypatch.setattr(module, "STRUCK", 700)
+    monkeypatch.setattr(compact, "BLOCK", 1000)
     code = Loaded(compiled(order_text(len(widths)), is_fast=False), ORDER_SIGNATURES)
+    store = Store.create(tmp_path, {"format": FORMAT, "words": len(widths)})
     chance = np.random.default_rng(3)
-    for size, values in ((0, 2), (1, 2), (3, 2), (500, 4), (5_000, 1 << 20)):
+    for size, values in ((0, 2), (1, 2), (3, 2), (500, 4), (9_000, 1 << 20)):
         rows = np.stack([chance.integers(0, min(1 << bits, values), size, dtype=np.uint64) for bits in widths], axis=1)
         rows <<= np.array([max(0, bits - 20) for bits in widths], np.uint64)
         distinct = np.unique(rows, axis=0).reshape(-1, len(widths))
-        found = ascending(code.functions, chance.permutation(distinct), widths)
-        assert (found == distinct).all()
         known = np.unique(np.concatenate([distinct[::3], distinct[1::7] ^ np.uint64(1)]), axis=0).reshape(-1, len(widths))
-        taken = {*map(tuple, known.tolist())}
-        expected = [row for row in map(tuple, distinct.tolist()) if row not in taken]
+        taken = {*tuples(known)}
+        expected = [row for row in tuples(distinct) if row not in taken]
+        files = [store.write(part.T, "runs", ASCENDING) for part in (known, known[:0], known[5:9], known[: len(known) // 2])]
+        for workers in (1, 2, 3):
+            code_on = Ascending(code.functions, len(widths), workers)
+            blocks = [each.copy() for each in np.array_split(chance.permutation(rows), 3)]
+            found = code_on.sorted(blocks)
+            assert not blocks and tuples(found) == sorted(tuples(rows))
+            found = code_on.distinct(found).copy()
+            assert (found == distinct).all()
+            assert tuples(code_on.unvisited(found, store, files)) == expected
+            assert code_on.encoded(distinct) == [compact.encoded(part) for part in compact.portions(distinct)]
+        content = b"".join(code_on.encoded(distinct))
+        for block in compact.blocks(content, len(widths)):
+            assert (code_on.joined(block) == compact.join(block)).all()
         for blocks in ([known], np.array_split(known, 5), [known[:0], known], [known, known[-1:]]):
-            assert [*map(tuple, unknown(code.functions, found.copy(), blocks).tolist())] == expected
-        assert (unknown(code.functions, found.copy(), []) == distinct).all()
+            assert tuples(unknown(code.functions, distinct.copy(), blocks)) == expected
+        assert (unknown(code.functions, distinct.copy(), []) == distinct).all()
