@@ -123,7 +123,7 @@ def blocks(content: Bytes, words: int) -> Iterator[Block]:
         count, size, planes = _HEADER.unpack_from(whole, start)
         begin = start + _HEADER.size + 8 * words
         start = begin + size
-        if not 0 < count <= BLOCK or start > len(whole) or count > 1 and not planes:
+        if not 0 < count <= BLOCK or start > len(whole) or (count > 1 and not planes):
             raise ValueError(f"a block of {count} states in {size} bytes")
         yield Block(count, planes, np.frombuffer(whole, "<u8", words, begin - 8 * words), whole[begin:start])
 

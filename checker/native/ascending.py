@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neverlost.checker.disk import compact
 from neverlost.checker.disk.compact import Block, Planes
@@ -160,4 +159,3 @@ def unknown(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:
     end = int(kept[0]) + len(rows) - start
     rows[int(kept[0]) : end] = rows[start:]
     return rows[:end]
-

@@ -254,7 +254,9 @@ def split_text(words: int) -> str:
     for word in range(words):
         mask = ", ".join(f"i32 {row * words + word}" for row in range(GROUP))
         part = text.let(f"shufflevector {whole} {found}, {whole} {found}, <{GROUP} x i32> <{mask}>")
-        values.append((f"bits{word}", f"<{GROUP} x i64>", "zeroinitializer", text.op("or", f"%bits{word}", part, f"<{GROUP} x i64>")))
+        values.append(
+            (f"bits{word}", f"<{GROUP} x i64>", "zeroinitializer", text.op("or", f"%bits{word}", part, f"<{GROUP} x i64>"))
+        )
         square = _transposed(text, part)
         for number in range(GROUP):
             line = text.let(f"extractelement <{GROUP} x i64> {square}, i32 {number}")

@@ -130,7 +130,7 @@ def test_a_directory_of_an_earlier_version_is_refused_with_the_remedy(tmp_path: 
     with pytest.raises(InputError) as refusal:
         Store.open(tmp_path / "s", meta())
     assert str(refusal.value) == (
-        f"{place} has format 'neverlost.levels/2', and this version reads 'neverlost.levels/2';"
+        f"{place} has format 'neverlost.levels/2', and this version reads 'neverlost.levels/3';"
         " restore it, or delete the state directory and start again"
     )
 
