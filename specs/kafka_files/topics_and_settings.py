@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.documents import Node
@@ -103,9 +104,8 @@ class Topic:
     @property
     def place(self) -> str:
         """Where the files speak of it first."""
-        settings = (each.where for each in self.configs.values())
-        partitions = (each.where for each in self.partitions.values())
-        return next(filter(None, (self.replication_factor.where, *settings, *partitions)), "")
+        places = (each.where for each in chain((self.replication_factor,), self.configs.values(), self.partitions.values()))
+        return next(filter(None, places), "")
 
 
 @dataclass
