@@ -72,7 +72,7 @@ class Remedy:
     def says(self) -> str:
         """What to change, in words."""
         if self.changes:
-            return ", ".join(f"{key}={value}" for key, value in self.changes.items())
+            return ", ".join(remedies.in_words(self.changes))
         return f"no change that was tried helps ({self.tried} tried)"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from neverlost.reports.documents.merged_rows import many
+
 FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
 """How a further fault reads after "if another then"."""
 
@@ -12,9 +14,9 @@ FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """A line for each broker, those that may be stopped first; then the order, and what comes before the others."""
     for broker, each in document["brokers"].items():
-        wrong = _unless_ok(each["now"])
+        wrong = unless_ok(each["now"])
         stop = f"must not be stopped: {wrong}" if wrong else "may be stopped"
-        then = [f"{words}: {_unless_ok(each['then'][name]) or 'ok'}" for name, words in FURTHER.items()]
+        then = [f"{words}: {unless_ok(each['then'][name]) or 'ok'}" for name, words in FURTHER.items()]
         yield f"broker {broker} {stop}. If another then {'; '.join(then)}."
     yield from order(document)
 
@@ -27,8 +29,15 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     yield from (f"Before the others, {names_of(each['partitions'])}: {each['do']}." for each in document["first"])
 
 
-def _unless_ok(says: Mapping[str, list[str]]) -> str:
-    return "; ".join(f"{each} on {names_of(names)}" for each, names in says.items() if each != "ok")
+def unless_ok(says: Mapping[str, list[str]]) -> str:
+    """What a stop does to which partitions, the worst first; nothing where all is well."""
+    return "; ".join(f"{each} on {names_of(names)}" for each, names in reversed(says.items()) if each != "ok")
+
+
+def verdict(document: Mapping[str, Any]) -> str:
+    """How many brokers may be stopped now."""
+    may = [each["may_be_stopped"] for each in document["brokers"].values()]
+    return f"{sum(may)} of {many(len(may), 'broker')} may be stopped now"
 
 
 def names_of(partitions: list[str], most: int = 3) -> str:

@@ -15,6 +15,7 @@ from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.merged_rows import many
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS, Defect
+from neverlost.specs.kafka_files import remedies
 from neverlost.specs.property import AVAILABILITY, SAFETY
 from neverlost.specs.spot import Spot
 
@@ -258,7 +259,7 @@ def _at(spot: Spot) -> str:
 def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
     """What a change of settings makes of a table, in a line."""
     before, now = how_many_lost(found), still_lost(found, after)
-    settings = " ".join(f"{key}={value}" for key, value in wanted.items())
+    settings = " ".join(remedies.in_words(wanted))
     gained = [spot for spot in sorted(found.entries) if answer(found, spot)[0] == LOST and is_safe(after, spot)]
     safe = ", ".join(map(_at, gained))
     return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
@@ -314,9 +315,9 @@ def still_lost(found: Tolerance, after: Tolerance) -> int:
 
 
 def stops_earlier(one: Tolerance, other: Tolerance) -> bool:
-    """Whether one table's writes stop with one broker out, where the other's do not."""
-    alone = Spot(0, 1)
-    return alone in one.entries and answer(one, alone)[0] == STOPS != answer(other, alone)[0]
+    """Whether one table's writes stop with no broker out or one, where the other's do not."""
+    both = [spot for spot in (Spot(0, 0), Spot(0, 1)) if spot in one.entries and spot in other.entries]
+    return any(answer(one, spot)[0] == STOPS != answer(other, spot)[0] for spot in both)
 
 
 def is_safe(found: Tolerance, spot: Spot) -> bool:

@@ -1,5 +1,5 @@
-"""`report.md` and `report.html` of a tolerance and of a rolling restart: tables, their sentences to be cited, what to change,
-and where the settings come from.
+"""`report.md` and `report.html` of a tolerance and of a rolling restart, and `report.html` of bounds: tables, their sentences
+to be cited, what to change, and where the settings come from.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any
 from neverlost.checker.campaign.tolerance import Entry
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.checker.outcome import Verdict
-from neverlost.reports.documents import provenance, roll
+from neverlost.reports.documents import nines, provenance, roll
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.documents.answers import brief
 from neverlost.reports.documents.answers import named as listed
+from neverlost.reports.page.drawing import STYLE, inside
+from neverlost.reports.page.nines import plot
 from neverlost.reports.page.templating import for_markdown, for_pages
 from neverlost.specs.property import SAFETY, properties
 from neverlost.specs.spot import AXES, Spot
@@ -27,6 +29,12 @@ KINDS = {describe.OK: "holds", describe.STOPS: "inconclusive", describe.UNDECIDE
 
 SPOTS = "A row: so many brokers lose data at once. A column: while so many others are slow, fenced or shut down."
 BROKERS = "The brokers one at a time: what a stop does now, and what it does if another broker then suffers something further."
+
+
+YEARLY = (
+    "An upper bound of the probability that an acknowledged record is lost in a year: of leaving the region of faults in which"
+    " a search decided that nothing is lost, at rates that are ranges."
+)
 
 
 @dataclass(frozen=True)
@@ -53,10 +61,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What is said of some topics, or of a cluster."""
+    """What is said of some topics, or of a cluster; `verdict` says it in a few words, `picture` is SVG."""
 
     name: str
     about: str = ""
+    verdict: Cell = Cell("")
+    lines: Sequence[str] = ()
+    picture: str = ""
     names: Sequence[str] = ()
     tables: Sequence[Table] = ()
     change: str = ""
@@ -75,6 +86,7 @@ def write_tables(document: Mapping[str, Any], place: Path) -> None:
     about = f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}"
     data = {
         "title": title,
+        "chart_style": STYLE if any(one.picture for one in sections) else "",
         "says": says,
         "about": about,
         "notices": general,
@@ -82,7 +94,8 @@ def write_tables(document: Mapping[str, Any], place: Path) -> None:
         "derived": f"{DERIVED} To cite a sentence, add: [{about}].",
     }
     write_text(place / "report.html", for_pages().get_template("tables.html").render(**data))
-    write_text(place / "report.md", for_markdown().get_template("tables.md").render(**data))
+    if document["schema"] != nines.SCHEMA:  # whose page is its own, with its picture in a file
+        write_text(place / "report.md", for_markdown().get_template("tables.md").render(**data))
 
 
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
@@ -96,12 +109,12 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
         yield Section(
             (listed(topics) + name.removeprefix(", ".join(topics))) if topics else name,
             brief(about) + (f", Kafka {release}" if release else ""),
-            topics,
-            [_spots(each, rows, document["says"][key]) for each, key in variants.items()],
-            advice.get("says", ""),
-            advice.get("commands", ()),
-            provenance.notices(cell),
-            provenance.sources(cell),
+            names=topics,
+            tables=[_spots(each, rows, document["says"][key]) for each, key in variants.items()],
+            change=advice.get("says", ""),
+            commands=advice.get("commands", ()),
+            notices=provenance.notices(cell),
+            settings=provenance.sources(cell),
         )
 
 
@@ -154,22 +167,48 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     cell = {"settings": document["sources"], "notices": document["notices"]}
     yield Section(
         "Brokers",
-        tables=[Table("which brokers may be stopped", head, rows, list(roll.order(document)), has_sentences=True)],
+        verdict=Cell(roll.verdict(document), str(document["verdict"])),
+        lines=list(roll.order(document)),
+        tables=[Table("which brokers may be stopped", head, rows, has_sentences=True)],
         notices=provenance.notices(cell),
         settings=provenance.sources(cell),
     )
 
 
-def _stop(says: Mapping[str, Sequence[str]], otherwise: str) -> Cell:
+def _stop(says: Mapping[str, list[str]], otherwise: str) -> Cell:
     """What a stop does to which partitions, coloured as the worst of it."""
-    wrong = [f"{each} on {roll.names_of(list(names))}" for each, names in says.items() if each != describe.OK]
     kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
     worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")
-    return Cell("; ".join(wrong) or otherwise, worst)
+    return Cell(roll.unless_ok(says) or otherwise, worst)
+
+
+def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
+    """The ranges of all configurations, what leads to a loss in each, what is assumed, and the rates."""
+    rates, found = list(document["rates"]), document["nines"].values()
+    head = ["settings", *rates, "writes refused in a year", "as shipped"]
+    says = (
+        (each["label"], *(nines.cell(each, name) for name in rates), nines.refused(each), nines.shipped_words(each) or "-")
+        for each in found
+    )
+    rows = [[*map(Cell, each)] for each in says]
+    yield Section("Bounds", picture=inside(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
+    for each in found:
+        notices = provenance.notices({"settings": {}, "notices": each["notices"]})
+        yield Section(f"What leads to a loss: {each['label']}", lines=nines.sentences(each), notices=notices)
+    for name, used in document["rates"].items():
+        rows = [
+            [*map(Cell, (nines.says(episode), nines.often(each), nines.lasts(each), each["source"].replace("`", "")))]
+            for episode, each in used.items()
+            if "rate" in each
+        ]
+        table = Table(name, ["episode", "a year", "lasts", "source"], rows, has_sentences=True)
+        yield Section(f"Rates: {name}", tables=[table])
+    yield Section("What is assumed", lines=document["assumptions"])
 
 
 SECTIONS = {
     "neverlost.tolerance/1": ("what a configuration survives", SPOTS, _tolerance),
     "neverlost.roll/1": ("which brokers may be stopped", BROKERS, _roll),
+    nines.SCHEMA: ("how likely a loss is", YEARLY, _nines),
 }
 """By the schema of a document: the title of its reports, what their tables are, and their sections."""

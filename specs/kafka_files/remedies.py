@@ -26,10 +26,14 @@ ELR, LEAST, FACTOR, VERSION, FIXED = (
     "kafka.version",
     "defects",
 )
+OUTSIDE = "start.outside_isr"
+"""How many replicas are outside the ISR now: no setting, but what an operator sees to first."""
+
 OF_TOPICS = (LEAST, "unclean.leader.election.enable", "flush.messages")
 """What `kafka-configs.sh` changes of a topic."""
 
 COST = {
+    OUTSIDE: 0,
     "acks": 1,
     "unclean.leader.election.enable": 1,
     LEAST: 2,
@@ -107,6 +111,11 @@ def strongest(found: Iterable[Changes]) -> Changes:
     return every
 
 
+def in_words(changes: Changes) -> list[str]:
+    """Each change as people write it."""
+    return ["the ISR (every replica back in it)" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
+
+
 def _makes_sense(changes: Changes) -> bool:
     """More replicas only together with a min ISR, and an upgrade only with what it brings."""
     return not (VERSION in changes and ELR not in changes)
@@ -115,6 +124,8 @@ def _makes_sense(changes: Changes) -> bool:
 def _single(chosen: Chosen) -> Iterable[Changes]:
     now, model = chosen.configuration, chosen.model
     factor = int(now[FACTOR])
+    if now.get(OUTSIDE):
+        yield {OUTSIDE: "0"}
     if "acks" in model.keys and now["acks"] in ("0", "1"):
         yield {"acks": "all"}
     if now.get("unclean.leader.election.enable"):
@@ -144,11 +155,13 @@ def defects_in(chosen: Chosen) -> list[Defect]:
 
 
 def is_possible(chosen: Chosen, changes: Changes) -> bool:
-    """Whether the changes go together: min ISR is at most RF, and eligible leader replicas need Kafka 4.1."""
+    """Whether the changes go together: a new min ISR is at most the replicas in the ISR, or writes would stop at once; and
+    eligible leader replicas need Kafka 4.1."""
     factor = int(changes.get(FACTOR, chosen.configuration[FACTOR]))
     least = int(changes.get(LEAST, chosen.configuration.get(LEAST, 1)))
+    outside = int(changes.get(OUTSIDE, chosen.configuration.get(OUTSIDE, 0))) if LEAST in changes else 0
     version = parsed(changes.get(VERSION, chosen.release or "")) or (0, 0)
-    return least <= factor and (ELR not in changes or version >= (4, 1))
+    return least <= factor - outside and (ELR not in changes or version >= (4, 1))
 
 
 def changed(chosen: Chosen, changes: Changes) -> Chosen:
@@ -176,6 +189,10 @@ def _mends(changes: Changes) -> bool:
 def commands(chosen: Chosen, changes: Changes) -> list[Command]:
     """What to type, or to write where, for each change; the topic's own first."""
     found: list[Command] = []
+    if OUTSIDE in changes:
+        found.append(
+            Command(f"kafka-topics.sh {SERVER} --describe --under-replicated-partitions  # until it lists none of them")
+        )
     of_topics = {key: value for key, value in changes.items() if key in OF_TOPICS}
     if of_topics:
         found += _of_topics(chosen, of_topics)
