@@ -146,3 +146,20 @@ def test_what_the_atlas_knows_to_hold_is_not_searched_for(
     done = run("verify", str(tmp_path / "b"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "as the atlas has it" in (tmp_path / "b" / "report.html").read_text()
+
+
+def test_what_would_stop_the_writes_at_once_is_not_advised(tmp_path: Path) -> None:
+    """With one replica of three in the ISR a min ISR of 3 (or 2) refuses every write; the replicas have to come back."""
+    (tmp_path / "topics.txt").write_text(
+        TOPICS.partition("Topic: clicks")[0].replace("=2", "=1").replace("Isr: 1,2,3", "Isr: 1")
+    )
+    asked = ASKED | {"faults.isr_shrink": 0}
+    found = neverlost.check(asked, describe=tmp_path / "topics.txt", kafka_version="3.9", properties=["acked-never-lost"])
+    (group,) = groups(found.document)
+    assert group.verdict == "violated" and group.change == "the ISR (every replica back in it)", group.remedy
+    assert [each["line"].partition("  #")[0] for each in group.commands] == [
+        "kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions"
+    ]
+    (chosen,) = (each.chosen for each in found.configurations)
+    assert not remedies.is_possible(chosen, {"min.insync.replicas": "2"})
+    assert remedies.is_possible(chosen, {"min.insync.replicas": "2", "start.outside_isr": "0"})
