@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.atlas import lookup
@@ -12,6 +12,7 @@ from neverlost.checker.atlas.index import Atlas
 from neverlost.checker.campaign.tolerance import Tolerance
 from neverlost.checker.nines import bounds, regions
 from neverlost.checker.nines.bounds import Bound, Subject, Unbounded
+from neverlost.checker.nines.judged import Judged, Shipped
 from neverlost.checker.outcome import Trace, Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.model.system import System, bind
@@ -26,34 +27,6 @@ from neverlost.specs.spot import Spot
 from neverlost.tolerances import Tables, counterexample
 
 ACKED = "acked-never-lost"
-
-
-@dataclass(frozen=True)
-class Shipped:
-    """What the known defects of a version do inside a region: a verdict, and the steps of the shortest loss.
-
-    `defects` are those that can matter; `bounds`, by the name of the rates, are there where each of them has a rate.
-    """
-
-    defects: tuple[str, ...] = ()
-    verdict: Verdict = Verdict.HOLDS
-    steps: int | None = None
-    bounds: Mapping[str, Bound] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A configuration as designed with its table, and a bound for each set of rates, by its name."""
-
-    chosen: Chosen
-    survived: Tolerance
-    found: Mapping[str, Bound | Unbounded]
-    shipped: Shipped = Shipped()
-
-    @property
-    def first(self) -> Bound | Unbounded:
-        """The bound at the first rates."""
-        return next(iter(self.found.values()))
 
 
 @dataclass

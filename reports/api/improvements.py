@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from neverlost.advice import SECONDS_EACH
-from neverlost.bounded import Bounded, Judged
+from neverlost.bounded import Bounded
 from neverlost.checker.nines import bounds
 from neverlost.checker.nines.bounds import Bound, Unbounded
+from neverlost.checker.nines.judged import Judged
 from neverlost.checker.outcome import Verdict
 from neverlost.reports.documents import nines as describe
 from neverlost.specs.configuration.choose import Chosen

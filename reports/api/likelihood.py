@@ -10,8 +10,9 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost import improvements
-from neverlost.bounded import Bounded, Judged
+from neverlost.bounded import Bounded
 from neverlost.checker.atlas.index import Atlas, shipped
+from neverlost.checker.nines.judged import Judged
 from neverlost.checker.search.options import Reporter
 from neverlost.keywords import Searching, Settings
 from neverlost.reports.bundle.tables import kept

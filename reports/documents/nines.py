@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from neverlost.checker.digest import question_id
 from neverlost.checker.nines.bounds import Bound, Unbounded
 from neverlost.checker.nines.chain import LOST
+from neverlost.checker.nines.judged import Judged, Shipped
 from neverlost.checker.outcome import Verdict
 from neverlost.reports.documents import tolerance as table
 from neverlost.reports.documents.merged_rows import many
@@ -16,9 +17,6 @@ from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.rates.rates import KINDS, YEAR, Range, Rates
-
-if TYPE_CHECKING:
-    from neverlost.bounded import Judged, Shipped
 
 SCHEMA = "neverlost.nines/1"
 

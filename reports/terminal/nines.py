@@ -14,7 +14,7 @@ from neverlost.reports.documents import nines as describe
 from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
-    from neverlost.bounded import Judged
+    from neverlost.checker.nines.judged import Judged
     from neverlost.likelihood import NinesResult
 
 MOST_IN_FULL = 2

@@ -1,0 +1,39 @@
+"""A configuration with what it survives and the bounds that follow at some rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from neverlost.checker.campaign.tolerance import Tolerance
+from neverlost.checker.nines.bounds import Bound, Unbounded
+from neverlost.checker.outcome import Verdict
+from neverlost.specs.configuration.choose import Chosen
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """What the known defects of a version do inside a region: a verdict, and the steps of the shortest loss.
+
+    `defects` are those that can matter; `bounds`, by the name of the rates, are there where each of them has a rate.
+    """
+
+    defects: tuple[str, ...] = ()
+    verdict: Verdict = Verdict.HOLDS
+    steps: int | None = None
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A configuration as designed with its table, and a bound for each set of rates, by its name."""
+
+    chosen: Chosen
+    survived: Tolerance
+    found: Mapping[str, Bound | Unbounded]
+    shipped: Shipped = Shipped()
+
+    @property
+    def first(self) -> Bound | Unbounded:
+        """The bound at the first rates."""
+        return next(iter(self.found.values()))
