@@ -238,17 +238,38 @@ def put(k: Primitives, array: Any, index: Value, value: Any) -> None:
 
 
 def for_every(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
-    """Whether a condition holds for every element of an axis.  Not under a negation: proofs without bounds rely on that."""
-    quantified = getattr(k, "for_every", None)
+    """Whether a condition holds for every element of an axis.  Not under a negation in a lemma: some proofs rely on that."""
+    quantified = _over(k, axis, "for_every")
     found: Value = quantified(axis, body) if quantified else k.all_of(*[body(each) for each in range(s.sizes[axis])])
     return found
 
 
 def for_some(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
     """Whether a condition holds for some element of an axis.  Not under a negation, as `for_every`."""
-    quantified = getattr(k, "for_some", None)
+    quantified = _over(k, axis, "for_some")
     found: Value = quantified(axis, body) if quantified else k.any_of(*[body(each) for each in range(s.sizes[axis])])
     return found
+
+
+def row(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Any:
+    """A value for each element of an axis, which are read by index and written by `fill` or `put`."""
+    whole = _over(k, axis, "row")
+    return whole(axis, body) if whole else [body(each) for each in range(s.sizes[axis])]
+
+
+def fill(array: Any, values: Any) -> None:
+    """Effect: write every element of `array`, each from the one of `values` at its place."""
+    whole = getattr(array, "fill", None)
+    if whole is not None:
+        whole(values)
+        return
+    for position in range(len(array)):
+        array[position] = values[position]
+
+
+def _over(k: Any, axis: str, name: str) -> Any:
+    """What an interpreter does with an axis that has no bound for it; None where it goes over the elements."""
+    return getattr(k, name) if axis in getattr(k, "open_axes", ()) else None
 
 
 def count(k: Primitives, conditions: Iterable[Value]) -> Value:

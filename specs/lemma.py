@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from neverlost.model.kernel import Configuration, Value
+from neverlost.model.kernel import Configuration, Value, for_every
 from neverlost.model.system import System
 
 
@@ -29,6 +29,13 @@ class Lemma:
     def condition(self, k: Any, s: Any) -> Value:
         """All conjuncts at once."""
         return k.all_of(*self.conjuncts(k, s))
+
+
+def each_of(k: Any, s: Any, axis: str, body: Callable[[Any], list[Value]]) -> list[Value]:
+    """Conjuncts for each element of an axis: those of one after the other, or one about all where the axis has no bound."""
+    if axis in getattr(k, "open_axes", ()):
+        return [for_every(k, s, axis, lambda each: k.all_of(*body(each)))]
+    return [conjunct for each in range(s.sizes[axis]) for conjunct in body(each)]
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,10 @@ class Line:
 
 def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
     """What a proof does not bound, and what it does."""
-    if not (names := " and ".join(unbounded)):
+    *most_names, last = [*unbounded] or [""]
+    if not last:
         return " within the bounds"
+    names = f"{', '.join(most_names)} and {last}" if most_names else last
     most = config.get("bounds.log_size") or config.get("bounds.records")
     return f", for any number of {names}" + (f", in a log of at most {most} record{'s' * (most != 1)}" if most else "")
 

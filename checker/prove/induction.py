@@ -18,6 +18,7 @@ from neverlost.checker.digest import lemma_digest
 from neverlost.checker.machine.processes import INTERRUPTED, Send, run
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
 from neverlost.checker.prove import smtlib
+from neverlost.checker.prove.every_size import EverySize
 from neverlost.checker.prove.obligations import (
     BOUNDS,
     CONSECUTION,
@@ -43,6 +44,8 @@ from neverlost.specs.property import Property
 
 SEED = 0
 Z3_AS_IT_IS = "z3's choice of a solver"
+ONE_CHOICE = 30.0
+"""How long one question with quantifiers goes on.  Units: seconds."""
 SHOWN = 8
 """How many counterexamples to induction are looked up."""
 
@@ -154,9 +157,30 @@ class Proof:
 def discharge(send: Send, reading: Reading, task: Task, patience: float, shared: smtlib.Shared | None) -> str | None:
     """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
     goals = reading.goals(task)
-    if not (reading.asks_together and _all_proved(send, reading, task, goals, patience)):
+    if isinstance(reading, EverySize):
+        for goal in goals:
+            send(_with_quantifiers(reading, task, goal, patience))
+    elif not (reading.asks_together and _all_proved(send, reading, task, goals, patience)):
         _one_by_one(send, reading, task, goals, patience)
     return None if shared is None else smtlib.text_of(reading, task, shared)
+
+
+def _with_quantifiers(reading: EverySize, task: Task, goal: Goal, patience: float) -> ObligationAnswer:
+    """What cvc5 says of an obligation, with one choice of witnesses after the other, and with more instances.
+
+    Only that it is unsatisfiable counts: with other witnesses it might be where it is not with these.
+    """
+    started, said = time.monotonic(), ""
+    shared = smtlib.Shared(reading)
+    for choice in reading.attempts(task, goal):
+        reading.is_enough(task, goal, choice)
+        text = smtlib.text_of(reading, task, shared, [goal])
+        for options in ({}, smtlib.MORE_INSTANCES):
+            (said,) = smtlib.solve_with_cvc5(text, min(patience, ONE_CHOICE), options)
+            if said == "unsat":
+                return ObligationAnswer(task, goal.name, "proved", time.monotonic() - started, "cvc5")
+    reason = f"cvc5 said {said.split()[0]} with every choice of witnesses"
+    return ObligationAnswer(task, goal.name, "unknown", time.monotonic() - started, reason=reason)
 
 
 def _all_proved(send: Send, reading: Reading, task: Task, goals: Sequence[Goal], patience: float) -> bool:

@@ -47,10 +47,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Goal:
-    """What an obligation concludes: a lemma or property by name, as a predicate."""
+    """What an obligation concludes: a property, or a part of the named lemma, as a predicate."""
 
     name: str
     predicate: Predicate
+    lemma: str = ""
 
 
 class Reading(Protocol):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import z3
@@ -90,8 +91,12 @@ def solve_with_z3(text: str) -> list[str]:
     return [each for each in said.splitlines() if each in ("sat", "unsat", "unknown")]
 
 
-def solve_with_cvc5(text: str, patience: float | None = None) -> list[str]:
-    """cvc5's answers to every check of a text.
+MORE_INSTANCES = {"enum-inst": "true"}
+"""What has cvc5 go on with a formula whose quantifiers it has no other instances of."""
+
+
+def solve_with_cvc5(text: str, patience: float | None = None, options: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """cvc5's answers to every check of a text, with more of its options.
 
     Units: `patience` in seconds for one check.  Errors: `ImportError` where cvc5 is not installed.
     """
@@ -99,6 +104,8 @@ def solve_with_cvc5(text: str, patience: float | None = None) -> list[str]:
 
     solver = cvc5.Solver()
     solver.setOption("incremental", "true")
+    for name, value in options.items():
+        solver.setOption(name, value)
     if patience is not None:
         solver.setOption("tlimit-per", str(max(1, int(patience * 1000))))
     parser = cvc5.InputParser(solver)

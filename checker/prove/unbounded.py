@@ -58,7 +58,8 @@ class Open:
         self.transitions = [open_transition(system, step, self.before) for step, _ in self.steps]
         self._grown = {name for each in system.model.unbounded for name in each.fields}
         self._indices = {name for each in system.model.unbounded for name in each.indices}
-        self._assuming = Assuming(None)
+        self._axes = open_axes(system)
+        self._assuming = Assuming(None, self._axes)
         self._instantiated: dict[int, tuple[Any, int, tuple[Any, ...]]] = {}
         view = OpenView(system, self.before)
         self._assumed = [self._assuming.lift(self._in_bounds(self._assuming, view))]
@@ -85,7 +86,7 @@ class Open:
 
     def _parts(self, lemma: Lemma) -> list[Conjunct]:
         """A lemma's conjuncts, each with the symbols of the state before a step that it reads."""
-        k = Concluding(None, chosen=[z3.Int("any!witness")])
+        k = Concluding(None, self._axes, [z3.Int("any!witness")])
         found = [k.lift(each) for each in lemma.conjuncts(k, OpenView(self.system, self.before))]
         many = len(found)
 
@@ -154,7 +155,7 @@ class Open:
         return found
 
     def _refuted(self, state: OpenState, goal: Goal, witnesses: list[Any]) -> tuple[Any, list[Any]]:
-        k = Concluding(None, chosen=witnesses)
+        k = Concluding(None, self._axes, witnesses)
         concluded = k.lift(goal.predicate(k, OpenView(self.system, state)))
         require_positive(concluded, k.quantified)
         named = symbols_of([concluded])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neverlost.model.kernel import Field, Primitives, Value, at, implies, number
+from neverlost.model.kernel import Field, Primitives, Value, at, for_every, implies, number
 from neverlost.model.system import View
 
 EMPTY = 0
@@ -72,16 +72,19 @@ def members_have_committed_log(k: Primitives, s: View, is_member: Callable[[int,
 
     `is_member(leader, replica)` says whether the replica is in the ISR that counts.
     """
-    everyone = range(s.sizes.replica)
-    return k.all_of(
-        *[
-            implies(
-                k,
-                k.all_of(s.leader[leader] == leader, s.high_watermark[leader] > offset, is_member(leader, member)),
-                same_entry(k, s, leader, member, offset),
-            )
-            for leader in everyone
-            for member in everyone
-            for offset in range(s.sizes.offset)
-        ]
+
+    def at_offset(offset: int, leader: int, member: int) -> Value:
+        shown = k.all_of(s.leader[leader] == leader, s.high_watermark[leader] > offset, is_member(leader, member))
+        return implies(k, shown, same_entry(k, s, leader, member, offset))
+
+    return for_every(
+        k,
+        s,
+        "replica",
+        lambda leader: for_every(
+            k,
+            s,
+            "replica",
+            lambda member: k.all_of(*[at_offset(each, leader, member) for each in range(s.sizes.offset)]),
+        ),
     )

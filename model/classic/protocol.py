@@ -26,10 +26,13 @@ from neverlost.model.kernel import (
     Value,
     action,
     different,
+    fill,
     flag,
+    for_every,
     number,
     put,
     replica_id,
+    row,
     smaller,
 )
 from neverlost.model.scene import FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, log_of, members, named
@@ -123,18 +126,16 @@ def true_leader(k: Primitives, s: View, leader: int) -> Clauses:
 def set_isr_member(s: View, leader: int, replica: int, member: bool) -> None:
     """Effect: the leader writes its ISR, with one member changed, to the quorum and to itself."""
     s.isr[leader][replica] = member
-    for each in replicas(s):
-        s.quorum_isr[each] = s.isr[leader][each]
+    fill(s.quorum_isr, s.isr[leader])
 
 
-def send_leader_and_isr(k: Primitives, s: View, leader: Value, isr: list[Value]) -> None:
+def send_leader_and_isr(k: Primitives, s: View, leader: Value, isr: Any) -> None:
     """Effect: a new epoch, with its LeaderAndIsr request, becomes the quorum's state."""
     epoch = s.next_leader_epoch
     put(k, s.request_leader, epoch, leader)
     put(k, s.request_isr, epoch, isr)
     s.quorum_leader = leader
-    for replica in replicas(s):
-        s.quorum_isr[replica] = isr[replica]
+    fill(s.quorum_isr, isr)
     s.next_leader_epoch = epoch + 1
 
 
@@ -147,8 +148,7 @@ def follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Non
     """Effect: the replica adopts the request of an epoch."""
     s.leader_epoch[replica] = epoch
     s.leader[replica] = leader
-    for each in replicas(s):
-        s.isr[replica][each] = s.request_isr[epoch][each]
+    fill(s.isr[replica], s.request_isr[epoch])
 
 
 def request_to_follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
@@ -183,11 +183,11 @@ def controller_shrink_isr(k: Primitives, s: View, replica: int) -> Clauses:
     Source: KafkaReplication.tla, ControllerShrinkIsr; ReplicaStateMachine, PartitionStateMachine (KafkaController).
     """
     leads = s.quorum_leader == replica
-    is_last = k.all_of(*[s.quorum_isr[each] if each == replica else k.not_(s.quorum_isr[each]) for each in replicas(s)])
+    is_last = for_every(k, s, "replica", lambda each: k.ite(each == replica, s.quorum_isr[each], k.not_(s.quorum_isr[each])))
     yield "in the ISR or leading", k.any_of(leads, s.quorum_isr[replica])
     yield "bound: epoch left", epoch_left(s)
     stays = k.all_of(leads, is_last)
-    isr = [stays if each == replica else s.quorum_isr[each] for each in replicas(s)]
+    isr = row(k, s, "replica", lambda each: k.ite(each == replica, stays, s.quorum_isr[each]))
     send_leader_and_isr(k, s, k.ite(leads, NO_REPLICA, s.quorum_leader), isr)
 
 
@@ -203,7 +203,7 @@ def controller_elect_leader(k: Primitives, s: View, replica: int) -> Clauses:
     yield "in the ISR", s.quorum_isr[replica]
     yield "not the leader already", s.quorum_leader != replica
     yield "bound: epoch left", epoch_left(s)
-    send_leader_and_isr(k, s, replica, list(s.quorum_isr))
+    send_leader_and_isr(k, s, replica, row(k, s, "replica", lambda each: s.quorum_isr[each]))
 
 
 @action(replica="replica", epoch="epoch", says="broker {replica} applies LeaderAndIsr of epoch {epoch} and becomes leader")

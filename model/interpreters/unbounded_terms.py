@@ -7,7 +7,7 @@ conclusion says to exist must be one of the chosen elements.  So every obligatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ Function = Callable[[Any], Any]
 class Concluding(Terms):
     """Primitives for a conclusion: `chosen` are the elements that may witness a `for_some`, `made` the fresh ones."""
 
+    open_axes: Collection[str] = ()
     chosen: Sequence[Any] = ()
     made: list[Any] = field(default_factory=list)
     quantified: list[Any] = field(default_factory=list)
@@ -55,6 +56,7 @@ class Schema:
 class Assuming(Terms):
     """Primitives for assumptions: each `for_every` becomes a name, with a schema of what that name implies."""
 
+    open_axes: Collection[str] = ()
     schemas: list[Schema] = field(default_factory=list)
     made: list[Any] = field(default_factory=list)
     scope: list[Any] = field(default_factory=list)

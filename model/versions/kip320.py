@@ -9,18 +9,19 @@ Source: Kip320.tla; Kafka 2.1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from neverlost.model.classic.protocol import (
     has_offset,
     is_following,
     presumes_leadership,
-    replicas,
     replicate,
     request_to_follow,
     set_isr_member,
     true_leader,
     truncate_and_follow,
 )
-from neverlost.model.kernel import Clauses, Primitives, Value, action, at, different
+from neverlost.model.kernel import Clauses, Primitives, Value, action, at, different, for_every, implies
 from neverlost.model.system import View
 from neverlost.model.versions.kip279 import MODEL as KIP_279
 from neverlost.model.versions.kip279 import first_non_matching_offset
@@ -72,10 +73,12 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
     """
     watermark = s.high_watermark[leader]
     yield "leader has the record", has_offset(s, leader, watermark)
-    for replica in replicas(s):
-        outside = k.not_(s.isr[leader][replica])
-        yield "ISR is in the leader's epoch", k.any_of(outside, is_in_leader_epoch(k, s, leader, replica))
-        yield "ISR has the record", k.any_of(outside, has_offset(s, replica, watermark))
+
+    def each_member(condition: Callable[[int], Value]) -> Value:
+        return for_every(k, s, "replica", lambda each: implies(k, s.isr[leader][each], condition(each)))
+
+    yield "ISR is in the leader's epoch", each_member(lambda each: is_in_leader_epoch(k, s, leader, each))
+    yield "ISR has the record", each_member(lambda each: has_offset(s, each, watermark))
     s.high_watermark[leader] = watermark + 1
 
 

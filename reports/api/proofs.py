@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from itertools import product
 from os import PathLike
 from typing import Any, Unpack
@@ -17,8 +18,10 @@ from neverlost.checker.outcome import Outcome
 from neverlost.checker.prove import bounded_search
 from neverlost.checker.prove import induction as by_induction
 from neverlost.checker.prove.bounded_search import Bounded
+from neverlost.checker.prove.every_size import EverySize
 from neverlost.checker.prove.induction import Proof, untried
 from neverlost.checker.prove.progress import Reporter
+from neverlost.checker.prove.unbounded import Open
 from neverlost.keywords import Limited, Settings
 from neverlost.model.kernel import Model, ModelError
 from neverlost.model.system import System, bind
@@ -34,6 +37,9 @@ from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.lemma import Lemma, lemmas_of
 from neverlost.specs.property import RECOVERY, Property
+
+WithoutBounds = type[Open] | type[EverySize] | None
+"""How a proof reads the system otherwise than within its bounds."""
 
 METHODS = ("bmc", "induction")
 WIDE = 60.0
@@ -78,6 +84,7 @@ def prove(
     properties: Iterable[str] | None = None,
     free: Sequence[str] = (),
     unbounded: bool = False,
+    every_rf: bool = False,
     mine: bool = False,
     without: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
@@ -88,13 +95,14 @@ def prove(
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
     `free` are keys (`KEY` or `KEY=A,B`) whose unsafe values are all found; `unbounded` proves for any number of epochs and
-    records; `mine` finds the lemmas; `without` are guard clauses (`action: clause`) to switch off;
-    `progress` is called while a proof by induction goes on.
+    records, `every_rf` for every replication factor too; `mine` finds the lemmas; `without` are guard clauses
+    (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
     request = Request(**search)
     require_sense(method, depth, bool(free), unbounded, mine)
+    require_sense_of_every_rf(method, every_rf, mine, out is not None)
     if out is not None:
         writable_directory(out)
     properties = None if properties is None else list(properties)
@@ -106,12 +114,14 @@ def prove(
         properties=properties,
         free=free,
         unbounded=unbounded or None,
+        every_rf=every_rf or None,
         mine=mine or None,
         without=without,
     ).with_effort(request)
     if method == "induction":
         system = weakened(choose(given).system, without)
-        proofs = inductions(system, _asked(system, properties), unbounded, mine, request, out is not None, progress)
+        reading = EverySize if every_rf else Open if unbounded else None
+        proofs = inductions(system, _asked(system, properties), reading, mine, request, out is not None, progress)
         return _result(describe_proofs.induction_document(proofs), proofs, asked, out)
     system, keys = free_cells(given, free)
     system = weakened(system, without)
@@ -188,6 +198,20 @@ def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine
         raise InputError(f"{'--unbounded' if unbounded else '--mine'} needs --method induction")
 
 
+def require_sense_of_every_rf(method: str, every_rf: bool, mine: bool, is_kept: bool) -> None:
+    """Errors: `InputError` where a proof for every replication factor cannot be had as it is asked for."""
+    if not every_rf:
+        return
+    if method != "induction":
+        raise InputError("--every-rf needs --method induction")
+    if mine:
+        raise InputError("--mine finds lemmas for one replication factor; drop --every-rf")
+    if is_kept:
+        raise InputError("a proof for every replication factor has no bundle: drop --out, or prove one factor")
+    if find_spec("cvc5") is None:
+        raise InputError("--every-rf needs the solver cvc5: pip install 'neverlost[proof]'")
+
+
 def free_cells(given: Given, free: Sequence[str]) -> tuple[System, list[str]]:
     """One system over every value of the free keys, and their names; without free keys, of the one configuration.
 
@@ -244,7 +268,7 @@ def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
 def inductions(
     system: System,
     goals: Sequence[Property],
-    unbounded: bool,
+    without_bounds: WithoutBounds,
     mine: bool,
     request: Request,
     with_texts: bool,
@@ -261,7 +285,7 @@ def inductions(
         found.append(
             untried(system, goal, INTERRUPTED)
             if is_over
-            else induction(system, goal, unbounded, mine, request, with_texts, progress)
+            else induction(system, goal, without_bounds, mine, request, with_texts, progress)
         )
     return found
 
@@ -269,7 +293,7 @@ def inductions(
 def induction(
     system: System,
     goal: Property,
-    unbounded: bool,
+    without_bounds: WithoutBounds,
     mine: bool,
     request: Request,
     with_texts: bool,
@@ -282,11 +306,6 @@ def induction(
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
         lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
-    reading = None
-    if unbounded:
-        from neverlost.checker.prove.unbounded import Open
-
-        reading = Open(system, lemmas, goal)
     proof = by_induction.prove(
         system,
         goal,
@@ -295,7 +314,7 @@ def induction(
             request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes, progress=progress
         ),
         with_texts=with_texts,
-        given=reading,
+        given=without_bounds and without_bounds(system, lemmas, goal),
     )
     return proof if work is None else replace(proof, mined=work)
 

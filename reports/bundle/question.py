@@ -63,7 +63,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "keep_going",
     ),
     "sweep": ("matrix", "settings", "properties", "baseline"),
-    "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "mine", "without"),
+    "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "every_rf", "mine", "without"),
     "observe": (
         "history",
         "settings",
@@ -274,7 +274,19 @@ def _plain(value: Any) -> Any:
 
 PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
 FLAGS = (
-    *("certificate", "advise", "agree", "keep_going", "unbounded", "mine", "mechanisms", "losses", "symmetry", "forecast"),
+    *(
+        "certificate",
+        "advise",
+        "agree",
+        "keep_going",
+        "unbounded",
+        "every_rf",
+        "mine",
+        "mechanisms",
+        "losses",
+        "symmetry",
+        "forecast",
+    ),
     *("improve", "again"),
 )
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {

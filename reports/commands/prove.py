@@ -17,6 +17,9 @@ Free = Annotated[
     typer.Option("--free", metavar="KEY[=A,B]", help="bmc: find all its unsafe values (repeatable)", show_default=False),
 ]
 Unbounded = Annotated[bool, typer.Option("--unbounded", help="induction: for any number of epochs and records")]
+EveryRf = Annotated[
+    bool, typer.Option("--every-rf", help="induction: for every replication factor, and any number of epochs and records")
+]
 Without = Annotated[
     list[str] | None,
     typer.Option("--without", metavar="ACTION:CLAUSE", help="switch off a guard clause (repeatable)", show_default=False),
@@ -38,6 +41,7 @@ def prove(
     properties: options.Properties = None,
     free: Free = None,
     unbounded: Unbounded = False,
+    every_rf: EveryRf = False,
     mine: Mine = False,
     without: Without = None,
     out: options.OutDirectory = None,
@@ -62,6 +66,7 @@ def prove(
             properties=properties,
             free=free or (),
             unbounded=unbounded,
+            every_rf=every_rf,
             mine=mine,
             without=without or (),
             out=out,

@@ -81,6 +81,8 @@ def _scope(proof: Proof) -> str:
     """What a proof speaks about, with every bound that it has."""
     configuration = proof.system.configurations[0]
     bounds = [key for key in proof.system.model.keys if key == "replication.factor" or key.startswith("bounds.")]
+    if "replicas" in proof.unbounded:
+        return f"all states{beyond(proof.unbounded, configuration)}"
     if proof.unbounded:
         return f"all states with {configuration['replication.factor']} replicas{beyond(proof.unbounded, configuration)}"
     return f"all states with {', '.join(f'{key}={configuration[key]}' for key in bounds)}"

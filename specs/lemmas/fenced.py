@@ -9,21 +9,36 @@ ISR.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from neverlost.model.classic.log import same_entry
 from neverlost.model.kernel import NO_REPLICA, Value, at, for_every, for_some, implies
-from neverlost.specs.lemma import Lemma, Theory
-
-
-def everyone(s: Any) -> range:
-    """All replicas."""
-    return range(s.sizes.replica)
+from neverlost.specs.lemma import Lemma, Theory, each_of
 
 
 def offsets(s: Any) -> range:
     """All offsets."""
     return range(s.sizes.offset)
+
+
+def each_replica(k: Any, s: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
+    """What is said of every replica."""
+    return each_of(k, s, "replica", body)
+
+
+def each_pair(k: Any, s: Any, body: Callable[[Any, Any], list[Value]]) -> list[Value]:
+    """What is said of every two replicas."""
+
+    def second(one: Any, other: Any) -> list[Value]:
+        return [implies(k, one != other, each) for each in body(one, other)]
+
+    return each_replica(k, s, lambda one: each_replica(k, s, lambda other: second(one, other)))
+
+
+def all_replicas(k: Any, s: Any, body: Callable[[Any], Value]) -> Value:
+    """Whether every replica is so."""
+    return for_every(k, s, "replica", body)
 
 
 def leads(s: Any, replica: int) -> Value:
@@ -37,163 +52,148 @@ def is_sent(s: Any, epoch: Value) -> Value:
 
 
 def log_shape(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for r in everyone(s):
-        found.append(s.high_watermark[r] <= s.log_end_offset[r])
+    def of_replica(r: Any) -> list[Value]:
+        found: list[Value] = [s.high_watermark[r] <= s.log_end_offset[r]]
         for o in offsets(s):
             used = s.log_end_offset[r] > o
             found.append(implies(k, used, k.all_of(s.log_record[r][o] <= s.next_record, s.log_record[r][o] >= 1)))
             found.append(implies(k, used, s.log_epoch[r][o] <= s.leader_epoch[r]))
             if o:
                 found.append(implies(k, used, s.log_epoch[r][o - 1] <= s.log_epoch[r][o]))
-    return found
+        return found
+
+    return each_replica(k, s, of_replica)
 
 
 def epochs_are_issued(k: Any, s: Any) -> list[Value]:
-    return [s.leader_epoch[r] < s.next_leader_epoch for r in everyone(s)]
+    return each_replica(k, s, lambda r: [s.leader_epoch[r] < s.next_leader_epoch])
 
 
 def one_leader_per_epoch(k: Any, s: Any) -> list[Value]:
-    return [
-        implies(
-            k,
-            s.leader[r] != NO_REPLICA,
-            k.all_of(s.leader_epoch[r] >= 0, at(k, s.request_leader, s.leader_epoch[r]) == s.leader[r]),
-        )
-        for r in everyone(s)
-    ] + [implies(k, s.leader_epoch[r] >= 0, s.leader[r] != NO_REPLICA) for r in everyone(s)]
+    def of_replica(r: Any) -> list[Value]:
+        named = k.all_of(s.leader_epoch[r] >= 0, at(k, s.request_leader, s.leader_epoch[r]) == s.leader[r])
+        has_leader = s.leader[r] != NO_REPLICA
+        return [implies(k, has_leader, named), implies(k, s.leader_epoch[r] >= 0, has_leader)]
+
+    return each_replica(k, s, of_replica)
 
 
 def leader_is_first(k: Any, s: Any) -> list[Value]:
-    return [
-        implies(k, s.leader[f] == leader, s.leader_epoch[leader] >= s.leader_epoch[f])
-        for leader in everyone(s)
-        for f in everyone(s)
-        if f != leader
-    ]
+    return each_pair(k, s, lambda leader, f: [implies(k, s.leader[f] == leader, s.leader_epoch[leader] >= s.leader_epoch[f])])
 
 
 def leader_is_in_isr(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for r in everyone(s):
-
-        def named(e: Any, r: int = r) -> Value:
+    def of_replica(r: Any) -> list[Value]:
+        def named(e: Any) -> Value:
             return implies(k, k.all_of(is_sent(s, e), s.request_leader[e] == r), s.request_isr[e][r])
 
-        found.append(implies(k, s.quorum_leader == r, s.quorum_isr[r]))
-        found.extend(implies(k, s.leader[f] == r, s.isr[f][r]) for f in everyone(s))
-        found.append(for_every(k, s, "epoch", named))
-    return found
+        followed = each_replica(k, s, lambda f: [implies(k, s.leader[f] == r, s.isr[f][r])])
+        return [implies(k, s.quorum_leader == r, s.quorum_isr[r]), *followed, for_every(k, s, "epoch", named)]
+
+    return each_replica(k, s, of_replica)
 
 
 def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for r in everyone(s):
+    def is_quorums(isr: Any) -> Value:
+        return all_replicas(k, s, lambda m: isr[m] == s.quorum_isr[m])
 
-        def waits(e: Any, r: int = r) -> Value:
+    def of_replica(r: Any) -> list[Value]:
+        def waits(e: Any) -> Value:
             named = k.all_of(s.next_leader_epoch == e + 1, s.request_leader[e] == r, s.leader_epoch[r] < e)
-            return implies(k, named, k.all_of(*[s.request_isr[e][m] == s.quorum_isr[m] for m in everyone(s)]))
+            return implies(k, named, is_quorums(s.request_isr[e]))
 
         newest = k.all_of(leads(s, r), s.leader_epoch[r] == s.next_leader_epoch - 1)
-        found.append(implies(k, newest, k.all_of(*[s.isr[r][m] == s.quorum_isr[m] for m in everyone(s)])))
-        found.append(for_every(k, s, "epoch", waits))
-    return found
+        return [implies(k, newest, is_quorums(s.isr[r])), for_every(k, s, "epoch", waits)]
+
+    return each_replica(k, s, of_replica)
 
 
-def _contains_later(k: Any, s: Any, isr: list[Value], epoch: Value) -> Value:
+def _contains_later(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
     """An ISR contains the quorum's, and every request's that is newer than an epoch."""
+
+    def contains(other: Any) -> Value:
+        return all_replicas(k, s, lambda m: implies(k, other[m], isr[m]))
 
     def request(later: Any) -> Value:
         newer = k.all_of(is_sent(s, later), epoch < later)
-        return implies(k, newer, k.all_of(*[implies(k, s.request_isr[later][m], isr[m]) for m in everyone(s)]))
+        return implies(k, newer, contains(s.request_isr[later]))
 
-    quorum = [implies(k, s.quorum_isr[m], isr[m]) for m in everyone(s)]
-    return k.all_of(*quorum, for_every(k, s, "epoch", request))
+    return k.all_of(contains(s.quorum_isr), for_every(k, s, "epoch", request))
 
 
-def _none_beyond(k: Any, s: Any, isr: list[Value], epoch: Value) -> Value:
-    """No member of an ISR has left an epoch for a newer one."""
-    return k.all_of(*[implies(k, isr[m], s.leader_epoch[m] <= epoch) for m in everyone(s)])
+def _some_beyond(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
+    """A member of an ISR has left an epoch for a newer one."""
+    return for_some(k, s, "replica", lambda m: k.all_of(isr[m], s.leader_epoch[m] > epoch))
 
 
 def unmoved_isr_contains_later(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for r in everyone(s):
+    def of_replica(r: Any) -> list[Value]:
+        def moved_or_contains(isr: Any, epoch: Value) -> Value:
+            return k.any_of(_some_beyond(k, s, isr, epoch), _contains_later(k, s, isr, epoch))
 
-        def waits(e: Any, r: int = r) -> Value:
-            isr = [s.request_isr[e][m] for m in everyone(s)]
+        def waits(e: Any) -> Value:
             named = k.all_of(is_sent(s, e), s.request_leader[e] == r, s.leader_epoch[r] < e)
-            return implies(k, k.all_of(named, _none_beyond(k, s, isr, e)), _contains_later(k, s, isr, e))
+            return implies(k, named, moved_or_contains(s.request_isr[e], e))
 
-        isr = list(s.isr[r])
-        unmoved = k.all_of(leads(s, r), _none_beyond(k, s, isr, s.leader_epoch[r]))
-        found.append(implies(k, unmoved, _contains_later(k, s, isr, s.leader_epoch[r])))
-        found.append(for_every(k, s, "epoch", waits))
-    return found
+        owned = implies(k, leads(s, r), moved_or_contains(s.isr[r], s.leader_epoch[r]))
+        return [owned, for_every(k, s, "epoch", waits)]
+
+    return each_replica(k, s, of_replica)
 
 
 def follower_is_prefix(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for leader in everyone(s):
-        for f in everyone(s):
-            if f == leader:
-                continue
-            follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
-            same = [implies(k, s.log_end_offset[f] > o, same_entry(k, s, f, leader, o)) for o in offsets(s)]
-            found.append(implies(k, follows, k.all_of(s.log_end_offset[f] <= s.log_end_offset[leader], *same)))
-    return found
+    def of_pair(leader: Any, f: Any) -> list[Value]:
+        follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
+        same = [implies(k, s.log_end_offset[f] > o, same_entry(k, s, f, leader, o)) for o in offsets(s)]
+        return [implies(k, follows, k.all_of(s.log_end_offset[f] <= s.log_end_offset[leader], *same))]
+
+    return each_pair(k, s, of_pair)
 
 
 def logs_match(k: Any, s: Any) -> list[Value]:
-    return [
-        implies(k, same_entry(k, s, one, other, o), same_entry(k, s, one, other, o - 1))
-        for o in offsets(s)
-        for one in everyone(s)
-        for other in everyone(s)
-        if o and one < other
-    ]
+    def of_pair(one: Any, other: Any) -> list[Value]:
+        later = [o for o in offsets(s) if o]
+        return [implies(k, same_entry(k, s, one, other, o), same_entry(k, s, one, other, o - 1)) for o in later]
+
+    return each_pair(k, s, of_pair)
 
 
 def current_epoch_watermark(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for leader in everyone(s):
-        for f in everyone(s):
-            if f == leader:
-                continue
-            follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
-            for o in offsets(s):
-                new = k.all_of(follows, s.high_watermark[f] > o, s.log_epoch[f][o] == s.leader_epoch[f])
-                found.append(implies(k, new, s.high_watermark[leader] > o))
-    return found
+    def of_pair(leader: Any, f: Any) -> list[Value]:
+        follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
+
+        def new(o: int) -> Value:
+            return k.all_of(follows, s.high_watermark[f] > o, s.log_epoch[f][o] == s.leader_epoch[f])
+
+        return [implies(k, new(o), s.high_watermark[leader] > o) for o in offsets(s)]
+
+    return each_pair(k, s, of_pair)
 
 
-def _survives_since(k: Any, s: Any, replica: int, offset: int, since: Value) -> Value:
+def _survives_since(k: Any, s: Any, replica: Any, offset: int, since: Value) -> Value:
     """Everyone in the quorum's ISR or a request's after an epoch has a replica's entry and has reached the epoch."""
-    safe = [
-        k.all_of(same_entry(k, s, replica, m, offset), s.leader_epoch[m] >= since)
-        if m != replica
-        else s.leader_epoch[m] >= since
-        for m in everyone(s)
-    ]
+
+    def safe(isr: Any) -> Value:
+        def member(m: Any) -> Value:
+            has_entry = k.any_of(m == replica, same_entry(k, s, replica, m, offset))
+            return implies(k, isr[m], k.all_of(has_entry, s.leader_epoch[m] >= since))
+
+        return all_replicas(k, s, member)
 
     def request(e: Any) -> Value:
-        newer = k.all_of(since < e, is_sent(s, e))
-        return implies(k, newer, k.all_of(*[implies(k, s.request_isr[e][m], safe[m]) for m in everyone(s)]))
+        return implies(k, k.all_of(since < e, is_sent(s, e)), safe(s.request_isr[e]))
 
-    quorum = [implies(k, s.quorum_isr[m], safe[m]) for m in everyone(s)]
-    return k.all_of(s.leader_epoch[replica] >= since, *quorum, for_every(k, s, "epoch", request))
+    return k.all_of(s.leader_epoch[replica] >= since, safe(s.quorum_isr), for_every(k, s, "epoch", request))
 
 
 def committed_survives(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for r in everyone(s):
-        for o in offsets(s):
+    def of_replica(r: Any) -> list[Value]:
+        def since(o: int) -> Value:
+            return for_some(k, s, "epoch", lambda c: _survives_since(k, s, r, o, c))
 
-            def since(c: Any, r: int = r, o: int = o) -> Value:
-                return _survives_since(k, s, r, o, c)
+        return [implies(k, s.high_watermark[r] > o, since(o)) for o in offsets(s)]
 
-            found.append(implies(k, s.high_watermark[r] > o, for_some(k, s, "epoch", since)))
-    return found
+    return each_replica(k, s, of_replica)
 
 
 THEORY = Theory(

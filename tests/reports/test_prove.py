@@ -177,6 +177,8 @@ def steps_by_cell(text: str) -> dict[tuple[object, ...], int | None]:
             "replication.factor is free and has a value",
         ),
         (["--unbounded"], "--unbounded needs --method induction"),
+        (["--every-rf"], "--every-rf needs --method induction"),
+        (["--method", "induction", "--every-rf", "--mine"], "drop --every-rf"),
         (["--method", "induction", "--free", "acks"], "--free needs --method bmc"),
         (["--without", "leader_append: nothing"], "unknown guard clause 'leader_append: nothing' in --without"),
         (["--depth", "-1"], "bad value '-1' for --depth"),

@@ -1,0 +1,421 @@
+"""The proving interpreter for every size: an axis has as many elements as one likes, and quantifiers stay quantifiers.
+
+A number is an integer and an array over such an axis is a function.  The length of an axis is a constant without a value (of
+the replicas), or there is none (of the epochs, by `Model.unbounded`).  So one reading of an action is about every size at once;
+an action that goes over the elements of such an axis other than by `for_every`, `for_some`, `row` and `fill` is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, product
+from typing import Any, NoReturn
+
+import z3
+
+from neverlost.model.interpreters.terms import Terms
+from neverlost.model.interpreters.unbounded_terms import require_positive
+from neverlost.model.kernel import Action, Field, ModelError, Value, different
+from neverlost.model.system import Step, System, View
+
+Function = Callable[..., Any]
+Functions = dict[str, dict[tuple[int, ...], Function]]
+"""By field: for each index on the axes that have a length, a function of the others."""
+
+REPLICA = "replica"
+_numbers = count()
+
+
+class Truth(z3.BoolRef):
+    """A comparison of elements, which Python must not decide: Z3 would answer whether they are written alike."""
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError("an element of an axis without a length was used as a Python condition: use ite")
+
+
+class Element(z3.ArithRef):
+    """An element of an axis without a length."""
+
+    def __init__(self, name: str) -> None:
+        term = z3.Int(name)
+        super().__init__(term.as_ast(), term.ctx)
+
+    def __eq__(self, other: object) -> Any:
+        return Truth(super().__eq__(other).as_ast(), self.ctx)
+
+    def __ne__(self, other: object) -> Any:
+        return Truth(super().__ne__(other).as_ast(), self.ctx)
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __index__(self) -> NoReturn:
+        raise ModelError("an element of an axis without a length was used as an index of a list: use row")
+
+
+def fresh(axis: str) -> Element:
+    """An element that nothing else names."""
+    return Element(f"{axis}?{next(_numbers)}")
+
+
+@dataclass(frozen=True)
+class Quantified(Terms):
+    """Primitives for every size; `lengths` gives the length of each axis that has no number for it, None for all numbers."""
+
+    lengths: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def open_axes(self) -> Mapping[str, Any]:
+        """The axes that are quantified over."""
+        return self.lengths
+
+    def within(self, axis: str, element: Any) -> Any:
+        """Whether a number is an element of an axis."""
+        length = self.lengths[axis]
+        return element >= 0 if length is None else z3.And(element >= 0, element < length)
+
+    def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on every element."""
+        each = fresh(axis)
+        return z3.ForAll([each], z3.Implies(self.within(axis, each), self.lift(body(each))))
+
+    def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on some element."""
+        each = fresh(axis)
+        return z3.Exists([each], z3.And(self.within(axis, each), self.lift(body(each))))
+
+    def row(self, axis: str, body: Callable[[Any], Value]) -> Row:
+        """A value for each element."""
+        each = fresh(axis)
+        return Row(each, self.lift(body(each)))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A value for each element of an axis: what it is at `element`."""
+
+    element: Any
+    value: Any
+
+    def __getitem__(self, index: Any) -> Any:
+        return z3.substitute(self.value, (self.element, _lifted(index)))
+
+
+@dataclass(frozen=True)
+class Assumed(Quantified):
+    """Primitives for an assumption: what it says to exist is a function of the elements that it is about, so that a conclusion
+    may name it (`existing`: the function, the axes of its arguments, and its own)."""
+
+    existing: list[tuple[Any, tuple[str, ...], str]] = field(default_factory=list)
+    quantified: list[Any] = field(default_factory=list)
+    scope: list[tuple[str, Any]] = field(default_factory=list)
+
+    def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on every element."""
+        each = fresh(axis)
+        self.scope.append((axis, each))
+        inside = _positive(self.lift(body(each)), self.quantified)
+        self.scope.pop()
+        return _noted(self.quantified, z3.ForAll([each], z3.Implies(self.within(axis, each), inside)))
+
+    def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on an element that has a name."""
+        sorts = [z3.IntSort()] * (len(self.scope) + 1)
+        made = z3.Function(f"some_{axis}!{len(self.existing)}", *sorts)
+        self.existing.append((made, tuple(each for each, _ in self.scope), axis))
+        named = made(*[each for _, each in self.scope])
+        return _noted(self.quantified, z3.And(self.within(axis, named), self.lift(body(named))))
+
+
+Witnesses = Callable[[int, Sequence[tuple[str, Any]]], Sequence[Any]]
+"""Elements that may be what a conclusion says to exist: by the number of its `for_some`, and the elements that it is about."""
+
+
+@dataclass(frozen=True)
+class Concluded(Quantified):
+    """Primitives for a conclusion: it is shown for fresh elements (`made`), and on an axis with `witnesses` what it says to
+    exist is one of them."""
+
+    witnesses: Mapping[str, Witnesses] = field(default_factory=dict)
+    quantified: list[Any] = field(default_factory=list)
+    made: list[tuple[str, Any]] = field(default_factory=list)
+    chosen: list[str] = field(default_factory=list)
+    every: list[Any] = field(default_factory=list)
+    under: list[str] = field(default_factory=list)
+
+    def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on a fresh element; under a quantifier, on every element."""
+        if self.under:
+            return super().for_every(axis, body)
+        each = fresh(axis)
+        self.made.append((axis, each))
+        found = z3.Or(z3.Not(self.within(axis, each)), self.lift(body(each)))
+        self.made.pop()
+        self.every.append(found)
+        return _noted(self.quantified, found)
+
+    def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
+        """A condition on one of the witnesses, or on some element."""
+        number = len(self.chosen)
+        self.chosen.append(axis)
+        if axis not in self.witnesses:
+            self.under.append(axis)
+            found = super().for_some(axis, lambda each: _positive(self.lift(body(each)), self.quantified))
+            self.under.pop()
+            return _noted(self.quantified, found)
+        chosen = self.witnesses[axis](number, self.made)
+        return _noted(self.quantified, z3.Or([z3.And(self.within(axis, each), self.lift(body(each))) for each in chosen]))
+
+
+def _positive(term: Any, quantified: list[Any]) -> Any:
+    """The same term, after a look at where its quantified parts stand: in a quantifier's body they are not found again."""
+    require_positive(term, quantified)
+    return term
+
+
+def _noted(quantified: list[Any], term: Any) -> Any:
+    """A term that stands for a quantified one."""
+    quantified.append(term)
+    return term
+
+
+class Sizes:
+    """The sizes of a system, where an axis without a number has a constant for its length."""
+
+    def __init__(self, sizes: Any, lengths: Mapping[str, Any]) -> None:
+        self._sizes, self._lengths = sizes, lengths
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._lengths:
+            return getattr(self._sizes, name)
+        length = self._lengths[name]
+        return Length(f"length of {name}" if length is None else str(length))
+
+    def __getitem__(self, axis: str) -> Any:
+        return getattr(self, axis)
+
+
+class Length(Element):
+    """How many elements an axis has: no Python number."""
+
+    def __index__(self) -> NoReturn:
+        raise ModelError("an action goes over the elements of an axis by itself: use for_every, for_some, row or fill")
+
+
+class QuantifiedView(View):
+    """A view of a state of every size; assignments go to a copy."""
+
+    __slots__ = ("functions", "lengths")
+    functions: Functions
+    lengths: Mapping[str, Any]
+
+    def __init__(self, system: System, functions: Functions, lengths: Mapping[str, Any]) -> None:
+        super().__init__(system)
+        object.__setattr__(self, "functions", dict(functions))
+        object.__setattr__(self, "lengths", lengths)
+
+    def __getattr__(self, name: str) -> Any:
+        declared = _field(self._system, name)
+        return Array(self, declared, ()) if declared.axes else self.functions[name][()]()
+
+    def __setattr__(self, name: str, value: Value) -> None:
+        if _field(self._system, name).axes:
+            raise ModelError(f"{name!r} is an array: assign its elements")
+        self.functions[name] = {(): _constant(_lifted(value))}
+
+    @property
+    def sizes(self) -> Any:
+        """The sizes, of which some are no numbers."""
+        return Sizes(self._system.sizes, self.lengths)
+
+    def is_open(self, axis: str) -> bool:
+        """Whether an axis has no number for its length."""
+        return axis in self.lengths
+
+
+def _field(system: System, name: str) -> Field:
+    for each in system.fields:
+        if each.name == name:
+            return each
+    raise ModelError(f"{system.model.name} has no field {name!r}")
+
+
+class Array:
+    """An array field, or a row of one, seen through a view."""
+
+    def __init__(self, view: QuantifiedView, declared: Field, index: tuple[Any, ...]) -> None:
+        self._view, self._field, self._index = view, declared, index
+
+    @property
+    def _axis(self) -> str:
+        return self._field.axes[len(self._index)]
+
+    @property
+    def _is_last(self) -> bool:
+        return len(self._index) + 1 == len(self._field.axes)
+
+    def __len__(self) -> int:
+        if self._view.is_open(self._axis):
+            raise ModelError(f"an action goes over {self._field.name} by itself: use for_every, for_some, row or fill")
+        return int(self._view._system.sizes[self._axis])
+
+    def __iter__(self) -> Any:
+        return iter([self[each] for each in range(len(self))])
+
+    def __getitem__(self, at: Any) -> Any:
+        if not self._view.is_open(self._axis) and not 0 <= at < len(self):
+            raise IndexError(at)
+        if not self._is_last:
+            return Array(self._view, self._field, (*self._index, at))
+        closed, opened = self._places((*self._index, at))
+        return self._view.functions[self._field.name][closed](*opened)
+
+    def select(self, at: Any) -> Any:
+        """The element, or the row, at an index."""
+        if not self._view.is_open(self._axis):
+            raise ModelError(f"{self._field.name} is read at a state's value: use at() with a list")
+        return self[at]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        if not self._is_last:
+            raise ModelError(f"bad assignment to a row of {self._field.name}: use fill")
+        closed, opened = self._places((*self._index, at))
+        self._write(closed, opened, lambda _: _lifted(value))
+
+    def store(self, at: Any, value: Any) -> None:
+        """Effect: write an element or a row."""
+        if self._is_last:
+            self[at] = value
+        else:
+            Array(self._view, self._field, (*self._index, at)).fill(value)
+
+    def fill(self, values: Any) -> None:
+        """Effect: write every element of a row."""
+        if not self._view.is_open(self._axis):
+            for position in range(len(self)):
+                self[position] = values[position]
+            return
+        closed, opened = self._places(self._index)
+        place = fresh(self._axis)
+        written = Row(place, _lifted(values[place]))
+        self._write(closed, opened, lambda at: written[at[-1]])
+
+    def _places(self, index: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+        """An index, parted into what is on axes with a length and what is not."""
+        pairs = list(zip(self._field.axes, index, strict=False))
+        closed = tuple(each for axis, each in pairs if not self._view.is_open(axis))
+        return closed, tuple(_lifted(each) for axis, each in pairs if self._view.is_open(axis))
+
+    def _write(self, closed: tuple[int, ...], opened: tuple[Any, ...], value: Callable[[tuple[Any, ...]], Any]) -> None:
+        """Effect: a new function, which differs where its first arguments are these."""
+        old = self._view.functions[self._field.name]
+        before = old[closed]
+
+        def read(*at: Any) -> Any:
+            here = [one == other for one, other in zip(at, opened, strict=False)]
+            return z3.If(z3.And(here), value(at), before(*at)) if here else value(at)
+
+        self._view.functions[self._field.name] = {**old, closed: read}
+
+
+def _lifted(value: Any) -> Any:
+    if isinstance(value, bool):
+        return z3.BoolVal(value)
+    return z3.IntVal(value) if isinstance(value, int) else value
+
+
+def _constant(value: Any) -> Function:
+    return lambda *at: value
+
+
+def lengths(system: System) -> dict[str, Any]:
+    """The axes without a number for their length: those that the model leaves without a bound, and the replicas."""
+    return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor")}
+
+
+def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:
+    """A symbolic state of every size."""
+    found: Functions = {}
+    for declared in system.fields:
+        sort = z3.BoolSort() if declared.kind == "flag" else z3.IntSort()
+        known: dict[tuple[int, ...], Function] = {}
+        arguments = [z3.IntSort()] * sum(axis in opened for axis in declared.axes)
+        for index in closed_indices(system, declared, opened):
+            name = declared.name + "".join(f"[{each}]" for each in index) + f"@{suffix}"
+            known[index] = z3.Function(name, *arguments, sort) if arguments else _constant(z3.Const(name, sort))
+        found[declared.name] = known
+    return found
+
+
+def closed_indices(system: System, declared: Field, opened: Mapping[str, Any]) -> list[tuple[int, ...]]:
+    """Every index of a field on the axes that have a length."""
+    return list(product(*[range(system.sizes[axis]) for axis in declared.axes if axis not in opened]))
+
+
+def initial(system: System, opened: Mapping[str, Any]) -> list[Functions]:
+    """The initial states, which say the same at every element of an axis without a length.
+
+    Errors: `ModelError` where they do not.
+    """
+    return [_uniform(system, opened, state) for state in sorted({state for _, state in system.initial_states()})]
+
+
+def _uniform(system: System, opened: Mapping[str, Any], state: Sequence[int]) -> Functions:
+    found: Functions = {each.name: {} for each in system.fields}
+    seen: dict[tuple[str, tuple[int, ...]], int] = {}
+    for slot, value in zip(system.slots, state, strict=True):
+        closed = tuple(i for axis, i in zip(slot.field.axes, slot.index, strict=True) if axis not in opened)
+        if seen.setdefault((slot.field.name, closed), value) != value:
+            raise ModelError(f"{slot.field.name} does not begin alike everywhere")
+        found[slot.field.name][closed] = _constant(_lifted(bool(value) if slot.field.kind == "flag" else value))
+    return found
+
+
+@dataclass(frozen=True)
+class GenericStep:
+    """An action with an element for each argument on an axis without a length; `where` says what these may be."""
+
+    step: Step
+    elements: tuple[tuple[str, Any], ...]
+    where: tuple[Any, ...]
+
+    @property
+    def label(self) -> str:
+        """The action with its arguments."""
+        return self.step.label
+
+
+def generic_steps(system: System, k: Quantified) -> list[GenericStep]:
+    """Every action, read once for all elements that it may be about."""
+    return [found for each in system.model.actions for found in _steps_of(system, k, each)]
+
+
+def _steps_of(system: System, k: Quantified, action: Action) -> list[GenericStep]:
+    closed = {name: axis for name, axis in action.parameters.items() if axis not in k.lengths}
+    elements = {name: Element(name) for name, axis in action.parameters.items() if axis in k.lengths}
+    found = []
+    for values in product(*[system.sizes.along(axis) for axis in closed.values()]):
+        arguments = dict(zip(closed, values, strict=True))
+        where = [k.within(action.parameters[name], each) for name, each in elements.items()]
+        if action.where is different:
+            where.append(z3.Distinct(list(elements.values())))
+        elif action.where is not None:
+            where.append(k.lift(action.where(**arguments, **elements)))
+        step = Step(action, {name: arguments.get(name, elements.get(name)) for name in action.parameters})
+        found.append(GenericStep(step, tuple((action.parameters[name], each) for name, each in elements.items()), tuple(where)))
+    return found
+
+
+def transition(system: System, k: Quantified, given: GenericStep, before: Functions) -> tuple[list[Any], Functions]:
+    """The guard of a step without the clauses that only bound, and the state after it."""
+    if system.model.normalise is not None:
+        raise ModelError(f"{system.model.name} has no reading for every size: its states are normalised")
+    bounding = {each.clause for each in system.model.unbounded}
+    view = QuantifiedView(system, before, k.lengths)
+    guard = [
+        k.lift(condition)
+        for name, condition in given.step.run(k, view)
+        if name not in bounding and (given.step.action.name, name) not in system.disabled
+    ]
+    return [*given.where, *guard], view.functions
