@@ -121,7 +121,7 @@ class EverySize:
         """A function of elements of some axes, at all that are known."""
         return [function(*chosen) for chosen in product(*[[each for of, each in known if of == axis] for axis in axes])]
 
-    def _in_bounds(self, k: Quantified, s: QuantifiedView) -> Any:
+    def _in_bounds(self, k: Quantified, s: Any) -> Any:
         """Every number is within what is declared, but for those that grow with an axis."""
         grown = {name for each in self.system.model.unbounded for name in each.fields}
         return k.all_of(*[self._field_in_bounds(k, s, each, each.name in grown) for each in self.system.fields])

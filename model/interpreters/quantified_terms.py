@@ -27,14 +27,14 @@ REPLICA = "replica"
 _numbers = count()
 
 
-class Truth(z3.BoolRef):
+class Truth(z3.BoolRef):  # type: ignore[misc]
     """A comparison of elements, which Python must not decide: Z3 would answer whether they are written alike."""
 
     def __bool__(self) -> NoReturn:
         raise ModelError("an element of an axis without a length was used as a Python condition: use ite")
 
 
-class Element(z3.ArithRef):
+class Element(z3.ArithRef):  # type: ignore[misc]
     """An element of an axis without a length."""
 
     def __init__(self, name: str) -> None:
@@ -48,7 +48,7 @@ class Element(z3.ArithRef):
         return Truth(super().__ne__(other).as_ast(), self.ctx)
 
     def __hash__(self) -> int:
-        return super().__hash__()
+        return int(super().__hash__())
 
     def __index__(self) -> NoReturn:
         raise ModelError("an element of an axis without a length was used as an index of a list: use row")
@@ -402,7 +402,7 @@ def _steps_of(system: System, k: Quantified, action: Action) -> list[GenericStep
             where.append(z3.Distinct(list(elements.values())))
         elif action.where is not None:
             where.append(k.lift(action.where(**arguments, **elements)))
-        step = Step(action, {name: arguments.get(name, elements.get(name)) for name in action.parameters})
+        step = Step(action, {name: {**elements, **arguments}[name] for name in action.parameters})
         found.append(GenericStep(step, tuple((action.parameters[name], each) for name, each in elements.items()), tuple(where)))
     return found
 

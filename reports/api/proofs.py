@@ -314,7 +314,7 @@ def induction(
             request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes, progress=progress
         ),
         with_texts=with_texts,
-        given=without_bounds and without_bounds(system, lemmas, goal),
+        given=without_bounds(system, lemmas, goal) if without_bounds else None,
     )
     return proof if work is None else replace(proof, mined=work)
 
