@@ -302,7 +302,7 @@ class Array:
         self._write(closed, opened, lambda at: written[at[-1]])
 
     def _places(self, index: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-        """An index, parted into what is on axes with a length and what is not."""
+        """An index as two: what is on axes with a length, and what is not."""
         pairs = list(zip(self._field.axes, index, strict=False))
         closed = tuple(each for axis, each in pairs if not self._view.is_open(axis))
         return closed, tuple(_lifted(each) for axis, each in pairs if self._view.is_open(axis))
@@ -396,7 +396,7 @@ def _steps_of(system: System, k: Quantified, action: Action) -> list[GenericStep
     elements = {name: Element(name) for name, axis in action.parameters.items() if axis in k.lengths}
     found = []
     for values in product(*[system.sizes.along(axis) for axis in closed.values()]):
-        arguments = dict(zip(closed, values, strict=True))
+        arguments: dict[str, Any] = dict(zip(closed, values, strict=True))
         where = [k.within(action.parameters[name], each) for name, each in elements.items()]
         if action.where is different:
             where.append(z3.Distinct(list(elements.values())))

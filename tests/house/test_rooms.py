@@ -19,6 +19,7 @@ THIRD_PARTY = {
     "z3": (
         "model/interpreters/terms.py",
         "model/interpreters/unbounded_terms.py",
+        "model/interpreters/quantified_terms.py",
         "checker/prove",
         "checker/campaign/boundary_rule.py",
     ),
