@@ -1,4 +1,5 @@
-"""Makes the page of proofs: `python -m tests.publish.proofs`; with `--second-solver` cvc5 answers every obligation again.
+"""Makes the page of proofs: `python -m tests.publish.proofs`; with `--second-solver` cvc5 answers every obligation again, or
+z3 in another configuration where cvc5 does not.
 
 A row that was proved with the model, lemmas and solver of now is not proved again: `reports/published/proofs.json` has it, so
 the command goes on where it was stopped.  `--rows TEXT` takes those rows only whose text contains it.
@@ -10,9 +11,12 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +31,10 @@ from neverlost.specs.property import properties
 
 KEPT = Path(__file__).resolve().parents[2] / "reports" / "published" / "proofs.json"
 SECONDS = 900
-"""How long one row may take."""
+"""How long one row may take, and how long its obligations may be asked again."""
+
+PATIENCE = 20
+"""How long the second solver may take for one obligation.  Units: seconds."""
 
 ANY = {
     f"faults.{each}": "any"
@@ -70,6 +77,12 @@ class Row:
     def size(self) -> str:
         """Of how many replicas the row speaks."""
         return "every number" if self.every_rf else str(self.replicas)
+
+    @property
+    def second(self) -> str:
+        """The row's first cells in the second table."""
+        kind = ", without bounds" if self.unbounded else ", flushed" if self.faults == FLUSHED else ""
+        return f"| {self.model} | {self.goal} | {self.size}{kind} |"
 
     def stamp(self) -> str:
         """What its answer depends on."""
@@ -144,20 +157,52 @@ def keep(text: str, found: dict[str, Any]) -> None:
 
 
 def checked_again(row: Row) -> dict[str, Any]:
-    """What cvc5 says of every obligation of a row, and which steps can never be taken: their premises contradict each other."""
+    """What cvc5, or else z3 in another configuration, says of every obligation of a row; and which steps can never be taken."""
     with tempfile.TemporaryDirectory() as out:
         folder = Path(out, "proof")
         proof = row.proved(folder)
         directory = folder / "obligations" / row.goal
-        wrong = smtlib.recheck(directory, smtlib.solve_with_cvc5)
         manifest = json.loads((directory / smtlib.MANIFEST).read_text())
-        texts = [(each["label"], (directory / each["file"]).read_text()) for each in manifest["files"]]
-    steps = [label.split("(")[0] for label, _ in texts]
-    never = [label.split("(")[0] for label, text in texts if smtlib.solve_with_cvc5(smtlib.premises_of(text)) == ["unsat"]]
-    impossible = [f"{name} ({never.count(name)} of {steps.count(name)})" for name in sorted(set(never))]
-    return {"wrong": wrong, "checks": len(proof.answers), "impossible": impossible, "second_stamp": row.stamp()} | answer(
-        row, proof
-    )
+        texts = [(each["label"].split("(")[0], (directory / each["file"]).read_text()) for each in manifest["files"]]
+    until = time.monotonic() + SECONDS
+    with ProcessPoolExecutor(2) as pool:
+        found = list(pool.map(asked_again, texts, repeat(until)))
+    steps, never = [each.step for each in found], [each.step for each in found if each.is_never]
+    second = {
+        "stamp": row.stamp(),
+        "checks": len(proof.answers),
+        "cvc5": sum(each.cvc5 for each in found),
+        "z3": sum(each.z3 for each in found),
+        "wrong": sorted({each.step for each in found if each.is_wrong}),
+        "impossible": [f"{name} ({never.count(name)} of {steps.count(name)})" for name in sorted(set(never))],
+    }
+    return answer(row, proof) | {"second": second}
+
+
+@dataclass(frozen=True)
+class Again:
+    """How many obligations of a step cvc5 confirms, and how many of the others z3 does.
+
+    `is_wrong`: a solver has a counterexample.  `is_never`: the premises contradict each other.
+    """
+
+    step: str
+    cvc5: int = 0
+    z3: int = 0
+    is_wrong: bool = False
+    is_never: bool = False
+
+
+def asked_again(task: tuple[str, str], until: float) -> Again:
+    """A task's obligations, asked of cvc5 first; those that it leaves, of z3 as it reads a text."""
+    step, text = task
+    if time.monotonic() > until:
+        return Again(step)
+    answers = smtlib.solve_with_cvc5(text, PATIENCE)
+    others = [] if set(answers) == {"unsat"} else smtlib.solve_with_z3(f"(set-option :timeout {PATIENCE * 1000})\n{text}")
+    by_z3 = sum(one != "unsat" and other == "unsat" for one, other in zip(answers, others, strict=False))
+    is_never = smtlib.solve_with_cvc5(smtlib.premises_of(text), PATIENCE) == ["unsat"]
+    return Again(step, answers.count("unsat"), by_z3, "sat" in (*answers, *others), is_never)
 
 
 def page() -> Iterator[str]:
@@ -185,17 +230,23 @@ def page() -> Iterator[str]:
 
 def second_opinions(kept: dict[str, Any]) -> Iterator[str]:
     """What the second solver said."""
-    yield "\n## Asked again of cvc5\n"
-    yield "Every obligation of these rows was written as SMT-LIB 2 and answered `unsat` by cvc5. Steps whose premises"
-    yield "contradict each other can never be taken in that configuration; their obligations say nothing.\n"
-    yield "| model | property | replicas | obligations | not confirmed | steps that can never be taken |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield "\n## Asked again\n"
+    yield "Every obligation of these rows was written as SMT-LIB 2 and asked of cvc5; what cvc5 does not decide, of z3 in"
+    yield "another configuration than the proof's (QF_BV, from the text). Steps whose premises contradict each other can never"
+    yield "be taken in that configuration; their obligations say nothing. The row of every number of replicas is cvc5's alone.\n"
+    yield "| model | property | replicas | obligations | cvc5 | z3 | counterexamples | steps that can never be taken |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for row in rows():
-        found = kept.get(row.text, {})
-        if found.get("second_stamp") == row.stamp():
-            names = ", ".join(found["impossible"]) or "none"
-            wrong = "; ".join(found["wrong"]) or "none"
-            yield f"| {row.model} | {row.goal} | {row.replicas} | {found['checks']:,} | {wrong} | {names} |"
+        known_of_row = kept.get(row.text, {})
+        if known_of_row.get("verdict") != "holds" or row.every_rf:
+            continue
+        found = known_of_row.get("second", {})
+        if found.get("stamp") != row.stamp():
+            yield f"{row.second} not asked yet | | | |"
+            continue
+        names = ", ".join(found["impossible"]) or "none"
+        wrong = ", ".join(found["wrong"]) or "none"
+        yield f"{row.second} {found['checks']:,} | {found['cvc5']:,} | {found['z3']:,} | {wrong} | {names} |"
 
 
 def not_had() -> Iterator[str]:
@@ -208,6 +259,12 @@ def not_had() -> Iterator[str]:
     yield "- A majority whose members lose data: one lost disk and one leader move lose a record in 6 steps."
 
 
+def is_published(row: Row) -> bool:
+    """Whether a row is proved as it is now, in files that another solver reads."""
+    found = known().get(row.text, {})
+    return found.get("stamp") == row.stamp() and found["verdict"] == "holds" and not row.every_rf
+
+
 def main() -> int:
     """Print the page, or ask the second solver."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -216,10 +273,10 @@ def main() -> int:
     parser.add_argument("--kept", action="store_true", help="print the page from what is kept; prove nothing")
     given = parser.parse_args()
     for row in () if given.kept else rows():
-        if given.rows not in row.text:
+        if given.rows not in row.text or (given.second_solver and not is_published(row)):
             continue
-        field = "second_stamp" if given.second_solver else "stamp"
-        if known().get(row.text, {}).get(field) != row.stamp():
+        found = known().get(row.text, {})
+        if (found.get("second", {}) if given.second_solver else found).get("stamp") != row.stamp():
             keep(row.text, checked_again(row) if given.second_solver else answer(row, row.proved()))
             print(f"{row.text} {known()[row.text]}", file=sys.stderr, flush=True)
     print("\n".join(page()))
