@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -46,6 +45,13 @@ class Block:
     planes: int
     first: Rows
     content: memoryview
+
+    def __len__(self) -> int:
+        return self.count
+
+    def stored(self) -> bytes:
+        """The block as it is in a file."""
+        return b"".join([_HEADER.pack(self.count, len(self.content), self.planes), self.first.tobytes(), self.content])
 
     @property
     def length(self) -> int:
@@ -105,7 +111,7 @@ def encoded(rows: Rows, by: Split = split) -> bytes:
     """One block, of as many states."""
     planes, used = by(rows)
     content = _zstd().compress(planes[[each for each in range(len(planes)) if used >> each & 1]].tobytes(), asbytes=True)
-    return b"".join([_HEADER.pack(len(rows), len(content), used), rows[0].astype("<u8").tobytes(), content])
+    return Block(len(rows), used, rows[0].astype("<u8"), memoryview(content)).stored()
 
 
 def portions(rows: Rows) -> Iterator[Rows]:
@@ -113,32 +119,61 @@ def portions(rows: Rows) -> Iterator[Rows]:
     return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
 
 
-def blocks(content: Bytes, words: int) -> Iterator[Block]:
-    """The blocks that stand one after another in some content; nothing is decompressed.
+class Run:
+    """Ascending states that are stored block after block, and where each block begins; nothing is decompressed.
 
-    Errors: `ValueError` or `struct.error` for what is no such content.
+    Errors: `ValueError` or `struct.error` for content that is no such thing.
     """
-    whole, start = memoryview(content), 0
-    while start < len(whole):
-        count, size, planes = _HEADER.unpack_from(whole, start)
-        begin = start + _HEADER.size + 8 * words
-        start = begin + size
-        if not 0 < count <= BLOCK or start > len(whole) or (count > 1 and not planes):
-            raise ValueError(f"a block of {count} states in {size} bytes")
-        yield Block(count, planes, np.frombuffer(whole, "<u8", words, begin - 8 * words), whole[begin:start])
+
+    def __init__(self, content: Bytes, words: int) -> None:
+        self._content, self._starts, self._words = memoryview(content), [0], words
+        firsts, self.count = [], 0
+        while self._starts[-1] < len(self._content):
+            block, end = self._read(self._starts[-1])
+            if not 0 < block.count <= BLOCK or end > len(self._content) or block.count > 1 and not block.planes:
+                raise ValueError(f"a block of {block.count} states in {len(block.content)} bytes")
+            self._starts.append(end)
+            firsts.append(block.first)
+            self.count += block.count
+        self.firsts = np.array(firsts, np.uint64).reshape(-1, words)
+
+    def _read(self, start: int) -> tuple[Block, int]:
+        count, size, planes = _HEADER.unpack_from(self._content, start)
+        begin = start + _HEADER.size + 8 * self._words
+        first = np.frombuffer(self._content, "<u8", self._words, begin - 8 * self._words)
+        return Block(count, planes, first, self._content[begin : begin + size]), begin + size
+
+    def __len__(self) -> int:
+        return self.count
+
+    def blocks(self, low: int = 0, high: int | None = None) -> Iterator[Block]:
+        """The blocks with numbers `low..high - 1`; all of them, if nothing is said."""
+        return (self._read(start)[0] for start in self._starts[:-1][low:high])
+
+    def about(self, rows: Rows) -> Iterator[Block]:
+        """The blocks that may have one of some ascending states."""
+        if not len(rows) or not len(self.firsts):
+            return
+        first, end = max(before(self.firsts, after(rows[0])) - 1, 0), before(self.firsts, after(rows[-1]))
+        place = 0
+        for number in range(first, end):
+            there = len(rows) if number + 1 == len(self.firsts) else place + before(rows[place:], self.firsts[number + 1])
+            if there > place:
+                yield self._read(self._starts[number])[0]
+            place = there
+
+    def between(self, low: Rows | None, high: Rows | None) -> Iterator[Block]:
+        """The blocks that may have states from one up to another, which is left out; None is no bound."""
+        first = 0 if low is None else max(before(self.firsts, after(low)) - 1, 0)
+        return self.blocks(first, None if high is None else before(self.firsts, high))
 
 
-def about(found: Iterable[Block], rows: Rows) -> Iterator[Block]:
-    """Of ascending blocks, those that may have one of some ascending states."""
-    waiting, start = [*found], 0
-    for block, after in zip_longest(waiting, waiting[1:]):
-        end = len(rows) if after is None else start + _before(rows[start:], after.first)
-        if end > start:
-            yield block
-        start = end
-
-
-def _before(rows: Rows, state: Rows) -> int:
+def before(rows: Rows, state: Rows) -> int:
     """How many of some ascending states come before a state."""
     wanted = state.tolist()
     return bisect_left(range(len(rows)), wanted, key=lambda number: rows[number].tolist())
+
+
+def after(state: Rows) -> Rows:
+    """A row that comes right after a state and nothing else; it may have a word more."""
+    return np.append(state, np.uint64(0))

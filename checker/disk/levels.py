@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import struct
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -128,6 +129,7 @@ class Store:
     def __init__(self, files: Storage, meta: Mapping[str, Any]) -> None:
         self.files, self.meta = files, meta
         self._verified: dict[str, Bytes] = {}
+        self._runs: dict[str, compact.Run] = {}
 
     @classmethod
     def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
@@ -224,14 +226,35 @@ class Store:
 
         Errors: as `read`.
         """
-        place = f"{self.files.location}/{file.name}"
         try:
-            found = [*compact.blocks(memoryview(self._verified_content(file))[_HEADER.size :], self.words)]
-            if sum(each.count for each in found) != file.rows:
-                raise ValueError(f"not {file.rows} states")
-            yield from map(by, found if about is None else compact.about(found, about))
-        except (ValueError, OSError, struct.error) as problem:
-            raise InputError(f"damaged state file {place}: {problem}; {_REMEDY}") from None
+            run = self.run(file)
+            yield from map(by, run.blocks() if about is None else run.about(about))
+        except (ValueError, OSError) as problem:
+            raise self._damaged(file, problem) from None
+
+    def run(self, file: StateFile) -> compact.Run:
+        """An ascending file.
+
+        Errors: as `read`.
+        """
+        if file.name not in self._runs:
+            try:
+                found = compact.Run(memoryview(self._verified_content(file))[_HEADER.size :], self.words)
+            except (ValueError, struct.error) as problem:
+                raise self._damaged(file, problem) from None
+            if len(found) != file.rows:
+                raise self._damaged(file, f"not {file.rows} states")
+            self._runs[file.name] = found
+        return self._runs[file.name]
+
+    def rest(self) -> None:
+        """Let go of the pages of files that were read; they are read again where they are needed."""
+        for content in self._verified.values():
+            if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                content.madvise(mmap.MADV_DONTNEED)
+
+    def _damaged(self, file: StateFile, problem: object) -> InputError:
+        return InputError(f"damaged state file {self.files.location}/{file.name}: {problem}; {_REMEDY}")
 
     def _verified_content(self, file: StateFile) -> Bytes:
         found = self._verified.get(file.name)
@@ -243,6 +266,7 @@ class Store:
         """Drop what was read, except for some files."""
         names = {each.name for each in keep}
         self._verified = {name: content for name, content in self._verified.items() if name in names}
+        self._runs = {name: run for name, run in self._runs.items() if name in names}
 
     def _checked(self, file: StateFile) -> Bytes:
         place = f"{self.files.location}/{file.name}"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from neverlost.checker.disk import compact
-from neverlost.checker.disk.compact import Block, Planes
-from neverlost.checker.disk.levels import StateFile, Store
+from neverlost.checker.disk.compact import Block, Planes, Run, before
 from neverlost.checker.native.order_text import DIGIT
 from neverlost.model.interpreters.machine_code import Rows
 
@@ -20,8 +19,11 @@ Functions = Mapping[str, Callable[..., int]]
 SMALL = 1 << 15
 """Rows that are sorted from their last digit on: they and their copy stay in the cache."""
 
-STRUCK = 1 << 17
-"""Rows from which on a thread more takes known ones away."""
+RANGE = 1 << 18
+"""Rows that are united at once, about."""
+
+Known = Callable[[Rows], Iterable[Rows]]
+"""Blocks that ascend as a whole, with all of some ascending rows that are known."""
 
 
 class Ascending:
@@ -129,23 +131,35 @@ class Ascending:
         self.functions["join"](planes.ctypes.data, block.length, rows.ctypes.data, first.ctypes.data)
         return rows[: block.count]
 
-    def unvisited(self, rows: Rows, store: Store, files: Sequence[StateFile]) -> Rows:
-        """Of ascending rows, which are overwritten, those that are in no ascending file."""
-        size = max(STRUCK, -(-len(rows) // self.workers))
-        end = 0
-        for part in self._each(lambda part: self._struck(part, store, files), [*_cut(rows, size)]):
-            rows[end : end + len(part)] = part
-            end += len(part)
-        return rows[:end]
+    def run(self, blocks: list[Rows]) -> Run:
+        """Every row of some blocks, which are let go, once, in ascending order and compressed."""
+        return Run(b"".join(self.encoded(self.distinct(self.sorted(blocks)))), self.words)
 
-    def _struck(self, rows: Rows, store: Store, files: Sequence[StateFile]) -> Rows:
-        for file in files:
-            rows = unknown(self.functions, rows, store.blocks(file, self.joined, rows))
-        return rows
+    def united(self, runs: Sequence[Run], known: Sequence[Known]) -> Run:
+        """Every row of some runs once, without those that are known; a part of them at a time is not compressed."""
+        firsts = np.concatenate([np.empty((0, self.words), np.uint64), *[each.firsts for each in runs]])
+        ranges = max(1, sum(map(len, runs)) // RANGE)
+        order = np.lexsort(firsts.T[::-1])
+        bounds = [None, *(firsts[order[len(order) * each // ranges]] for each in range(1, ranges)), None]
+        spans = [*zip(bounds, bounds[1:], strict=False)]
+        found = self._each(lambda span: self._united(runs, known, *span), spans)
+        return Run(b"".join(block for blocks in found for block in blocks), self.words)
+
+    def _united(self, runs: Sequence[Run], known: Sequence[Known], low: Rows | None, high: Rows | None) -> list[bytes]:
+        parts = [_within(self.joined(block), low, high) for run in runs for block in run.between(low, high)]
+        rows = Ascending(self.functions, self.words).sorted(parts) if len(runs) > 1 else np.concatenate(parts or [self._none()])
+        rows = self.distinct(rows)
+        for each in known:
+            rows = unknown(self.functions, rows, each(rows))
+        return [compact.encoded(part, self._planes) for part in compact.portions(rows)]
+
+    def _none(self) -> Rows:
+        return np.empty((0, self.words), np.uint64)
 
 
-def _cut(rows: Rows, size: int) -> Iterator[Rows]:
-    return (rows[start : start + size] for start in range(0, len(rows), size))
+def _within(rows: Rows, low: Rows | None, high: Rows | None) -> Rows:
+    """Of ascending rows, those from one up to another."""
+    return rows[0 if low is None else before(rows, low) : len(rows) if high is None else before(rows, high)]
 
 
 def unknown(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:

@@ -11,13 +11,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.disk import compact
+from neverlost.checker.disk.compact import Block, Run
 from neverlost.checker.disk.levels import ASCENDING, PACKED, Level, StateFile, Store
-from neverlost.checker.native.ascending import Ascending, unknown
+from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
 from neverlost.checker.native.state_tables import StateTables
 from neverlost.checker.native.table_text import TABLES, Layout
@@ -67,11 +69,12 @@ class Native:
         self._deep: dict[int, list[Rows]] = {}
         self._distinct = 0
         self._store: Store | None = None
-        self._stored: list[Level] = []
+        self._known: list[Known] = []
+        self._runs: list[Run] = []
         self._decided: NDArray[np.bool_] | None = local.expansion.decided
-        self._frontier: list[Rows] = []
+        self._frontier: Sequence[Rows | Block] = []
         self._fresh: list[list[Rows]] = [[] for _ in range(self.total)]
-        self._waiting = Shares([], self._chunk)
+        self._waiting = Shares([], self._chunk, self._rows)
         self._compared = False
         self._continue_from(local)
 
@@ -92,28 +95,29 @@ class Native:
         """What was inserted since the last level is one, without what was visited before the tables were emptied."""
         found = [block for blocks in self._fresh for block in blocks]
         self._fresh = [[] for _ in range(self.total)]
-        self._advance(found if self._store is None else [self._unvisited(self._store, self._order.sorted(found))])
+        if self._store is None:
+            if self._level >= DEEP:
+                self._deep[self._level] = found
+            self._advance(found)
+            return
+        runs, self._runs = [*self._runs, self._order.run(found)], []
+        self._advance([*self._order.united(runs, self._known).blocks()])
+        self._store.rest()
 
-    def _advance(self, states: list[Rows]) -> None:
+    def _advance(self, states: Sequence[Rows | Block]) -> None:
         """These are the next level."""
         self._frontier = states
-        if self._store is None and self._level >= DEEP:
-            self._deep[self._level] = states
         self._distinct += sum(map(len, states))
         self._level += 1
 
-    def _unvisited(self, store: Store, rows: Rows) -> Rows:
-        """The rows that are in no stored level."""
-        files = [file for level in self._stored for file in level.files]
-        for file in [each for each in files if each.order != ASCENDING]:
-            rows = unknown(self.programs.functions, rows, [self._order.sorted([store.packed(file).T])])
-        return self._order.unvisited(rows, store, [each for each in files if each.order == ASCENDING]).copy()
-
     def _start(self) -> None:
         """Make the newest level the frontier; what is expanded of it is let go."""
-        starts = [block[:SAMPLE] for block in self._frontier[:SAMPLE]]
+        starts = [self._rows(block)[:SAMPLE] for block in self._frontier[:SAMPLE]]
         self._sample = np.concatenate([np.empty((0, self.system.words), np.uint64), *starts])[:SAMPLE].copy()
-        self._waiting, self._frontier = Shares(self._frontier, self._chunk), []
+        self._waiting, self._frontier = Shares(self._frontier, self._chunk, self._rows), []
+
+    def _rows(self, block: Rows | Block) -> Rows:
+        return self._order.joined(block) if isinstance(block, Block) else block
 
     def _each(self, work: Callable[[int], None]) -> None:
         """Do something with every worker, to the end even where an interrupt comes."""
@@ -174,7 +178,7 @@ class Native:
         """Finish the level: check its states, which become the frontier."""
         self._next_level()
         reports: list[LevelReport] = [LevelReport(0, by_configuration=self._no_states()) for _ in range(self.total)]
-        unchecked = Shares(self._frontier, CHECKED)
+        unchecked = Shares(self._frontier, CHECKED, self._rows)
 
         def check(worker: int) -> None:
             while (rows := unchecked.take()) is not None:
@@ -212,18 +216,32 @@ class Native:
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
         """Write the frontier, of which nothing is expanded yet, to a store."""
-        whole, store = self._order.sorted(self._waiting.blocks), Store.attach(location)
-        self._waiting = Shares([whole], self._chunk)
+        store, waiting = Store.attach(location), self._waiting.blocks
         if self.system.words > compact.WORDS:
-            return [store.write_level(depth, whole.T, PACKED)]
-        return [store.write_level_content(depth, self._order.encoded(whole), len(whole), ASCENDING)]
+            return [store.write_level(depth, np.concatenate([self._rows(each) for each in waiting]).T, PACKED)]
+        if not all(isinstance(each, Block) for each in waiting):
+            waiting = [*self._order.run([self._rows(each) for each in waiting]).blocks()]
+        self._waiting = Shares(waiting, self._chunk, self._rows)
+        rows = self._waiting.left
+        return [store.write_level_content(depth, [each.stored() for each in waiting if isinstance(each, Block)], rows, ASCENDING)]
 
     def offload(self, location: str) -> None:
-        """Empty the tables: every level is in the store.  The frontier stays here."""
+        """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""
         self._store = self._store or Store.attach(location)
-        self._stored = self._store.levels()
+        found = [block for blocks in self._fresh for block in blocks]
+        self._fresh = [[] for _ in range(self.total)]
+        if found:
+            self._runs.append(self._order.run(found))
+        self._known = [self._looked_up(self._store, file) for level in self._store.levels() for file in level.files]
         self.tables = StateTables(self.layout, self.programs.functions)
         self._deep = {}
+
+    def _looked_up(self, store: Store, file: StateFile) -> Known:
+        """How a file of a level is looked through."""
+        if file.order == ASCENDING:
+            return partial(store.blocks, file, self._order.joined)
+        run = self._order.run([store.packed(file).T])
+        return lambda rows: map(self._order.joined, run.about(rows))
 
     def restore(self, store: Store, level: Level) -> None:
         """Go on from a level that an earlier search kept."""
@@ -233,7 +251,7 @@ class Native:
             self._take_in(rows[at : at + self._room] for rows in blocks for at in range(0, len(rows), self._room))
             self._next_level()
         else:
-            self._advance([np.ascontiguousarray(rows) for rows in blocks])
+            self._advance([*self._order.run(blocks).blocks()])
         self._start()
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
@@ -249,7 +267,7 @@ class Native:
         known = set(targets)
         best: dict[Words, tuple[Words, int]] = {}
         for block in self._states_of(depth):
-            shares = Shares([block], CHUNK)
+            shares = Shares([block], CHUNK, self._rows)
             while (rows := shares.take()) is not None:
                 after, origins = self.programs.successors(rows)
                 for place in np.flatnonzero(np.isin(after[:, 0], wanted[:, 0])):
@@ -286,18 +304,18 @@ class Native:
 
 
 class Shares:
-    """Blocks of rows cut into chunks, each of which one thread takes."""
+    """Blocks of states cut into chunks of rows, each of which one thread takes."""
 
-    def __init__(self, blocks: Sequence[Rows], size: int) -> None:
+    def __init__(self, blocks: Sequence[Rows | Block], size: int, rows: Callable[[Rows | Block], Rows]) -> None:
         self.left = sum(map(len, blocks))
         self.blocks = [*blocks]
-        self._size = size
+        self._size, self._rows = size, rows
         self._chunks = self._cut()
         self._lock = threading.Lock()
 
     def _cut(self) -> Iterator[Rows]:
         while self.blocks:
-            block = self.blocks.pop()
+            block = self._rows(self.blocks.pop())
             yield from (block[start : start + self._size] for start in range(0, len(block), self._size))
 
     def take(self) -> Rows | None:

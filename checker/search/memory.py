@@ -33,6 +33,9 @@ WORTH_COMPILING = 60_000
 WORTH_SHARING = 120_000
 """States waiting from which several processes beat one."""
 
+WORTH_EMPTYING = 1 << 19
+"""States for which tables are emptied within a level."""
+
 
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
@@ -106,11 +109,16 @@ class MemorySearch(LevelSearch):
         )
         self._kept = (generated, Counter(fired))
 
-    def _relieve(self) -> None:
-        """Move visited states to the store when they fill half of the memory that is allowed."""
+    def _relieve(self, most: float = 0.5) -> None:
+        """Move visited states to the store when they fill so much of the memory that is allowed."""
         limit = self.options.limits.memory_bytes
-        if self.store is not None and limit is not None and used_memory() * 2 > limit:
+        if self.store is not None and limit is not None and used_memory() > most * limit:
             self.workers.offload(self.store.files.location)
+
+    def _limit(self) -> str | None:
+        if not isinstance(self.workers, Local | Processes) and len(self.workers.tables) > WORTH_EMPTYING:
+            self._relieve(0.75)
+        return super()._limit()
 
     def _share(self) -> None:
         """Use more of the machine once the search is worth it."""

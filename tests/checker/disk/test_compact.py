@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neverlost.checker.disk.compact import BLOCK, about, blocks, encoded, join, portions
+from neverlost.checker.disk.compact import BLOCK, Run, encoded, join, portions
 from neverlost.checker.disk.levels import ASCENDING, Store
 from neverlost.specs.errors import InputError
 
@@ -20,7 +20,7 @@ def test_rows_come_back(words: int, size: int) -> None:
     rows = np.random.default_rng(5).integers(0, 1 << 64, (size, words), dtype=np.uint64)
     rows[:, 0] >>= np.uint64(40)
     rows = rows[np.lexsort(rows.T[::-1])]
-    found = [*map(join, blocks(b"".join(map(encoded, portions(rows))), words))]
+    found = [*map(join, Run(b"".join(map(encoded, portions(rows))), words).blocks())]
     assert (np.concatenate([rows[:0], *found]) == rows).all() and all(len(each) <= BLOCK for each in found)
 
 
@@ -33,11 +33,15 @@ def test_neighbours_take_little_room() -> None:
 
 def test_blocks_without_a_state_are_passed_over() -> None:
     rows = np.arange(0, 10 * BLOCK, 2, dtype=np.uint64).reshape(-1, 1)
-    whole = [*blocks(b"".join(map(encoded, portions(rows))), 1)]
+    run = Run(b"".join(map(encoded, portions(rows))), 1)
+    whole = [*map(tuple, map(np.ndarray.tolist, map(join, run.blocks())))]
     for wanted in ([], [0], [3 * BLOCK], [2 * BLOCK - 1, 2 * BLOCK], [9 * BLOCK, 30 * BLOCK], [*range(0, 10 * BLOCK, BLOCK)]):
         states = np.array(wanted, np.uint64).reshape(-1, 1)
-        expected = [whole[min(each // (2 * BLOCK), len(whole) - 1)] for each in wanted]
-        assert [*about(whole, states)] == [each for each in whole if each in expected]
+        numbers = {min(each // (2 * BLOCK), len(whole) - 1) for each in wanted}
+        assert [whole.index(tuple(join(each).tolist())) for each in run.about(states)] == sorted(numbers)
+        if wanted:
+            found = [whole.index(tuple(join(each).tolist())) for each in run.between(states[0], states[-1])]
+            assert found == [*range(min(numbers), -(-min(wanted[-1], 10 * BLOCK) // (2 * BLOCK)))]
 
 
 def test_damaged_files_are_named(tmp_path: Path) -> None:

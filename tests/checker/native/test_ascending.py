@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ def tuples(rows: Rows) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("widths", [(9,), (40, 20), (63, 7, 64)], ids=str)
 def test_whole_sets(widths: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SMALL", 300)
-    monkeypatch.setattr(module, "STRUCK", 700)
+    monkeypatch.setattr(module, "RANGE", 700)
     monkeypatch.setattr(compact, "BLOCK", 1000)
     code = Loaded(compiled(order_text(len(widths)), is_fast=False), ORDER_SIGNATURES)
     store = Store.create(tmp_path, {"format": FORMAT, "words": len(widths)})
@@ -42,10 +43,12 @@ def test_whole_sets(widths: tuple[int, ...], tmp_path: Path, monkeypatch: pytest
             assert not blocks and tuples(found) == sorted(tuples(rows))
             found = code_on.distinct(found).copy()
             assert (found == distinct).all()
-            assert tuples(code_on.unvisited(found, store, files)) == expected
+            runs = [code_on.run([*each]) for each in ([rows[::2], rows[1:7]], [distinct[1::2]], [distinct.copy()], [])]
+            left = code_on.united(runs, [partial(store.blocks, file, code_on.joined) for file in files])
+            assert [row for block in left.blocks() for row in tuples(compact.join(block))] == expected
             assert code_on.encoded(distinct) == [compact.encoded(part) for part in compact.portions(distinct)]
         content = b"".join(code_on.encoded(distinct))
-        for block in compact.blocks(content, len(widths)):
+        for block in compact.Run(content, len(widths)).blocks():
             assert (code_on.joined(block) == compact.join(block)).all()
         for blocks in ([known], np.array_split(known, 5), [known[:0], known], [known, known[-1:]]):
             assert tuples(unknown(code.functions, distinct.copy(), blocks)) == expected
