@@ -130,7 +130,7 @@ class Run:
         firsts, self.count = [], 0
         while self._starts[-1] < len(self._content):
             block, end = self._read(self._starts[-1])
-            if not 0 < block.count <= BLOCK or end > len(self._content) or block.count > 1 and not block.planes:
+            if not 0 < block.count <= BLOCK or end > len(self._content) or (block.count > 1 and not block.planes):
                 raise ValueError(f"a block of {block.count} states in {len(block.content)} bytes")
             self._starts.append(end)
             firsts.append(block.first)

@@ -43,7 +43,7 @@ class Ascending:
         """The rows of some blocks, which are let go, in ascending order."""
         blocks[:] = [each for each in map(np.ascontiguousarray, blocks) if len(each)]
         total = sum(map(len, blocks))
-        if total <= SMALL or len(digits := self._digits(blocks)) < 2:
+        if total <= SMALL or not (digits := self._digits(blocks, min(DIGIT, (total // SMALL).bit_length() + 1))):
             whole = np.concatenate([np.empty((0, self.words), np.uint64), *blocks])
             blocks.clear()
             return self._small(whole, np.empty_like(whole))
@@ -69,8 +69,8 @@ class Ascending:
         found: Rows = self._own.rows[:rows]
         return found
 
-    def _digits(self, blocks: Sequence[Rows]) -> list[tuple[int, int]]:
-        """Word and shift of the digits in which rows differ, the first one to sort by first."""
+    def _digits(self, blocks: Sequence[Rows], width: int = DIGIT) -> list[tuple[int, int]]:
+        """Word and shift of the digits in which rows differ, the first one to sort by first; `width` are the bits of one."""
         bits = np.zeros(self.words, np.uint64)
         for block in blocks:
             found = np.empty(self.words, np.uint64)
@@ -79,7 +79,7 @@ class Ascending:
         digits = []
         for word, value in enumerate(bits.tolist()):
             while value:
-                shift = max(0, value.bit_length() - DIGIT)
+                shift = max(0, value.bit_length() - width)
                 digits.append((word, shift))
                 value &= (1 << shift) - 1
         return digits

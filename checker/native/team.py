@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from neverlost.checker.disk import compact
 from neverlost.checker.disk.compact import Block, Run
 from neverlost.checker.disk.levels import ASCENDING, PACKED, Level, StateFile, Store
+from neverlost.checker.machine.resources import give_back
 from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
 from neverlost.checker.native.state_tables import StateTables
@@ -69,7 +70,8 @@ class Native:
         self._deep: dict[int, list[Rows]] = {}
         self._distinct = 0
         self._store: Store | None = None
-        self._known: list[Known] = []
+        self._until = 0
+        self._looks: dict[str, Known] = {}
         self._runs: list[Run] = []
         self._decided: NDArray[np.bool_] | None = local.expansion.decided
         self._frontier: Sequence[Rows | Block] = []
@@ -101,8 +103,10 @@ class Native:
             self._advance(found)
             return
         runs, self._runs = [*self._runs, self._order.run(found)], []
-        self._advance([*self._order.united(runs, self._known).blocks()])
+        files = [file for level in self._store.levels()[: self._until] for file in level.files]
+        self._advance([*self._order.united(runs, [self._looked_up(self._store, file) for file in files]).blocks()])
         self._store.rest()
+        give_back()
 
     def _advance(self, states: Sequence[Rows | Block]) -> None:
         """These are the next level."""
@@ -223,7 +227,9 @@ class Native:
             waiting = [*self._order.run([self._rows(each) for each in waiting]).blocks()]
         self._waiting = Shares(waiting, self._chunk, self._rows)
         rows = self._waiting.left
-        return [store.write_level_content(depth, [each.stored() for each in waiting if isinstance(each, Block)], rows, ASCENDING)]
+        return [
+            store.write_level_content(depth, [each.stored() for each in waiting if isinstance(each, Block)], rows, ASCENDING)
+        ]
 
     def offload(self, location: str) -> None:
         """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""
@@ -232,16 +238,19 @@ class Native:
         self._fresh = [[] for _ in range(self.total)]
         if found:
             self._runs.append(self._order.run(found))
-        self._known = [self._looked_up(self._store, file) for level in self._store.levels() for file in level.files]
+        self._until = self._level + 1 if self._runs else self._level  # from there on the tables hold whole levels
         self.tables = StateTables(self.layout, self.programs.functions)
         self._deep = {}
+        give_back()
 
     def _looked_up(self, store: Store, file: StateFile) -> Known:
         """How a file of a level is looked through."""
         if file.order == ASCENDING:
             return partial(store.blocks, file, self._order.joined)
-        run = self._order.run([store.packed(file).T])
-        return lambda rows: map(self._order.joined, run.about(rows))
+        if file.name not in self._looks:
+            run = self._order.run([store.packed(file).T])
+            self._looks[file.name] = lambda rows: map(self._order.joined, run.about(rows))
+        return self._looks[file.name]
 
     def restore(self, store: Store, level: Level) -> None:
         """Go on from a level that an earlier search kept."""
@@ -252,6 +261,7 @@ class Native:
             self._next_level()
         else:
             self._advance([*self._order.run(blocks).blocks()])
+            self._until = self._level
         self._start()
 
     def forget(self, decided: NDArray[np.bool_]) -> None:

@@ -33,7 +33,7 @@ WORTH_COMPILING = 60_000
 WORTH_SHARING = 120_000
 """States waiting from which several processes beat one."""
 
-WORTH_EMPTYING = 1 << 19
+WORTH_EMPTYING = 1 << 14
 """States for which tables are emptied within a level."""
 
 
@@ -90,7 +90,7 @@ class MemorySearch(LevelSearch):
         report = super()._close()
         if self.store is not None:
             self._commit(self.store, report)
-            self._relieve()
+            self._relieve(0.5 if isinstance(self.workers, Local | Processes) else 0.6)
         return report
 
     def _commit(self, store: Store, report: LevelReport) -> None:
@@ -110,7 +110,7 @@ class MemorySearch(LevelSearch):
         self._kept = (generated, Counter(fired))
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Move visited states to the store when they fill so much of the memory that is allowed."""
+        """Move visited states to the store when they fill such a part of the memory that is allowed."""
         limit = self.options.limits.memory_bytes
         if self.store is not None and limit is not None and used_memory() > most * limit:
             self.workers.offload(self.store.files.location)
