@@ -27,14 +27,11 @@ Planes = NDArray[np.uint8]
 BLOCK = 1 << 15
 """States in a block: what is decoded at once."""
 
-WORDS = 8
-"""Words of a state at most."""
-
 GROUP = 8
 """Planes are as long as whole groups of so many states, so that machine code need not look at single ones."""
 
-_HEADER = struct.Struct("<IIQ")
-"""States, compressed bytes, and one bit for each byte of a state that has a plane.  The first state and the planes follow."""
+_HEADER = struct.Struct("<II")
+"""States and compressed bytes.  One bit for each byte of a state that has a plane, the first state and the planes follow."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,8 @@ class Block:
 
     def stored(self) -> bytes:
         """The block as it is in a file."""
-        return b"".join([_HEADER.pack(self.count, len(self.content), self.planes), self.first.tobytes(), self.content])
+        header, planes = _HEADER.pack(self.count, len(self.content)), self.planes.to_bytes(len(self.first), "little")
+        return b"".join([header, planes, self.first.tobytes(), self.content])
 
     @property
     def length(self) -> int:
@@ -138,9 +136,10 @@ class Run:
         self.firsts = np.array(firsts, np.uint64).reshape(-1, words)
 
     def _read(self, start: int) -> tuple[Block, int]:
-        count, size, planes = _HEADER.unpack_from(self._content, start)
-        begin = start + _HEADER.size + 8 * self._words
-        first = np.frombuffer(self._content, "<u8", self._words, begin - 8 * self._words)
+        (count, size), place = _HEADER.unpack_from(self._content, start), start + _HEADER.size
+        planes = int.from_bytes(self._content[place : place + self._words], "little")
+        first = np.frombuffer(self._content, "<u8", self._words, place + self._words)
+        begin = place + 9 * self._words
         return Block(count, planes, first, self._content[begin : begin + size]), begin + size
 
     def __len__(self) -> int:

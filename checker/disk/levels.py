@@ -52,7 +52,7 @@ _VERSIONS = {KEYED: 1, PACKED: 1, ASCENDING: 3}
 """How states are written, by their order."""
 _REMEDY = "restore it, or delete the state directory and start again"
 
-Packed = Rows = NDArray[np.uint64]
+Packed = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class Store:
             return np.concatenate([np.empty((self.words, 0), np.uint64), *(rows.T for rows in self.blocks(file))], axis=1)
         return np.frombuffer(self._verified_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
 
-    def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Rows | None = None) -> Iterator[Rows]:
+    def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Packed | None = None) -> Iterator[Packed]:
         """The states of an ascending file as rows, a block at a time; without blocks that have none of the states `about`.
 
         Errors: as `read`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -141,8 +142,7 @@ class Ascending:
         ranges = max(1, sum(map(len, runs)) // RANGE)
         order = np.lexsort(firsts.T[::-1])
         bounds = [None, *(firsts[order[len(order) * each // ranges]] for each in range(1, ranges)), None]
-        spans = [*zip(bounds, bounds[1:], strict=False)]
-        found = self._each(lambda span: self._united(runs, known, *span), spans)
+        found = self._each(lambda span: self._united(runs, known, *span), [*pairwise(bounds)])
         return Run(b"".join(block for blocks in found for block in blocks), self.words)
 
     def _united(self, runs: Sequence[Run], known: Sequence[Known], low: Rows | None, high: Rows | None) -> list[bytes]:

@@ -16,9 +16,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk import compact
 from neverlost.checker.disk.compact import Block, Run
-from neverlost.checker.disk.levels import ASCENDING, PACKED, Level, StateFile, Store
+from neverlost.checker.disk.levels import ASCENDING, Level, StateFile, Store
 from neverlost.checker.machine.resources import give_back
 from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
@@ -221,15 +220,11 @@ class Native:
     def keep(self, location: str, depth: int) -> list[StateFile]:
         """Write the frontier, of which nothing is expanded yet, to a store."""
         store, waiting = Store.attach(location), self._waiting.blocks
-        if self.system.words > compact.WORDS:
-            return [store.write_level(depth, np.concatenate([self._rows(each) for each in waiting]).T, PACKED)]
-        if not all(isinstance(each, Block) for each in waiting):
-            waiting = [*self._order.run([self._rows(each) for each in waiting]).blocks()]
-        self._waiting = Shares(waiting, self._chunk, self._rows)
-        rows = self._waiting.left
-        return [
-            store.write_level_content(depth, [each.stored() for each in waiting if isinstance(each, Block)], rows, ASCENDING)
-        ]
+        blocks = [each for each in waiting if isinstance(each, Block)]
+        if len(blocks) < len(waiting):
+            blocks = [*self._order.run([self._rows(each) for each in waiting]).blocks()]
+        self._waiting = Shares(blocks, self._chunk, self._rows)
+        return [store.write_level_content(depth, [each.stored() for each in blocks], self._waiting.left, ASCENDING)]
 
     def offload(self, location: str) -> None:
         """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""

@@ -15,7 +15,7 @@ from neverlost.checker.disk.levels import ASCENDING, Store
 from neverlost.specs.errors import InputError
 
 
-@pytest.mark.parametrize(("words", "size"), [(1, 0), (2, 1), (2, BLOCK + 7), (8, 100)])
+@pytest.mark.parametrize(("words", "size"), [(1, 0), (2, 1), (2, BLOCK + 7), (11, 100)])
 def test_rows_come_back(words: int, size: int) -> None:
     rows = np.random.default_rng(5).integers(0, 1 << 64, (size, words), dtype=np.uint64)
     rows[:, 0] >>= np.uint64(40)
@@ -57,8 +57,8 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
         "an end too early": whole[:-1],
         "half a header": whole + b"abc",
         "no block": whole[:64],
-        "no plane": whole[:72] + bytes(8) + whole[80:],
-        "another content": whole[:80] + bytes(len(whole) - 80),
+        "no plane": whole[:72] + bytes(2) + whole[74:],
+        "another content": whole[:90] + bytes(len(whole) - 90),
     }
     for name, content in forged.items():
         path.write_bytes(content)

@@ -20,7 +20,7 @@ def tuples(rows: Rows) -> list[tuple[int, ...]]:
     return [*map(tuple, rows.tolist())]
 
 
-@pytest.mark.parametrize("widths", [(9,), (40, 20), (63, 7, 64)], ids=str)
+@pytest.mark.parametrize("widths", [(9,), (40, 20), (63, 7, 64), (3,) * 9], ids=str)
 def test_whole_sets(widths: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SMALL", 300)
     monkeypatch.setattr(module, "RANGE", 700)
