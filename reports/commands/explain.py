@@ -44,26 +44,24 @@ def _names(document: dict[str, Any]) -> list[str]:
 
 
 def _show(found: list[Word]) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
-    from neverlost.reports.terminal.results import console
+    from neverlost.reports.terminal.results import console, show_below
 
     out = console()
     for each in found:
         out.print(Text.assemble((each.name, "bold"), f" ({each.kind})"))
         for line in (each.says, *(f"{label}: {text}" for label, text in each.more)):
-            out.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
+            show_below(out, Text(line))
 
 
 def _show_all(found: list[Word]) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
-    from neverlost.reports.terminal.results import console
+    from neverlost.reports.terminal.results import console, show_below
 
     out = console()
     for kind, group in groupby(found, key=lambda each: each.kind):
         out.print(Text("properties" if kind == "property" else f"{kind}s", "bold"))
         for each in group:
-            out.print(Padding(Text.assemble((each.name, "cyan"), f"  {each.says}"), (0, 0, 0, 2), expand=False))
+            show_below(out, Text.assemble((each.name, "cyan"), f"  {each.says}"))

@@ -1,4 +1,4 @@
-"""The words of the program: keys, faults, properties, mechanisms, models, defects and verdicts, each with what it means."""
+"""The words of the program: keys, faults, properties, mechanisms, models, defects, verdicts, files: what each means."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from neverlost.reports import exit_status
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, nearest
+from neverlost.specs.kafka_files.recognise import readers
 from neverlost.specs.kafka_files.version_defaults import RELEASES, defaults
 from neverlost.specs.kafka_files.version_defaults import shown as version_shown
 from neverlost.specs.property import AVAILABILITY, RECOVERY, properties
@@ -37,7 +38,7 @@ class Word:
 @cache
 def words() -> dict[str, Word]:
     """Every word by its name; a fault and a mechanism have their key's name too."""
-    found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts()]
+    found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
     return {each.name: each for each in found}
 
 
@@ -148,6 +149,15 @@ def _defects() -> list[Word]:
         Word(each.name, "defect", each.says, (("versions", each.versions), ("report", each.report), ("mended by", each.mends)))
         for each in DEFECTS
     ]
+
+
+def _described() -> Word:
+    return Word(
+        "describe",
+        "file",
+        "what describes a cluster: files for --describe and --configs, recognised by their content",
+        (("formats", "; ".join(each.NAME for each in readers().values())),),
+    )
 
 
 def _verdicts() -> list[Word]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console, JustifyMethod
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +13,7 @@ from neverlost.checker.outcome import Verdict
 from neverlost.reports.documents import answers, provenance
 from neverlost.reports.documents.answers import Group
 from neverlost.reports.documents.merged_rows import many
-from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES
+from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES, show_below
 from neverlost.specs.configuration.keys import is_without_faults
 
 NARROW = 110
@@ -82,7 +81,7 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
         out.print(Text(f"{title}{remedy['says']}", "bold"))
     if remedy["holds_as_designed"]:
         names = ", ".join(f"{each['name']} ({each['report']})" for each in remedy["defects"]) or "several together"
-        out.print(Padding(Text(f"as designed it holds: what loses is a known defect of this version: {names}"), (0, 0, 0, 2)))
+        show_below(out, Text(f"as designed it holds: what loses is a known defect of this version: {names}"))
     for command in group.commands[:MOST_COMMANDS]:
         place = f"{command['where']}: " if command["where"] else ""
         out.print(Text(f"  {place}{command['line']}"), soft_wrap=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
@@ -41,6 +42,11 @@ NOTHING_FAILS = (
 def console() -> Console:
     """Results go to stdout; no colour where there is no terminal or NO_COLOR is set."""
     return Visible(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
+
+
+def show_below(out: Console, text: Text) -> None:
+    """A text set in below what it is about; whole where it goes to a file or another program."""
+    out.print(Padding(text, (0, 0, 0, 2)) if not out.soft_wrap else Text.assemble("  ", text))
 
 
 def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen | None = None) -> None:

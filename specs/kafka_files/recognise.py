@@ -97,5 +97,4 @@ def _not_taken(text: str, name: str) -> InputError:
             if re.match(pattern, line[:500], re.IGNORECASE):
                 return InputError(f"{name} is {what}, which does not describe a cluster here; {remedy}")
     first = next((line.strip() for line in lines_of(text) if line.strip()), "")
-    known = ", ".join(reader.NAME for reader in readers().values())
-    return InputError(f"{name} has no format that is known here (it begins {quoted(first)}); {_DESCRIBE}; known: {known}")
+    return InputError(f"{name} has no known format (it begins {quoted(first, 30)}); {_DESCRIBE} (neverlost explain describe)")

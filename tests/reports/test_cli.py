@@ -152,6 +152,7 @@ def test_every_command_can_be_quiet() -> None:
 
 def test_every_word_is_explained(tmp_path: Path) -> None:
     from neverlost.reports.documents.words import words
+    from neverlost.specs.kafka_files.recognise import readers
 
     said = neverlost(
         "explain", "min.insync.replicas", "fence", "acked-never-lost", "reelection-forgets-offsets", "holds"
@@ -165,6 +166,8 @@ def test_every_word_is_explained(tmp_path: Path) -> None:
     ):
         assert part in said
     assert all(each.says for each in words().values()) and len(words()) > 100
+    formats = neverlost("explain", "describe").stdout
+    assert all(each.NAME in formats for each in readers().values()), formats
     assert "2.8: 1" not in said and "default: 1 from 0.8.0, all from 3.0" in neverlost("explain", "acks").stdout
     wrong = neverlost("explain", "acs")
     assert wrong.returncode == 64 and wrong.stderr == (

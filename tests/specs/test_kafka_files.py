@@ -19,7 +19,7 @@ from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.cluster import ClusterConfiguration, read_cluster
 from neverlost.specs.kafka_files.properties import parse_properties
-from neverlost.specs.kafka_files.recognise import described, readers
+from neverlost.specs.kafka_files.recognise import described
 from neverlost.specs.kafka_files.topics_and_settings import Described, ranges, split_configs
 from neverlost.specs.kafka_files.version_defaults import defaults, parse_version
 from neverlost.specs.setting import Kind, Origin, Setting, of_kind
@@ -422,7 +422,7 @@ LINE = "\tTopic: t\tPartition: {}\tLeader: 1\tReplicas: {}\tIsr: {}\n"
 HEAD = "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: {}\n"
 
 GIVE = "give what kafka-topics.sh --bootstrap-server HOST:PORT --describe prints"
-KNOWN = "; known: " + ", ".join(each.NAME for each in readers().values())
+OTHERS = " (neverlost explain describe)"
 
 ERRORS = [
     (
@@ -474,13 +474,13 @@ ERRORS = [
     (
         "describe",
         "\n$ kafka-topics.sh --describe\n",
-        "f has no format that is known here (it begins '$ kafka-topics.sh --describe'); " + GIVE + KNOWN,
+        "f has no known format (it begins '$ kafka-topics.sh --describe'); " + GIVE + OTHERS,
     ),
     ("describe", b"\x89PNG\r\n", "--describe 'f' is not text: byte 0 is not utf-8; save it as UTF-8"),
     (
         "describe",
         "Error while executing topic command : late",
-        "f has no format that is known here (it begins 'Error while executing topic command : late'); " + GIVE + KNOWN,
+        "f has no known format (it begins 'Error while executing topic...'); " + GIVE + OTHERS,
     ),
     (
         "describe",
