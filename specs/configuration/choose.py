@@ -192,8 +192,11 @@ def _of_version(
 
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:
-    """Whether a model and configuration have exactly the mechanisms of a Kafka version, written as X.Y."""
+    """Whether a model and configuration have exactly the mechanisms of a Kafka version, written as X.Y, as it is shipped or,
+    with `defects=fixed`, as it is designed.
+    """
     found, given = parsed(version), {key: (value, "") for key, value in configuration.items()}
     if found is None or version != version_text(found) or model.name != model_of(version, given):
         return False
-    return all(configuration.get(key, value) == value for key, value in mechanisms_of(version).items())
+    mended = dict.fromkeys(FIXES, True) if configuration.get("defects") == "fixed" else {}
+    return all(configuration.get(key, value) == value for key, value in (mechanisms_of(version) | mended).items())

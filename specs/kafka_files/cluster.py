@@ -288,13 +288,26 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
         ClusterConfiguration(
             settings=_least_known(same),
             topics=tuple(topic for each in same for topic in each.topics),
-            notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
+            notices=_joined(notice for each in same for notice in each.notices),
             partitions={name: placed for each in same for name, placed in each.partitions.items()},
             version=same[0].version,
             places={name: place for each in same for name, place in each.places.items()},
         )
         for same in found.values()
     ]
+
+
+def _joined(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """Notices that say the same of several places as one, which names the first."""
+    found: dict[tuple[Kind, str, str, bool], list[Notice]] = {}
+    for each in dict.fromkeys(notices):
+        found.setdefault((each.kind, each.says, each.remedy, bool(each.topics)), []).append(each)
+    return tuple(_several(same) if len(same) > 1 else same[0] for same in found.values())
+
+
+def _several(same: list[Notice]) -> Notice:
+    topics = dict.fromkeys(topic for each in same for topic in each.topics)
+    return replace(same[0], where=f"{same[0].where} and {len(same) - 1} more", topics=tuple(topics))
 
 
 def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:

@@ -287,6 +287,8 @@ def test_output_that_is_not_read_to_its_end_is_no_verdict() -> None:
         ({"kafka.version": "3.9.1"}, "3.9", ["3.9"]),
         ({"kafka.version": "3.9", "mechanism.maximal-isr": "off"}, None, []),
         ({"kafka.version": "4.0", "eligible.leader.replicas": "true"}, "4.0", ["4.0"]),
+        ({"kafka.version": "3.9", "defects": "fixed"}, "3.9", ["3.9"]),
+        ({"kafka.version": "3.9", "defects": "fixed", "mechanism.maximal-isr": "off"}, None, []),
         ({"model": "kip-320"}, None, []),
     ],
 )

@@ -264,6 +264,9 @@ def test_min_insync_replicas_above_the_replication_factor_is_pointed_out(given):
     start, end = "min.insync.replicas 4 is above the replication factor 3: ", " (d line 1); lower it, or add replicas"
     assert warned(one(describe=described, kafka_version="3.6")) == [start + "no acks=all write succeeds" + end]
     assert warned(one(describe=described, kafka_version="3.7")) == [start + "Kafka 3.7 and later lower it to that" + end]
+    several = "".join(HEAD.format("min.insync.replicas=4").replace("Topic: t", f"Topic: t{number}") for number in range(3))
+    (found,) = read_cluster(describe=given("several", several), kafka_version="3.6")
+    assert warned(found) == [f"{start}no acks=all write succeeds (several line 1 and 2 more); lower it, or add replicas"]
 
 
 def test_a_broker_file_alone_speaks_for_the_topics_it_would_create():
@@ -680,6 +683,29 @@ def own_option(path: Path) -> str:
         return "producer_properties"
     named = {"server": "server_properties", "consumer": "consumer_properties", "configs": "configs"}
     return named.get(path.stem.partition("-")[0], "describe")
+
+
+@pytest.mark.parametrize("apart", ["\t", " "], ids=["tabs", "blanks"])
+def test_partitions_that_stand_alike_are_read_as_they_would_be_one_by_one(apart):
+    """A label that nothing reads makes every line different, so that no line is read like another."""
+    head = apart.join(["Topic: {}", "PartitionCount: 4", "ReplicationFactor: 3", "Configs: min.insync.replicas=2"])
+    parts = ["Topic: {}", "Partition: {}", "Leader: {}", "Replicas: 1,2,3", "Isr: {}"]
+    stands = [("1", "1,2,3"), ("1", "1,2,3"), ("none", ""), ("2", "2,1")]
+    lines = [
+        line
+        for topic in ("a", "b")
+        for line in (
+            head.format(topic),
+            *(apart.join(parts).format(topic, number, *each) for number, each in enumerate(stands)),
+        )
+    ]
+    different = [line if "Configs" in line else f"{line}{apart}Offline: {number}" for number, line in enumerate(lines)]
+    found, one_by_one = (described("\n".join(each), "f").topics for each in (lines, different))
+    assert found == one_by_one and found["b"].partitions[3].isr == (2, 1) and found["b"].partitions[0].where == "f line 7"
+    with pytest.raises(InputError, match="partition 1 of topic 'a' in f line 3 is described twice; remove one"):
+        described("\n".join([lines[0], lines[2], lines[2]]), "f")
+    with pytest.raises(InputError, match="partition of topic 'b' in f line 4 comes before its topic line"):
+        described("\n".join([*lines[:3], lines[6]]), "f")
 
 
 def write(path: Path, content: bytes) -> Path:
