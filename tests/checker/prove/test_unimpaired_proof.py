@@ -9,7 +9,8 @@ import pytest
 
 from neverlost.checker.campaign.necessity import clauses_of, without
 from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.induction import CONSECUTION, Proof, prove
+from neverlost.checker.prove.induction import CONSECUTION, ObligationAnswer, Proof, discharge, prove
+from neverlost.checker.prove.obligations import Closed
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.kernel import ModelError
@@ -105,19 +106,30 @@ def verdict(bound: System) -> str:
     return str(outcome.verdict)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
+def is_proved(weakened: System, action: str) -> bool:
+    """Whether the weakened action keeps every lemma; what the others do is as it was, and proved with the whole system."""
+    lemmas = lemmas_of(weakened, ACKED)
+    reading = Closed(weakened, lemmas, properties()[ACKED])
+    found: list[ObligationAnswer] = []
+    for task in reading.tasks():
+        if task.step is not None and weakened.steps[task.step].action.name == action:
+            discharge(found.append, reading, task, 60.0, None)
+    assert found
+    return all(each.answer == "proved" for each in found)
+
+
+@pytest.mark.parametrize("part", [0, *[pytest.param(each, marks=pytest.mark.slow) for each in range(1, 6)]])
 def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part: int) -> None:
     """Every clause of every action, one at a time: the proof of a weakened system is worth something only if it can fail."""
     whole = unlimited("kraft-elr", 2)
     found = {}
-    for clause in clauses_of(whole)[part::4]:
+    for clause in clauses_of(whole)[part::6]:
         weakened = without(whole, *clause)
-        found[clause] = (verdict(weakened), proof(weakened, ACKED, until_refuted=True).is_complete)
+        found[clause] = (verdict(weakened), is_proved(weakened, clause[0]))
     assert [clause for clause, (said, is_proved) in found.items() if is_proved and said != "holds"] == []
-    assert sum(said == "violated" for said, _ in found.values()) >= 2, "the search finds losses"
-    assert sum(is_proved for _, is_proved in found.values()) >= 2, "and some clauses are not needed for this"
-    assert len(found) >= 30
+    assert sum(said == "violated" for said, _ in found.values()) >= 1, "the search finds losses"
+    assert sum(is_proved for _, is_proved in found.values()) >= 10, "and some clauses are not needed for this"
+    assert len(found) >= 21
 
 
 def reassigned_alike(bound: System) -> System:
