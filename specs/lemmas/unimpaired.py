@@ -37,7 +37,6 @@ NEEDED = (
     "alter-partition",
     "maximal-isr",
     "pending-isr-kept",
-    "truncate-on-fetch",
     "removed-partition-not-truncated",
     "diverging-fetch-ignored",
     "fenced-replicas-kept-out",
