@@ -67,7 +67,12 @@ def test_the_action_fails_the_job_and_points_at_the_user_s_own_lines(
     place_of = result["locations"][0]["physicalLocation"]
     assert (place_of["artifactLocation"]["uri"], place_of["region"]["startLine"]) == ("topics.yaml", number)
     assert all(each["help"]["text"] and each["fullDescription"]["text"] for each in found["runs"][0]["tool"]["driver"]["rules"])
-    assert len(result["codeFlows"][0]["threadFlows"][0]["locations"]) == 7
+    steps = result["codeFlows"][0]["threadFlows"][0]["locations"]
+    assert len(steps) == 7 and all(each["location"]["logicalLocations"] for each in steps)
+    shown = {
+        json.dumps(each["physicalLocation"]) for each in (*result["relatedLocations"], *(one["location"] for one in steps))
+    }
+    assert shown == {json.dumps(place_of)}, "a region that is not the user's own line"
     with (place / "neverlost-evidence" / "verdicts.csv").open() as rows:
         assert [(each["topic"], each["verdict"]) for each in csv.DictReader(rows)] == [
             ("orders", "holds"),

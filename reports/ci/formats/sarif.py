@@ -1,7 +1,7 @@
 """SARIF: a result per violated cell and property, for the code scanning tab.
 
-It stands at the line of the user's own file that it is about, with every step as a code flow; the model's action that
-mattered and the property are related locations, and the place where no file is behind it.
+It stands at the line of the user's own file that it is about, with every step as a code flow there; where a step and the
+property are written in the model is their logical location, and the place where no file is behind the result.
 """
 
 from __future__ import annotations
@@ -82,15 +82,19 @@ def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
         "locations": own[:1] or about,
         "partialFingerprints": {"neverlost/v1": f"{each.cell['id']}:{each.about}"},
     }
+    if own:
+        about = [_at(own[0], one) for one in about]
     if not each.entry.get("trace"):
         return found | ({"relatedLocations": [*own[1:], *about]} if own else {})
     steps = _steps(result.folder / each.entry["trace"])
     flow = [{"location": _location(*action.source, says)} for action, says in steps]
     comparison = (each.entry.get("sibling") or {}).get("comparison") or {}
     matter = that_mattered(steps, comparison.get("refused"))
+    if own:
+        flow = [{"location": _at(own[0], step["location"])} for step in flow]
     found["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
     if own:
-        return found | {"relatedLocations": [*own[1:], matter, *about]}
+        return found | {"relatedLocations": [*own[1:], _at(own[0], matter), *about]}
     return found | {"relatedLocations": about, "locations": [matter]}
 
 
@@ -102,6 +106,17 @@ def _own_line(subject: str, line: Line) -> Location:
     return {
         "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line.number}},
         "message": {"text": subject},
+    }
+
+
+def _at(own: Location, written: Location) -> Location:
+    """A place in the model at a line of the user's own file, which code scanning can show."""
+    place = written["physicalLocation"]
+    name = f"{place['artifactLocation']['uri']} line {place['region']['startLine']}"
+    return {
+        "physicalLocation": own["physicalLocation"],
+        "logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}],
+        "message": written["message"],
     }
 
 
