@@ -37,9 +37,6 @@ from neverlost.specs.configuration.plain import restored
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property, properties
 
-WORTH_COMPILING = 60_000
-"""States that a process has expanded from which machine code beats columns, its compilation included."""
-
 BLOCK_BYTES = 1 << 20
 STATES, COUNTED, FAILED = b"states..", b"counted.", b"failed.."
 RUNS = "runs"
@@ -81,7 +78,8 @@ class SearchDescription:
 class LevelTask:
     """What the tasks of one level do: `slices` of the frontier are expanded, each of `parts` owners settles its keys.
 
-    `runs` hold all visited states; `merging` names those of them that the new states are merged with.
+    `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process that has expanded
+    more states than `columns` goes on in machine code.
     """
 
     depth: int
@@ -91,6 +89,7 @@ class LevelTask:
     merging: tuple[str, ...] = ()
     decided: tuple[int, ...] = ()
     candidates: int = 1 << 22
+    columns: int = 60_000
 
 
 @dataclass
@@ -127,14 +126,14 @@ class LevelWorker:
         self.store, self.system = store, system
         parts = Configurations(system), Symmetry(system) if symmetry else None
         self._expansion, self._checks = Expansion(system, *parts), Checks(system, asked, *parts)
-        self._until_compiled = WORTH_COMPILING
+        self._expanded_here = 0
 
     def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
         """Sorted distinct successors of parts of the frontier, as many at a time as the task allows."""
         waiting: list[Packed] = []
         self._decide(task)
         for batch in self._batches(slices):
-            found = self._expanded(batch, counted)
+            found = self._expanded(batch, counted, task.columns)
             if found is not None:
                 waiting.append(keyed(found))
             if sum(each.shape[1] for each in waiting) >= task.candidates:
@@ -155,10 +154,10 @@ class LevelWorker:
                 batch = states[:, first : min(first + BATCH, end)]
                 yield unkeyed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
 
-    def _compile(self, batch: Packed) -> None:
+    def _compile(self, batch: Packed, columns: int) -> None:
         """Move to machine code where there is a compiler and enough was expanded."""
-        before, self._until_compiled = self._until_compiled, self._until_compiled - batch.shape[1]
-        if before <= 0 or self._until_compiled > 0:
+        before, self._expanded_here = self._expanded_here, self._expanded_here + batch.shape[1]
+        if before >= columns or self._expanded_here < columns:
             return
         with suppress(ImportError, OSError, RuntimeError):
             from neverlost.checker.native.expansion import NativeExpansion
@@ -169,8 +168,8 @@ class LevelWorker:
         """End what runs beside this."""
         self._expansion.close()
 
-    def _expanded(self, batch: Packed, counted: Counted) -> Packed | None:
-        self._compile(batch)
+    def _expanded(self, batch: Packed, counted: Counted, columns: int) -> Packed | None:
+        self._compile(batch, columns)
         self._expansion.generated, self._expansion.fired = 0, Counter()
         found = self._expansion.of(batch)
         counted.add(Counted(self._expansion.generated, self._expansion.fired))

@@ -42,9 +42,10 @@ TUNING = {
     "neverlost.task.states": 1 << 20,
     "neverlost.task.candidates": 1 << 22,
     "neverlost.task.least": 1 << 14,
+    "neverlost.task.columns": 60_000,
 }
 """What `--spark-conf` can say about our own work: the widest level that this process does itself; the most states and
-candidates of a task; the fewest states worth a task."""
+candidates of a task; the fewest states worth a task; the states after which machine code, its compilation included, beats columns."""
 
 SUCCESSORS = 3
 """Candidates expected per state, for choosing how many owners share a level."""
@@ -260,6 +261,7 @@ class LevelsOnDisk:
             merging=tuple(file.name for file in merging),
             decided=self.decided,
             candidates=self.tuning["neverlost.task.candidates"],
+            columns=self.tuning["neverlost.task.columns"],
         )
 
     def _merging(self, expected: int) -> list[StateFile]:

@@ -49,20 +49,37 @@ def _memory_of(pid: int) -> tuple[int, int]:
     return sizes["Pss:"], sizes["Pss_Anon:"]
 
 
-class Sampler(threading.Thread):
-    """Looks at the memory of a process with its descendants until stopped; `peak` and `private` are the largest sums.
+def _processor_of(pid: int) -> float:
+    """The processor time of a process, without those that it started."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    Units: bytes; `private` is what no file on disk stands behind.
+
+class Sampler(threading.Thread):
+    """Looks at a process with its descendants until stopped; `peak` and `private` are the largest sums of memory.
+
+    Units: bytes; `private` is what no file on disk stands behind.  `processor` are seconds of all of them, as last seen.
     """
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
         self.pid, self.peak, self.private, self.done = pid, 0, 0, threading.Event()
+        self._spent: dict[int, float] = {}
+
+    @property
+    def processor(self) -> float:
+        return sum(self._spent.values())
 
     def run(self) -> None:
         while not self.done.wait(SAMPLING):
-            shares, private = zip(*map(_memory_of, processes_of(self.pid)), strict=True)
+            processes = processes_of(self.pid)
+            shares, private = zip(*map(_memory_of, processes), strict=True)
             self.peak, self.private = max(self.peak, sum(shares)), max(self.private, sum(private))
+            for each in processes:
+                self._spent[each] = max(self._spent.get(each, 0), _processor_of(each))
 
 
 def measure(command: Sequence[str], folder: Path | str | None = None, time_limit: float | None = None) -> Measured:

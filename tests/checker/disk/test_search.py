@@ -67,7 +67,7 @@ def test_symmetry_on_storage_equals_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "symmetry"), [("violated", False), ("violated", True), ("matrix", False)])
 def test_machine_code_does_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, symmetry: bool) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(level_tasks, "WORTH_COMPILING", 30)
+    monkeypatch.setitem(on_disk_search.TUNING, "neverlost.task.columns", 30)
     monkeypatch.setattr(expansion, "CHUNK", 20)
     used: list[int] = []
     of = expansion.NativeExpansion.of
