@@ -1,10 +1,10 @@
 """Ascending states as differences, compressed: one or two bytes a state where a row of words takes sixteen.
 
 Neighbours in the order of packed states share most of their bits.  A block is its first state, and what differs of each state
-from the one before it (exclusive or), byte plane by byte plane without those that are zero, under zstd.  Nothing is lost.
+from the one before it (exclusive or): for every state one bit for each of its bytes, and then the bytes that differ,
+under zstd.  Nothing is lost.
 
-Shapes: states are rows, `uint64[n, words]`, ascending by their words from the first on.  A plane is the same byte of every
-difference, `uint8[length]`, where `length` is the number of states and up to seven zeros.
+Shapes: states are rows, `uint64[n, words]`, ascending by their words from the first on; their bits `uint8[n, words]`.
 """
 
 from __future__ import annotations
@@ -22,24 +22,22 @@ from numpy.typing import NDArray
 from neverlost.checker.disk.storage import Bytes
 
 Rows = NDArray[np.uint64]
-Planes = NDArray[np.uint8]
+Bits = NDArray[np.uint8]
+Different = NDArray[np.uint8]
 
 BLOCK = 1 << 15
 """States in a block: what is decoded at once."""
 
-GROUP = 8
-"""Planes are as long as whole groups of so many states, so that machine code need not look at single ones."""
-
-_HEADER = struct.Struct("<II")
-"""States and compressed bytes.  One bit for each byte of a state that has a plane, the first state and the planes follow."""
+_HEADER = struct.Struct("<III")
+"""States, bytes that differ, and compressed bytes.  The first state and the compressed bytes follow."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block as it is stored.  `planes` has a bit for each plane."""
+    """A block as it is stored."""
 
     count: int
-    planes: int
+    different: int
     first: Rows
     content: memoryview
 
@@ -48,37 +46,25 @@ class Block:
 
     def stored(self) -> bytes:
         """The block as it is in a file."""
-        header, planes = _HEADER.pack(self.count, len(self.content)), self.planes.to_bytes(len(self.first), "little")
-        return b"".join([header, planes, self.first.tobytes(), self.content])
+        header = _HEADER.pack(self.count, self.different, len(self.content))
+        return b"".join([header, self.first.tobytes(), self.content])
 
-    @property
-    def length(self) -> int:
-        """Bytes of a plane."""
-        return whole_groups(self.count)
-
-    def numbers(self) -> list[int]:
-        """Which bytes of a state have a plane."""
-        return [each for each in range(8 * len(self.first)) if self.planes >> each & 1]
-
-    def raw(self) -> Planes:
-        """The planes.
+    def raw(self) -> tuple[Bits, Different]:
+        """A bit for each byte of each state, and the bytes of those that are set.
 
         Errors: `ValueError` or `OSError` where the content is no such thing.
         """
-        used = self.numbers()
-        found = _zstd().decompress(self.content, decompressed_size=self.length * len(used)) if used else b""
-        return np.frombuffer(found, np.uint8).reshape(len(used), self.length)
+        size = self.count * len(self.first)
+        whole = np.frombuffer(_zstd().decompress(self.content, decompressed_size=size + self.different), np.uint8)
+        if np.bitwise_count(whole[:size]).sum(dtype=np.int64) != self.different:
+            raise ValueError(f"not {self.different} bytes that differ")
+        return whole[:size].reshape(self.count, -1), whole[size:]
 
 
-Split = Callable[[Rows], tuple[Planes, int]]
-"""All planes of the states of a block, and a bit for each that is not zero."""
+Split = Callable[[Rows], tuple[Bits, Different]]
+"""A bit for each byte of each state of a block, and the bytes of those that are set."""
 
 Join = Callable[[Block], Rows]
-
-
-def whole_groups(count: int) -> int:
-    """A number of states rounded up."""
-    return -(-count // GROUP) * GROUP
 
 
 @cache
@@ -88,28 +74,29 @@ def _zstd() -> Any:
     return Codec("zstd", compression_level=1)
 
 
-def split(rows: Rows) -> tuple[Planes, int]:
-    """The planes of the states of a block."""
-    differences = np.zeros((whole_groups(len(rows)), rows.shape[1]), "<u8")
-    differences[1 : len(rows)] = rows[1:] ^ rows[:-1]
-    planes = differences.view(np.uint8).T
-    return planes, sum(1 << int(each) for each in np.flatnonzero(planes.any(axis=1)))
+def split(rows: Rows) -> tuple[Bits, Different]:
+    """What differs of the states of a block."""
+    differences = np.zeros(rows.shape, "<u8")
+    differences[1:] = rows[1:] ^ rows[:-1]
+    found = differences.view(np.uint8)
+    return np.packbits(found != 0, axis=1, bitorder="little"), found[found != 0]
 
 
 def join(block: Block) -> Rows:
     """The states of a block."""
-    differences = np.zeros((block.length, 8 * len(block.first)), np.uint8)
-    differences[:, block.numbers()] = block.raw().T
-    rows = differences.view("<u8")[: block.count]
+    bits, different = block.raw()
+    differences = np.zeros((block.count, 8 * len(block.first)), np.uint8)
+    differences[np.unpackbits(bits, axis=1, bitorder="little").view(np.bool_)] = different
+    rows = differences.view("<u8")
     rows[0] ^= block.first
     return np.bitwise_xor.accumulate(rows, axis=0)
 
 
 def encoded(rows: Rows, by: Split = split) -> bytes:
     """One block, of as many states."""
-    planes, used = by(rows)
-    content = _zstd().compress(planes[[each for each in range(len(planes)) if used >> each & 1]].tobytes(), asbytes=True)
-    return Block(len(rows), used, rows[0].astype("<u8"), memoryview(content)).stored()
+    bits, different = by(rows)
+    content = _zstd().compress(bits.tobytes() + different.tobytes(), asbytes=True)
+    return Block(len(rows), len(different), rows[0].astype("<u8"), memoryview(content)).stored()
 
 
 def portions(rows: Rows) -> Iterator[Rows]:
@@ -128,7 +115,8 @@ class Run:
         firsts, self.count = [], 0
         while self._starts[-1] < len(self._content):
             block, end = self._read(self._starts[-1])
-            if not 0 < block.count <= BLOCK or end > len(self._content) or (block.count > 1 and not block.planes):
+            most = 8 * words * block.count
+            if not 0 < block.count <= BLOCK or block.different > most or end > len(self._content):
                 raise ValueError(f"a block of {block.count} states in {len(block.content)} bytes")
             self._starts.append(end)
             firsts.append(block.first)
@@ -136,11 +124,10 @@ class Run:
         self.firsts = np.array(firsts, np.uint64).reshape(-1, words)
 
     def _read(self, start: int) -> tuple[Block, int]:
-        (count, size), place = _HEADER.unpack_from(self._content, start), start + _HEADER.size
-        planes = int.from_bytes(self._content[place : place + self._words], "little")
-        first = np.frombuffer(self._content, "<u8", self._words, place + self._words)
-        begin = place + 9 * self._words
-        return Block(count, planes, first, self._content[begin : begin + size]), begin + size
+        count, different, size = _HEADER.unpack_from(self._content, start)
+        first = np.frombuffer(self._content, "<u8", self._words, start + _HEADER.size)
+        begin = start + _HEADER.size + 8 * self._words
+        return Block(count, different, first, self._content[begin : begin + size]), begin + size
 
     def __len__(self) -> int:
         return self.count

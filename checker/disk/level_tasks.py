@@ -78,8 +78,8 @@ class SearchDescription:
 class LevelTask:
     """What the tasks of one level do: `slices` of the frontier are expanded, each of `parts` owners settles its keys.
 
-    `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process that has expanded
-    more states than `columns` goes on in machine code.
+    `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process goes
+    on in machine code after so many states by `columns`.
     """
 
     depth: int

@@ -45,7 +45,7 @@ TUNING = {
     "neverlost.task.columns": 60_000,
 }
 """What `--spark-conf` can say about our own work: the widest level that this process does itself; the most states and
-candidates of a task; the fewest states worth a task; the states after which machine code, its compilation included, beats columns."""
+candidates of a task; the fewest states worth a task; the states from which machine code beats columns, its making included."""
 
 SUCCESSORS = 3
 """Candidates expected per state, for choosing how many owners share a level."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from neverlost.checker.disk import compact
-from neverlost.checker.disk.compact import Block, Planes, Run, before
+from neverlost.checker.disk.compact import Bits, Block, Different, Run, before
 from neverlost.checker.native.order_text import DIGIT
 from neverlost.model.interpreters.machine_code import Rows
 
@@ -110,27 +110,24 @@ class Ascending:
 
     def encoded(self, rows: Rows) -> list[bytes]:
         """The blocks of ascending rows."""
-        return self._each(lambda part: compact.encoded(part, self._planes), [*compact.portions(rows)])
+        return self._each(lambda part: compact.encoded(part, self._split), [*compact.portions(rows)])
 
-    def _planes(self, rows: Rows) -> tuple[Planes, int]:
-        length = compact.whole_groups(len(rows))
-        room = np.empty((1 + length, self.words), np.uint64)
-        room[0], room[1 : 1 + len(rows)], room[1 + len(rows) :] = rows[0], rows, rows[-1]
-        planes, bits = np.empty((8 * self.words, length), np.uint8), np.empty(self.words, np.uint64)
-        self.functions["split"](room[1:].ctypes.data, length, planes.ctypes.data, length, bits.ctypes.data)
-        return planes, sum(1 << each for each, some in enumerate(bits.view(np.uint8).tolist()) if some)
+    def _split(self, rows: Rows) -> tuple[Bits, Different]:
+        room = np.concatenate([rows[:1], rows])
+        bits, different = np.empty((len(rows), self.words), np.uint8), np.empty(8 * rows.size, np.uint8)
+        count = self.functions["split"](room[1:].ctypes.data, len(rows), bits.ctypes.data, different.ctypes.data)
+        return bits, different[:count]
 
     def joined(self, block: Block) -> Rows:
         """The rows of a block.
 
         Errors: as `Block.raw`.
         """
-        raw, nothing = block.raw(), np.zeros(block.length, np.uint8)
-        planes = np.full(8 * self.words, nothing.ctypes.data, np.uint64)
-        planes[block.numbers()] = raw.ctypes.data + np.arange(len(raw), dtype=np.uint64) * np.uint64(block.length)
-        rows, first = np.empty((block.length, self.words), np.uint64), np.array(block.first, np.uint64)
-        self.functions["join"](planes.ctypes.data, block.length, rows.ctypes.data, first.ctypes.data)
-        return rows[: block.count]
+        bits, different = block.raw()
+        rows, first = np.empty((block.count, self.words), np.uint64), np.array(block.first, np.uint64)
+        given = different.ctypes.data, rows.ctypes.data, first.ctypes.data
+        self.functions["join"](bits.ctypes.data, block.count, *given)
+        return rows
 
     def run(self, blocks: list[Rows]) -> Run:
         """Every row of some blocks, which are let go, once, in ascending order and compressed."""
@@ -151,7 +148,7 @@ class Ascending:
         rows = self.distinct(rows)
         for each in known:
             rows = unknown(self.functions, rows, each(rows))
-        return [compact.encoded(part, self._planes) for part in compact.portions(rows)]
+        return [compact.encoded(part, self._split) for part in compact.portions(rows)]
 
     def _none(self) -> Rows:
         return np.empty((0, self.words), np.uint64)

@@ -1,9 +1,6 @@
-"""The text of ascending order, for LLVM: sorting rows by their words, striking out known ones, and their byte planes.
+"""The text of ascending order, for LLVM: sorting rows by their words, striking out known ones, and what differs of neighbours.
 
 Sorting is by one digit at a time: rows are counted by it, and then moved to where their digit begins in another array.
-
-A byte plane is one byte of every row's difference (exclusive or) from the row before it; planes are made and read for
-`GROUP` rows at once, as the transposition of a square of bytes.
 """
 
 from __future__ import annotations
@@ -16,9 +13,6 @@ from neverlost.model.interpreters.machine_code import COUNT, POINTER
 DIGIT = 8
 """Bits that rows are sorted by at once."""
 
-GROUP = 8
-"""Rows whose planes are made at once; arrays of rows and planes have room for whole groups."""
-
 ORDER_SIGNATURES = {
     "tally": (POINTER, COUNT, POINTER, COUNT, COUNT),
     "arrange": (POINTER, COUNT, POINTER, POINTER, COUNT, COUNT),
@@ -26,8 +20,8 @@ ORDER_SIGNATURES = {
     "differ": (POINTER, COUNT, POINTER),
     "unique": (POINTER, COUNT),
     "strike": (POINTER, COUNT, COUNT, POINTER, POINTER, COUNT),
-    "split": (POINTER, COUNT, POINTER, COUNT, POINTER),
-    "join": (POINTER, COUNT, POINTER, POINTER),
+    "split": (POINTER, COUNT, POINTER, POINTER),
+    "join": (POINTER, COUNT, POINTER, POINTER, POINTER),
 }
 """Arguments of the functions."""
 
@@ -230,62 +224,71 @@ def strike_text(words: int) -> str:
     )
 
 
-def _transposed(text: Text, square: str) -> str:
-    """A square of bytes, of which each number is a line, with lines and columns exchanged."""
-    whole = f"<{GROUP * GROUP} x i8>"
-    mask = ", ".join(f"i32 {line * GROUP + column}" for column in range(GROUP) for line in range(GROUP))
-    cells = text.let(f"bitcast <{GROUP} x i64> {square} to {whole}")
-    turned = text.let(f"shufflevector {whole} {cells}, {whole} {cells}, <{GROUP * GROUP} x i32> <{mask}>")
-    return text.let(f"bitcast {whole} {turned} to <{GROUP} x i64>")
+def _pairs(words: int) -> list[tuple[int, int]]:
+    """The words of a row two at a time: the first of them, and how many."""
+    return [(word, min(2, words - word)) for word in range(0, words, 2)]
+
+
+def _pair(text: Text, pointer: str, first: str, word: int, many: int) -> str:
+    """Two words of the row that begins at an element, or one and zero."""
+    place = text.at(pointer, text.op("add", first, word))
+    if many == 2:
+        return text.let(f"load <2 x i64>, ptr {place}, align 8")
+    return text.let(f"insertelement <2 x i64> zeroinitializer, i64 {text.let(f'load i64, ptr {place}, align 8')}, i32 0")
+
+
+def _byte(text: Text, pointer: str, words: int, word: int) -> str:
+    """The address of the bits of a word of the row `%i`."""
+    place = text.op("add", text.op("mul", "%i", words), word)
+    return text.let(f"getelementptr i8, ptr {pointer}, i64 {place}")
+
+
+def _onward(text: Text, place: str, bits: str) -> str:
+    """The place after as many bytes as bits are set."""
+    some = text.let(f"zext i16 {text.let(f'call i16 @llvm.ctpop.i16(i16 {bits})')} to i64")
+    return text.op("add", place, some)
 
 
 def split_text(words: int) -> str:
-    """`split(rows, count, planes, length, bits)`: the planes of rows, each `length` bytes, and which bits of words differ.
+    """`split(rows, count, bits, bytes) -> how many bytes`: what differs of rows from the row before each.
 
-    A row stands before the first one, and the rows make whole groups.
+    A row stands before the first one.  `bits` is one for each byte of a row, `bytes` those that differ.
     """
-    text, done = Text("s"), Text("e")
-    whole = f"<{GROUP * words} x i64>"
+    text, place = Text("s"), "%place"
     first = text.op("mul", "%i", words)
-    mine = text.let(f"load {whole}, ptr {text.at('%rows', first)}, align 8")
-    before = text.let(f"load {whole}, ptr {text.at('%rows', text.op('sub', first, words))}, align 8")
-    found = text.op("xor", mine, before, whole)
-    values = []
-    for word in range(words):
-        mask = ", ".join(f"i32 {row * words + word}" for row in range(GROUP))
-        part = text.let(f"shufflevector {whole} {found}, {whole} {found}, <{GROUP} x i32> <{mask}>")
-        values.append(
-            (f"bits{word}", f"<{GROUP} x i64>", "zeroinitializer", text.op("or", f"%bits{word}", part, f"<{GROUP} x i64>"))
-        )
-        square = _transposed(text, part)
-        for number in range(GROUP):
-            line = text.let(f"extractelement <{GROUP} x i64> {square}, i32 {number}")
-            place = text.op("add", text.op("mul", "%length", word * GROUP + number), "%i")
-            text.do(f"store i64 {line}, ptr {text.let(f'getelementptr i8, ptr %planes, i64 {place}')}, align 8")
-        bits = done.let(f"call i64 @llvm.vector.reduce.or.v{GROUP}i64(<{GROUP} x i64> %bits{word}.end)")
-        done.store(bits, "%bits", word)
-    done.do("ret i64 0")
-    signature = "i64 @split(ptr noalias %rows, i64 %count, ptr noalias %planes, i64 %length, ptr noalias %bits)"
-    declared = f"declare i64 @llvm.vector.reduce.or.v{GROUP}i64(<{GROUP} x i64>)\n"
-    return declared + _loop(signature, text, "\n".join(done.lines), values, GROUP)
+    last = text.op("sub", first, words)
+    for word, many in _pairs(words):
+        mine, before = (_pair(text, "%rows", row, word, many) for row in (first, last))
+        found = text.op("xor", mine, before, "<2 x i64>")
+        cells = text.let(f"bitcast <2 x i64> {found} to <16 x i8>")
+        some = text.op("icmp ne", cells, "zeroinitializer", "<16 x i8>")
+        bits, kind = text.let(f"bitcast <16 x i1> {some} to i16"), f"i{8 * many}"
+        stored = bits if many == 2 else text.let(f"trunc i16 {bits} to i8")
+        text.do(f"store {kind} {stored}, ptr {_byte(text, '%bits', words, word)}, align 1")
+        goal = text.let(f"getelementptr i8, ptr %bytes, i64 {place}")
+        text.do(f"call void @llvm.masked.compressstore.v16i8(<16 x i8> {cells}, ptr {goal}, <16 x i1> {some})")
+        place = _onward(text, place, bits)
+    declared = "declare void @llvm.masked.compressstore.v16i8(<16 x i8>, ptr, <16 x i1>)\ndeclare i16 @llvm.ctpop.i16(i16)\n"
+    signature = "i64 @split(ptr noalias %rows, i64 %count, ptr noalias %bits, ptr noalias %bytes)"
+    return declared + _loop(signature, text, "  ret i64 %place.end", [("place", "i64", "0", place)])
 
 
 def join_text(words: int) -> str:
-    """`join(planes, count, rows, first)`: the rows whose planes are at some addresses, after a row; they make whole groups."""
-    text, begun = Text("j"), Text("b")
-    values = []
-    for word in range(words):
-        square = "zeroinitializer"
-        for number in range(GROUP):
-            plane = text.pointer(text.load("%planes", word * GROUP + number))
-            line = text.let(f"load i64, ptr {text.let(f'getelementptr i8, ptr {plane}, i64 %i')}, align 1")
-            square = text.let(f"insertelement <{GROUP} x i64> {square}, i64 {line}, i32 {number}")
-        square = _transposed(text, square)
-        value = f"%last{word}"
-        for row in range(GROUP):
-            value = text.op("xor", value, text.let(f"extractelement <{GROUP} x i64> {square}, i32 {row}"))
-            text.store(value, "%rows", text.op("add", text.op("mul", text.op("add", "%i", row), words), word))
-        values.append((f"last{word}", "i64", begun.load("%first", word), value))
-    signature = "i64 @join(ptr noalias %planes, i64 %count, ptr noalias %rows, ptr noalias %first)"
-    found = _loop(signature, text, "  ret i64 0", values, GROUP)
-    return found.replace("entry:\n", "\n".join(["entry:", *begun.lines, ""]), 1)
+    """`join(bits, count, bytes, rows, first)`: the rows that differ so from the one before each; see `split`."""
+    text, begun, place, values = Text("j"), Text("b"), "%place", []
+    goal = text.op("mul", "%i", words)
+    for word, many in _pairs(words):
+        bits = text.let(f"load i{8 * many}, ptr {_byte(text, '%bits', words, word)}, align 1")
+        bits = bits if many == 2 else text.let(f"zext i8 {bits} to i16")
+        some, source = text.let(f"bitcast i16 {bits} to <16 x i1>"), text.let(f"getelementptr i8, ptr %bytes, i64 {place}")
+        given = f"ptr {source}, <16 x i1> {some}, <16 x i8> zeroinitializer"
+        cells = text.let(f"call <16 x i8> @llvm.masked.expandload.v16i8({given})")
+        place = _onward(text, place, bits)
+        value = text.op("xor", f"%last{word}", text.let(f"bitcast <16 x i8> {cells} to <2 x i64>"), "<2 x i64>")
+        stored, kind = (value, "<2 x i64>") if many == 2 else (text.let(f"extractelement <2 x i64> {value}, i32 0"), "i64")
+        text.do(f"store {kind} {stored}, ptr {text.at('%rows', text.op('add', goal, word))}, align 8")
+        values.append((f"last{word}", "<2 x i64>", _pair(begun, "%first", "0", word, many), value))
+    declared = "declare <16 x i8> @llvm.masked.expandload.v16i8(ptr, <16 x i1>, <16 x i8>)\n"
+    signature = "i64 @join(ptr noalias %bits, i64 %count, ptr noalias %bytes, ptr noalias %rows, ptr noalias %first)"
+    found = _loop(signature, text, "  ret i64 0", [("place", "i64", "0", place), *values])
+    return declared + found.replace("entry:\n", "\n".join(["entry:", *begun.lines, ""]), 1)

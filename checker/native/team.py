@@ -180,6 +180,10 @@ class Native:
     def close_level(self) -> LevelReport:
         """Finish the level: check its states, which become the frontier."""
         self._next_level()
+        if not self.properties and self.configurations.count == 1 and self.programs.symmetry is None:
+            report = LevelReport(sum(map(len, self._frontier)))
+            self._start()
+            return report
         reports: list[LevelReport] = [LevelReport(0, by_configuration=self._no_states()) for _ in range(self.total)]
         unchecked = Shares(self._frontier, CHECKED, self._rows)
 

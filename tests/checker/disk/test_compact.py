@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow import Codec
 
 from neverlost.checker.disk.compact import BLOCK, Run, encoded, join, portions
 from neverlost.checker.disk.levels import ASCENDING, Store
@@ -51,14 +52,17 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     assert (store.read(file) == states).all()
     path = tmp_path / file.name
     whole = path.read_bytes()
+    crowded = Codec("zstd").compress(b"\xff" * 20 + bytes(struct.unpack_from("<I", whole, 68)[0]), asbytes=True)
     forged = {
         "another block length": whole[:64] + struct.pack("<I", 9) + whole[68:],
         "a long block": whole[:64] + struct.pack("<I", BLOCK + 1) + whole[68:],
+        "fewer bytes that differ": whole[:68] + struct.pack("<I", 1) + whole[72:],
+        "more bytes than there are": whole[:68] + struct.pack("<I", 161) + whole[72:],
         "an end too early": whole[:-1],
         "half a header": whole + b"abc",
         "no block": whole[:64],
-        "no plane": whole[:72] + bytes(2) + whole[74:],
-        "another content": whole[:90] + bytes(len(whole) - 90),
+        "another content": whole[:92] + bytes(len(whole) - 92),
+        "bits for bytes that are not there": whole[:72] + struct.pack("<I", len(crowded)) + whole[76:92] + crowded,
     }
     for name, content in forged.items():
         path.write_bytes(content)

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.fs
 import pytest
 
-from neverlost.checker.disk import level_tasks, on_disk_search
+from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk import storage as storage_module
 from neverlost.checker.disk.level_tasks import (
     Counted,
