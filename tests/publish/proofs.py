@@ -225,6 +225,7 @@ def page() -> Iterator[str]:
         said = "proved" if found["verdict"] == "holds" else f"{found['verdict']}: {found['reason']}"
         yield f"{row.text} {said} | {found['obligations']:,} | {found['seconds']} |"
     yield from second_opinions(kept)
+    yield from kernel(kept)
     yield from not_had()
 
 
@@ -248,6 +249,28 @@ def second_opinions(kept: dict[str, Any]) -> Iterator[str]:
         names = ", ".join(found["impossible"]) or "none"
         wrong = ", ".join(found["wrong"]) or "none"
         yield f"{row.second} {found['checks']:,} | {found['cvc5']:,} | {found['z3']:,} | {wrong} | {names} |"
+
+
+def central() -> Row:
+    """The row whose proof a kernel checks (`tests/publish/proofs_kernel.py`)."""
+    asked = ("kraft-elr", "acked-never-lost", 3)
+    return next(each for each in rows() if (each.model, each.goal, each.replicas) == asked)
+
+
+def kernel(kept: dict[str, Any]) -> Iterator[str]:
+    """What a kernel that is no solver said."""
+    yield "\n## Checked by a kernel\n"
+    row = central()
+    found = kept.get(row.text, {}).get("kernel", {})
+    if found.get("stamp") != row.stamp():
+        yield f"{row.second} not asked yet: `python -m tests.publish.proofs_kernel` |"
+        return
+    obligations, clauses, steps = (f"{found[each]:,}" for each in ("obligations", "clauses", "steps"))
+    yield f"`{row.model}`, {row.goal}, {row.replicas} replicas: {obligations} obligations as {found['questions']} questions in"
+    yield f"{clauses} clauses. Another solver (varisat) refutes each with a proof, its checker confirms the proof, and its"
+    yield f"{steps} steps are checked once more by a function that only propagates units ({found['seconds']} s,"
+    yield "`python -m tests.publish.proofs_kernel`). What is left to trust is the reading of the actions as terms, which tests"
+    yield "compare with ints, and z3's translation of terms into clauses."
 
 
 def not_had() -> Iterator[str]:
