@@ -22,6 +22,7 @@ from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.errors import InputError
+from neverlost.specs.kafka_files.remedies import topic_of
 from neverlost.specs.property import properties
 from neverlost.specs.stop import FURTHER, Stop, stops
 
@@ -78,8 +79,20 @@ def roll(
     for each in every:
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
+        _require_partitions(each)
     said = _Said(every, at_a_time, Request(**search), progress)
     return RollResult.of(_document(_Cluster(_placed(every), said), at_a_time) | _input(every))
+
+
+def _require_partitions(chosen: Chosen) -> None:
+    """Errors: `InputError` where it is not known which brokers have the replicas of a topic."""
+    described = {name.rpartition("-")[0] for name in chosen.brokers}
+    missing = [each for each in chosen.subjects if topic_of(each) not in described]
+    if missing or not described:
+        says = f"topic {missing[0]!r} is described without its partitions" if missing else "no partition is described"
+        raise InputError(
+            f"{says}, which roll is about; give what kafka-topics.sh --bootstrap-server HOST:PORT --describe prints"
+        )
 
 
 class _Said:

@@ -219,11 +219,15 @@ def with_ends(found: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[
 def split_configs(text: str, where: str) -> Settings:
     """`a=1,b=x,y` as settings; a comma belongs to the value unless a `key=` follows it.
 
-    Errors: `InputError` where a piece has no key.
+    Errors: `InputError` where a piece has no key, and for a key that stands twice.
     """
     found = list(_PAIR.finditer(text))
     if text.strip() and (not found or text[: found[0].start()].strip()):
         raise InputError(f"bad value {quoted(text)} for Configs in {where}: use key=value,key=value")
+    keys = [each.group(1) for each in found]
+    if len(set(keys)) < len(keys):
+        twice = next(each for each in keys if keys.count(each) > 1)
+        raise InputError(f"{quoted(twice)} stands twice in Configs in {where}; keep one of them")
     return {each.group(1): Setting(text[each.end() : end].strip(), where) for each, end in with_ends(found, text)}
 
 

@@ -59,6 +59,15 @@ def test_limits_of_faults_and_of_brokers_are_refused(tmp_path: Path) -> None:
     assert roll(tmp_path, "--set", "model=kip-320").returncode == 64
 
 
+def test_a_topic_without_its_partitions_is_not_said_to_be_fine(tmp_path: Path) -> None:
+    (tmp_path / "heads.txt").write_text(DESCRIBED + "Topic: unseen\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: \n")
+    done = neverlost("roll", "--describe", str(tmp_path / "heads.txt"), "--kafka-version", "3.9", "--set", "acks=all")
+    assert (done.returncode, done.stdout) == (64, "") and done.stderr.endswith(
+        "neverlost: topic 'unseen' is described without its partitions, which roll is about; give what kafka-topics.sh "
+        "--bootstrap-server HOST:PORT --describe prints\n"
+    )
+
+
 @pytest.fixture(scope="module", params=["4.3", "3.9"])
 def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A topic with all replicas in sync, and one whose other replica is down."""

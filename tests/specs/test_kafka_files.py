@@ -509,6 +509,16 @@ ERRORS = [
     ("describe", HEAD.format("") * 2, "topic 't' in f line 2 is described twice; remove one of them"),
     (
         "describe",
+        HEAD.format("min.insync.replicas=2,min.insync.replicas=1"),
+        "'min.insync.replicas' stands twice in Configs in f line 1; keep one of them",
+    ),
+    (
+        "describe",
+        HEAD.format("").replace("Count: 1", "Count: 12") + "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\n",
+        "topic 't' in f line 1 has PartitionCount '12', and 1 of them described; give the whole output of --describe",
+    ),
+    (
+        "describe",
         LINE.format(0, 1, 1),
         "partition of topic 't' in f line 1 comes before its topic line; "
         "use kafka-topics.sh --describe without options that leave lines out",

@@ -84,9 +84,10 @@ def _partition(labels: dict[str, str], where: str) -> Partition:
 def read(document: Document) -> Described:
     """The topics, in their order.
 
-    Errors: `InputError` for a line of another kind, a partition without its topic, a topic named twice.
+    Errors: `InputError` for a line of another kind, a partition without its topic, a topic named twice, and partitions that
+    are left out.
     """
-    found, standing = Described(), dict[str, Partition]()
+    found, standing, many = Described(), dict[str, Partition](), dict[str, str]()
     for where, line in content(document):
         parts = _PARTITION.match(line)
         if parts and parts[3] in standing and parts[1] in found.topics:
@@ -98,6 +99,7 @@ def read(document: Document) -> Described:
             raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
         if "Partition" not in labels:
             found.add_topic(_topic(labels, where), where)
+            many[name] = labels.get("PartitionCount", "")
             continue
         if name not in found.topics:
             raise InputError(
@@ -108,4 +110,15 @@ def read(document: Document) -> Described:
         found.topics[name].add(partition)
         if parts:
             standing[parts[3]] = partition
+    for topic in found.topics.values():
+        _require_all(topic, many[topic.name])
     return found
+
+
+def _require_all(topic: Topic, many: str) -> None:
+    """Errors: `InputError` where some partitions of a topic are described and others are not: a text that was cut."""
+    if topic.partitions and many.isdecimal() and int(many) != len(topic.partitions):
+        raise InputError(
+            f"topic {quoted(topic.name)} in {topic.replication_factor.where} has PartitionCount {quoted(many)}, and "
+            f"{len(topic.partitions)} of them described; give the whole output of --describe"
+        )
