@@ -29,7 +29,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     yield from (f"Before the others, {names_of(each['partitions'])}: {each['do']}." for each in document["first"])
 
 
-def unless_ok(says: Mapping[str, list[str]]) -> str:
+def unless_ok(says: dict[str, list[str]]) -> str:
     """What a stop does to which partitions, the worst first; nothing where all is well."""
     return "; ".join(f"{each} on {names_of(names)}" for each, names in reversed(says.items()) if each != "ok")
 

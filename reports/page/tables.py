@@ -175,7 +175,7 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     )
 
 
-def _stop(says: Mapping[str, list[str]], otherwise: str) -> Cell:
+def _stop(says: dict[str, list[str]], otherwise: str) -> Cell:
     """What a stop does to which partitions, coloured as the worst of it."""
     kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
     worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")

@@ -104,8 +104,9 @@ class Topic:
     @property
     def place(self) -> str:
         """Where the files speak of it first."""
-        places = (each.where for each in chain((self.replication_factor,), self.configs.values(), self.partitions.values()))
-        return next(filter(None, places), "")
+        settings = (each.where for each in self.configs.values())
+        partitions = (each.where for each in self.partitions.values())
+        return next(filter(None, chain((self.replication_factor.where,), settings, partitions)), "")
 
 
 @dataclass
