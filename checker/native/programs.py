@@ -1,4 +1,4 @@
-"""The program of a search, compiled twice: at once without optimisation, and well by a process of its own, meanwhile.
+"""The program of a search, compiled at once without optimisation, and better by a process of its own, meanwhile.
 
 Machine code is kept between searches under the digest of its program, the compiler and the processor.  A file that is
 damaged, or that others may have written, is ignored; deleting any of them costs time only.
@@ -25,7 +25,7 @@ from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.interpreters.columns import Successors
-from neverlost.model.interpreters.machine_code import SIGNATURES, Loaded, Rows, compiled, left_its_bounds, processor
+from neverlost.model.interpreters.machine_code import SIGNATURES, Effort, Loaded, Rows, compiled, left_its_bounds, processor
 from neverlost.model.interpreters.native import program
 from neverlost.model.system import System
 from neverlost.specs.property import Property
@@ -42,9 +42,9 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neverlost" / "machine-code"
 
 
-def name_of(text: str, is_fast: bool) -> str:
+def name_of(text: str, effort: Effort) -> str:
     """The name under which the machine code of a program is kept."""
-    meaning = "\0".join([*processor(), "fast" if is_fast else "plain", text])
+    meaning = "\0".join([*processor(), effort.name, text])
     return hashlib.sha256(meaning.encode()).hexdigest()
 
 
@@ -73,34 +73,55 @@ def write(path: Path, content: bytes) -> None:
             old.unlink(missing_ok=True)
 
 
+MADE = (Effort.QUICK, Effort.BEST)
+"""What the other process makes, in this order."""
+
+
+def made(place: Path, effort: Effort) -> Path:
+    """The file of machine code that the other process makes."""
+    return place / effort.name
+
+
+def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
+    """The program of a search.
+
+    Errors: `RuntimeError` where symmetry is of too many replicas.
+    """
+    if symmetry is not None and symmetry.replicas > MOST_REPLICAS:
+        raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
+    texts = [program(system, [each.condition for each in properties]), table_text(Layout.of(system)), order_text(system.words)]
+    return "\n".join(texts if symmetry is None else [*texts, Orbits(symmetry).text])
+
+
+def is_kept(text: str) -> bool:
+    """Whether an earlier search left the best code for a program."""
+    return read(folder() / name_of(text, Effort.BEST)) is not None
+
+
 class Programs:
     """A search's machine code: the best there is at any time.
 
     Errors: `RuntimeError` where the compiler does not know the processor, or symmetry is of too many replicas.
     """
 
-    def __init__(self, system: System, properties: Sequence[Property], symmetry: Symmetry | None = None) -> None:
+    def __init__(
+        self, system: System, properties: Sequence[Property], symmetry: Symmetry | None = None, text: str | None = None
+    ) -> None:
         self.system, self.symmetry = system, symmetry
         self.functions: dict[str, Callable[..., int]] = {}
-        self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES
-        predicates = [each.condition for each in properties]
-        texts = [program(system, predicates), table_text(Layout.of(system)), order_text(system.words)]
-        if symmetry is not None:
-            if symmetry.replicas > MOST_REPLICAS:
-                raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
-            texts.append(Orbits(symmetry).text)
-            self._signatures = self._signatures | ORBIT_SIGNATURES
-        text = "\n".join(texts)
-        self._fast, plain = folder() / name_of(text, True), folder() / name_of(text, False)
+        self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
+        text = text_of(system, properties, symmetry) if text is None else text
+        self._best, plain = folder() / name_of(text, Effort.BEST), folder() / name_of(text, Effort.PLAIN)
         self._compiler: subprocess.Popen[bytes] | None = None
         self._scratch: scratch.Folder | None = None
-        found = read(self._fast)
+        self._awaited: list[Effort] = []
+        found = read(self._best)
         if found is None:
             self._start_compiler(text)
             found = read(plain)
         try:
             if found is None:
-                found = compiled(text, is_fast=False)
+                found = compiled(text, Effort.PLAIN)
                 write(plain, found)
             self._load(found)
         except RuntimeError:
@@ -112,26 +133,32 @@ class Programs:
         self.functions.update(self._loaded.functions)
 
     def _start_compiler(self, text: str) -> None:
-        """Have another process make the fast code."""
+        """Have another process make better code."""
+        self._awaited = [*MADE]
         self._scratch = scratch.Folder("machine-code")
-        self._text, self._made = Path(self._scratch.name) / "program.ll", Path(self._scratch.name) / "machine-code"
-        self._text.write_text(text)
-        command = [sys.executable, "-m", "neverlost.checker.native.compiler", str(self._text), str(self._made)]
+        self._place = Path(self._scratch.name)
+        program = self._place / "program.ll"
+        program.write_text(text)
+        command = [sys.executable, "-m", "neverlost.checker.native.compiler", str(program), str(self._place)]
         self._compiler = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
 
     def improve(self) -> bool:
-        """Change to the fast code if it has been made by now; whether it was.  No call may be running."""
-        if self._compiler is None or self._compiler.poll() is None:
+        """Change to better code if some has been made by now; whether it was.  No call may be running."""
+        if self._compiler is None:
             return False
-        found = read(self._made)
-        self.close()
-        if found is None:
-            return False
-        write(self._fast, found)
-        self._load(found)
-        return True
+        has_ended = self._compiler.poll() is not None
+        ready = [effort for effort in self._awaited if made(self._place, effort).exists()]
+        found = read(made(self._place, ready[-1])) if ready else None
+        if found is not None:
+            self._awaited = [effort for effort in self._awaited if effort > ready[-1]]
+            if ready[-1] is Effort.BEST:
+                write(self._best, found)
+            self._load(found)
+        if has_ended or not self._awaited:
+            self.close()
+        return found is not None
 
     def identify(self, rows: Rows, count: int) -> int:
         """Put the first rows into the form that the search knows them by; how many states they stand for."""

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from neverlost.checker.native.table_text import (
     ADDRESS,
+    BUCKET,
     BUCKETS,
     BYTES,
     COMPARED,
     DESCRIPTION,
-    DISTANCE_BITS,
+    LANES,
     LEAST_K,
     LEAST_PARTS,
     LIMIT,
-    LINE,
     PARTS,
     PLACES,
     RECIPROCAL,
@@ -34,40 +34,54 @@ from neverlost.checker.native.table_text import (
 )
 from neverlost.checker.outcome import EngineError
 
-FULLEST = 0.84
-"""Share of the places that may be taken; with seven places to a bucket few states then lie far from their own."""
+FULLEST = 0.85
+"""Share of the places that may be taken; with ten places to a bucket few states then lie far from their own."""
 
-SMALL = 15
-"""Tables of fewer than `LEAST_PARTS << SMALL` buckets are doubled, larger ones grow by a quarter or less."""
+START_K = 10
+"""Tables begin with room for two million states, in 32 MB that are touched as they fill."""
 
+SMALL = 12
+"""Tables of fewer than `LEAST_PARTS << SMALL` buckets grow four times as large."""
+
+MARGIN = 64
+"""What is expected is exceeded by this part of it: states are not spread quite evenly over tables."""
+
+GROWTH = 1.2
+"""By how much a larger table grows at least."""
 
 HUGE_PAGE = 1 << 21
 """Bytes; a table that is spread over few pages is found two to three times as fast once it exceeds the caches."""
 
+SMALL_MEMORY = 1 << 16
+"""Bytes; less is left to the interpreter, which keeps it for later."""
 
-def _cleared(size: int) -> NDArray[np.uint8]:
-    """Memory of zeros, on huge pages where it is worth one and the system has them."""
-    if sys.platform != "linux" or size < HUGE_PAGE // 2:
+
+def cleared(size: int) -> NDArray[np.uint8]:
+    """Memory of zeros, which the system has back as soon as it is let go; on huge pages where there are and it is worth one."""
+    if sys.platform != "linux" or size < SMALL_MEMORY:
         return np.zeros(size, np.uint8)
     try:
-        pages = mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, size + (HUGE_PAGE if size >= HUGE_PAGE else 0), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
-        raise MemoryError(f"{size} bytes for a table of states") from None
-    with contextlib.suppress(OSError):
-        pages.madvise(mmap.MADV_HUGEPAGE)
+        raise MemoryError(f"{size} bytes for states") from None
     whole = np.frombuffer(pages, np.uint8)
-    return whole[-whole.ctypes.data % HUGE_PAGE :]
+    if size < HUGE_PAGE:
+        return whole[:size]
+    start = -whole.ctypes.data % HUGE_PAGE
+    with contextlib.suppress(OSError):
+        pages.madvise(mmap.MADV_HUGEPAGE, start, size // HUGE_PAGE * HUGE_PAGE)
+    return whole[start : start + size]
 
 
 class StateTables:
     """`TABLES` tables, each of which grows by itself; different tables may be used by different threads at once."""
 
-    def __init__(self, layout: Layout, functions: Mapping[str, Callable[..., int]], k: int = LEAST_K) -> None:
+    def __init__(self, layout: Layout, functions: Mapping[str, Callable[..., int]], k: int = START_K) -> None:
         self.layout, self.functions = layout, functions
         self.descriptions = np.zeros((TABLES, DESCRIPTION), np.uint64)
         self._memory: list[NDArray[np.uint8]] = []
         for number in range(TABLES):
-            self.descriptions[number], memory = self._new(LEAST_PARTS, k)
+            self.descriptions[number], memory = self._new(LEAST_PARTS, max(k, LEAST_K))
             self._memory.append(memory)
 
     def __len__(self) -> int:
@@ -82,21 +96,22 @@ class StateTables:
         """The description of an empty table of `parts << k` buckets, and its memory."""
         if k > self.layout.rest_bits:
             raise EngineError("a table of states cannot grow any more")
-        buckets, bucket, size = parts << k, self.layout.bucket, self.layout.bytes(k)
-        memory = _cleared(buckets * bucket + 4 * LINE)
+        buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
+        memory = cleared(buckets * BUCKET + 2 * BUCKET)
         description = np.zeros(DESCRIPTION, np.uint64)
-        description[ADDRESS] = -(-memory.ctypes.data // (2 * LINE)) * (2 * LINE)
-        description[[K, PARTS, RECIPROCAL, BYTES, PLACES, BUCKETS]] = (
+        description[ADDRESS] = -(-memory.ctypes.data // BUCKET) * BUCKET
+        description[[K, PARTS, RECIPROCAL, BYTES, PLACES, BUCKETS, LANES]] = (
             k,
             parts,
             (1 << RECIPROCAL_BITS) // parts + 1,
             size,
-            bucket // size,
+            places,
             buckets,
+            (1 << places) - 1,
         )
-        description[LIMIT] = max(1, int(buckets * (bucket // size) * FULLEST))
+        description[LIMIT] = max(1, int(buckets * places * FULLEST))
         whole = (1 << 8 * size) - 1
-        level = ((1 << self.layout.level_bits) - 1) << DISTANCE_BITS
+        level = (1 << self.layout.level_bits) - 1
         for start, mask in ((WHOLE, whole), (COMPARED, whole & ~level)):
             description[start : start + 8] = [mask >> 64 * n & 0xFFFF_FFFF_FFFF_FFFF for n in range(8)]
         return description, memory
@@ -105,21 +120,32 @@ class StateTables:
         """Where the description of a table is."""
         return int(self.descriptions[number:].ctypes.data)
 
-    def grow(self, number: int) -> None:
-        """Move the states of a table into a larger one."""
+    def grow(self, number: int, expected: int = 0) -> None:
+        """Move the states of a table into a larger one, with room for as many as are expected."""
         old = self.descriptions[number]
         parts, k = int(old[PARTS]), int(old[K])
+        wanted = max(expected, int(old[LIMIT]) * 4 if k < SMALL else 0) or int(old[LIMIT] * GROWTH)
         while True:
-            if k < SMALL:
-                k += 1
-            else:
-                parts, k = (parts + 1, k) if parts < 2 * LEAST_PARTS - 1 else (LEAST_PARTS, k + 1)
+            parts, k = (parts + 1, k) if parts < 2 * LEAST_PARTS - 1 else (LEAST_PARTS, k + 1)
+            if self._room(parts, k) < wanted:
+                continue
             new, memory = self._new(parts, k)
             if self.functions["move"](self.address(number), new.ctypes.data, number):
                 break
         new[USED] = old[USED]
         self.descriptions[number] = new
         self._memory[number] = memory
+
+    def _room(self, parts: int, k: int) -> int:
+        """States that a table of `parts << k` buckets takes before it has to grow."""
+        return int((parts << k) * self.layout.places(k) * FULLEST)
+
+    def reserve(self, number: int, soon: int, later: int) -> None:
+        """Make room in a table for its share of the states that come later, if those that come soon would not fit."""
+        used, limit = int(self.descriptions[number, USED]), int(self.descriptions[number, LIMIT])
+        if used + soon // TABLES > limit:
+            wanted = used + later // TABLES
+            self.grow(number, wanted + wanted // MARGIN)
 
     def absorb(self, mixed: NDArray[Any], count: int, level: int, fresh: NDArray[np.uint64]) -> int:
         """Insert mixed states; how many were new.  `fresh` takes those, unmixed, and has room for all."""

@@ -4,13 +4,14 @@ A state's words are mixed by a bijection, so that a place in a table stands for 
 only the others (a quotient: Cleary 1984), with how far the entry lies from its own bucket and the level that
 brought it.  Nothing is lost: two states are equal exactly if place and entry are, and every state can be read back.
 
-The first mixed word is cut from below into the number of the table (`TABLE_BITS`) and `x`; the upper `UPPER_BITS` of
-`x` are `quotient * parts + remainder`, and a bucket is the remainder followed by the low bits of the rest.  A table
-has `parts << k` buckets with `parts` from 4 to 7, so that it can grow by a quarter.
+The first mixed word is cut from below into the number of the table (`TABLE_BITS`) and `x`.  The upper `UPPER_BITS` of
+`x` are `quotient * parts + remainder`, the next ones are `hint`, and a bucket is the remainder followed by the lowest
+bits of `x`.  A table has `parts << k` buckets with `parts` from 8 to 15, so that it can grow by an eighth.
 
-An entry, from its lowest bit: which bucket it lies in, its own one being 1, and number `n + 1` lying `n` beyond number `n`
-(0: the place is free); level; quotient;
-the other words; the rest of `x`.  It takes as many bytes as that needs, which are fewer in larger tables.
+An entry is a tag and a body.  The tag, from its lowest bit: which bucket the entry lies in, its own one being 1, and
+number `n + 1` lying `n` beyond number `n`; the quotient; the hint.  A tag of zero is a free place.  The body: level; the
+other words; the rest of `x`.  It takes as many bytes as that needs, which are fewer in larger tables.  A bucket is
+two lines of the cache: first the tags of all its places, which are compared at once, then their bodies.
 """
 
 from __future__ import annotations
@@ -25,17 +26,25 @@ from neverlost.model.system import System
 
 TABLE_BITS = 5
 TABLES = 1 << TABLE_BITS
-UPPER_BITS = 8
-QUOTIENT_BITS = UPPER_BITS - 2
-DISTANCE_BITS = 4
+UPPER_BITS = 10
+QUOTIENT_BITS = UPPER_BITS - 3
+DISTANCE_BITS = 6
+HINT_BITS = 3
+TAG_BITS = DISTANCE_BITS + QUOTIENT_BITS + HINT_BITS
+TAG_BYTES = TAG_BITS // 8
 FARTHEST = (1 << DISTANCE_BITS) - 1
-LEAST_PARTS = 4
-LEAST_K = DISTANCE_BITS - 2
-"""A table has more buckets than the longest step from one to the next."""
+LEAST_PARTS = 8
+LEAST_K = 2 * DISTANCE_BITS - 4
+"""A table has more buckets than an entry can lie from its own one."""
+
+MOST_PLACES = 16
 
 RECIPROCAL_BITS = 16
 LINE = 64
 """Bytes of a line of the cache."""
+
+BUCKET = 2 * LINE
+"""Bytes of a bucket."""
 
 NARROWEST = 40
 """Bits of the first mixed word at least, so that there is always a place to cut it."""
@@ -45,8 +54,11 @@ MULTIPLIERS = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F)
 AHEAD = 12
 """States between asking for a bucket and reading it."""
 
-ADDRESS, K, PARTS, RECIPROCAL, BYTES, PLACES, USED, LIMIT, BUCKETS = range(9)
-"""Numbers of 64 bits that describe a table; two masks follow at `WHOLE` and `COMPARED`, of an entry's width."""
+ADDRESS, K, PARTS, RECIPROCAL, BYTES, PLACES, USED, LIMIT, BUCKETS, LANES = range(10)
+"""Numbers of 64 bits that describe a table; `LANES` has a bit for each place of a bucket.
+
+Two masks follow at `WHOLE` and `COMPARED`, of a body's width.
+"""
 WHOLE, COMPARED = 16, 24
 DESCRIPTION = 32
 """Length of a description in numbers of 64 bits."""
@@ -79,42 +91,37 @@ class Layout:
 
     @property
     def rest_bits(self) -> int:
-        """Bits of `x` below the upper ones."""
-        return self.widths[0] - TABLE_BITS - UPPER_BITS
-
-    @property
-    def quotient_at(self) -> int:
-        return DISTANCE_BITS + self.level_bits
+        """Bits of `x` below the upper ones and the hint."""
+        return self.widths[0] - TABLE_BITS - UPPER_BITS - HINT_BITS
 
     def word_at(self, word: int) -> int:
-        """The lowest bit of a word, of those after the first."""
-        return self.quotient_at + QUOTIENT_BITS + sum(self.widths[1:word])
+        """The lowest bit in a body of a word, of those after the first."""
+        return self.level_bits + sum(self.widths[1:word])
 
     @property
     def rest_at(self) -> int:
         return self.word_at(self.words)
 
     @cached_property
-    def entry_bits(self) -> int:
-        """The width that entries are computed in: of the widest one, in whole bytes, and more than a word."""
-        bits = max(72, -(-(self.rest_at + self.rest_bits) // 8) * 8)
-        if bits > 8 * 8 * (COMPARED - WHOLE) or bits > 16 * LINE:
+    def body_bits(self) -> int:
+        """The width that bodies are computed in: of the widest one, in whole bytes, and a word at least."""
+        bits = max(64, -(-(self.rest_at + self.rest_bits) // 8) * 8)
+        if bits > 8 * 8 * (COMPARED - WHOLE) or bits + TAG_BITS > 8 * BUCKET:
             raise EngineError(f"an entry of {bits} bits has no room in a bucket")
         return bits
 
     @property
     def kind(self) -> str:
-        """LLVM's name of an entry's type."""
-        return f"i{self.entry_bits}"
-
-    @property
-    def bucket(self) -> int:
-        """Bytes of a bucket: a line of the cache, or two for wide entries."""
-        return LINE if self.entry_bits <= 2 * LINE else 2 * LINE
+        """LLVM's name of a body's type."""
+        return f"i{self.body_bits}"
 
     def bytes(self, k: int) -> int:
-        """Bytes of an entry in a table of `parts << k` buckets."""
-        return -(-(self.rest_at + self.rest_bits - k) // 8)
+        """Bytes of a body in a table of `parts << k` buckets."""
+        return max(1, -(-(self.rest_at + self.rest_bits - k) // 8))
+
+    def places(self, k: int) -> int:
+        """Places of a bucket in a table of `parts << k` buckets."""
+        return min(MOST_PLACES, BUCKET // (TAG_BYTES + self.bytes(k)))
 
 
 class Text:
@@ -226,54 +233,60 @@ def _description(text: Text, tables: str, first: str) -> str:
 
 
 def _split(text: Text, layout: Layout, table: str, first: str) -> tuple[str, str, str]:
-    """The bucket that a first mixed word belongs to, and what the bucket does not say: quotient and rest."""
+    """The bucket that a first mixed word belongs to, and what the bucket does not say: the tag without a distance, the rest."""
     x = text.op("lshr", first, TABLE_BITS)
-    upper, low = text.op("lshr", x, layout.rest_bits), text.low(x, layout.rest_bits)
+    middle, low = text.op("lshr", x, layout.rest_bits), text.low(x, layout.rest_bits)
+    upper, hint = text.op("lshr", middle, HINT_BITS), text.low(middle, HINT_BITS)
     k = text.load(table, K)
     quotient = text.op("lshr", text.op("mul", upper, text.load(table, RECIPROCAL)), RECIPROCAL_BITS)
     remainder = text.op("sub", upper, text.op("mul", quotient, text.load(table, PARTS)))
     rest = text.op("lshr", low, k)
     inside = text.op("sub", low, text.op("shl", rest, k))
-    return text.op("or", text.op("shl", remainder, k), inside), quotient, rest
+    tag = text.op("shl", text.op("or", text.op("shl", hint, QUOTIENT_BITS), quotient), DISTANCE_BITS)
+    return text.op("or", text.op("shl", remainder, k), inside), tag, rest
 
 
-def _joined(text: Text, layout: Layout, bucket: str, table: str, quotient: str, rest: str) -> str:
+def _joined(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest: str) -> str:
     """The first mixed word without the number of its table: the reverse of `_split`."""
     k = text.load(table, K)
     remainder = text.op("lshr", bucket, k)
     inside = text.op("sub", bucket, text.op("shl", remainder, k))
+    quotient = text.low(text.op("lshr", tag, DISTANCE_BITS), QUOTIENT_BITS)
     upper = text.op("add", text.op("mul", quotient, text.load(table, PARTS)), remainder)
+    middle = text.op("or", text.op("shl", upper, HINT_BITS), text.op("lshr", tag, DISTANCE_BITS + QUOTIENT_BITS))
     low = text.op("or", text.op("shl", rest, k), inside)
-    return text.op("shl", text.op("or", text.op("shl", upper, layout.rest_bits), low), TABLE_BITS)
+    return text.op("shl", text.op("or", text.op("shl", middle, layout.rest_bits), low), TABLE_BITS)
 
 
-def _entry(text: Text, layout: Layout, quotient: str, words: Sequence[str], rest: str) -> str:
-    """An entry without its distance and level."""
-    places = [(quotient, layout.quotient_at), *[(each, layout.word_at(n)) for n, each in enumerate(words, start=1)]]
+def _wide(text: Text, layout: Layout, value: str) -> str:
+    """A number as wide as a body."""
+    return value if layout.body_bits == 64 else text.let(f"zext i64 {value} to {layout.kind}")
+
+
+def _body(text: Text, layout: Layout, words: Sequence[str], rest: str) -> str:
+    """A body without its level."""
     found = "0"
-    for value, shift in [*places, (rest, layout.rest_at)]:
-        part = text.let(f"zext i64 {value} to {layout.kind}")
-        found = text.op("or", text.op("shl", part, shift, layout.kind), found, layout.kind)
+    for value, shift in [*[(each, layout.word_at(n)) for n, each in enumerate(words, start=1)], (rest, layout.rest_at)]:
+        found = text.op("or", text.op("shl", _wide(text, layout, value), shift, layout.kind), found, layout.kind)
     return found
 
 
-def _field(text: Text, layout: Layout, entry: str, shift: int, width: int) -> str:
-    """Some bits of an entry."""
-    shifted = text.op("lshr", entry, shift, layout.kind)
-    return text.low(text.let(f"trunc {layout.kind} {shifted} to i64"), width)
+def _field(text: Text, layout: Layout, body: str, shift: int, width: int) -> str:
+    """Some bits of a body."""
+    shifted = text.op("lshr", body, shift, layout.kind)
+    return text.low(shifted if layout.body_bits == 64 else text.let(f"trunc {layout.kind} {shifted} to i64"), width)
 
 
 def _recovered(text: Text, layout: Layout, table: str, number: str) -> list[str]:
-    """The mixed words of `%entry` in `%bucket` of a table."""
-    distance = _field(text, layout, "%entry", 0, DISTANCE_BITS)
-    buckets = text.load(table, BUCKETS)
+    """The mixed words of the entry with `%tag` and `%body` in `%bucket` of a table."""
+    distance = text.low("%tag", DISTANCE_BITS)
     beyond = text.op("lshr", text.op("mul", distance, text.op("sub", distance, 1)), 1)
-    around = text.op("sub", text.op("add", "%bucket", text.op("mul", buckets, 1 << DISTANCE_BITS)), beyond)
-    home = text.op("urem", around, buckets)
-    quotient = _field(text, layout, "%entry", layout.quotient_at, QUOTIENT_BITS)
-    rest = _field(text, layout, "%entry", layout.rest_at, layout.rest_bits)
-    first = text.op("or", _joined(text, layout, home, table, quotient, rest), number)
-    return [first, *[_field(text, layout, "%entry", layout.word_at(n), layout.widths[n]) for n in range(1, layout.words)]]
+    before = text.op("sub", "%bucket", beyond)
+    around = text.op("add", before, text.load(table, BUCKETS))
+    home = text.let(f"select i1 {text.op('icmp slt', before, 0)}, i64 {around}, i64 {before}")
+    rest = _field(text, layout, "%body", layout.rest_at, layout.rest_bits)
+    first = text.op("or", _joined(text, layout, home, table, "%tag", rest), number)
+    return [first, *[_field(text, layout, "%body", layout.word_at(n), layout.widths[n]) for n in range(1, layout.words)]]
 
 
 def _for_each(signature: str, text: Text, start: str, end: str) -> str:
@@ -324,22 +337,28 @@ def absorb_text(layout: Layout) -> str:
     used = text.load(table, USED)
     text.branch(text.op("icmp sge", used, text.load(table, LIMIT)), "full", "wanted")
     text.do("wanted:")
-    home, quotient, rest = _split(text, layout, table, words[0])
-    key = _entry(text, layout, quotient, words[1:], rest)
+    home, tag, rest = _split(text, layout, table, words[0])
+    body = _body(text, layout, words[1:], rest)
     compared = text.load(table, COMPARED, layout.kind)
 
-    def is_same(entry: str, wanted: str) -> None:
-        differs = text.op("and", text.op("xor", entry, wanted, layout.kind), compared, layout.kind)
-        text.branch(text.op("icmp eq", differs, 0, layout.kind), "end", "beside")
+    def look(equal: str, bodies: str) -> None:
+        text.do("br label %look", "look:", f"%same = phi i64 [{equal}, %probe], [%others, %other]")
+        text.branch(text.op("icmp eq", "%same", 0), "unseen", "compare")
+        text.do("compare:")
+        there = text.let(f"load {layout.kind}, ptr {_place(text, table, bodies, _lowest(text, '%same'))}, align 1")
+        differs = text.op("and", text.op("xor", there, body, layout.kind), compared, layout.kind)
+        text.branch(text.op("icmp eq", differs, 0, layout.kind), "end", "other")
+        text.do("other:", "%less = sub i64 %same, 1", "%others = and i64 %same, %less", "br label %look", "unseen:")
 
-    here, entry, wanted = _probe(text, layout, table, home, key, "wanted", is_same)
+    tags, bodies, free, wanted = _probe(text, layout, table, home, tag, "wanted", look)
     text.do("full:", "ret i64 %i", "free:")
-    level = text.op("shl", text.let(f"zext i64 %level to {layout.kind}"), DISTANCE_BITS, layout.kind)
-    _put(text, layout, table, here, entry, text.op("or", wanted, level, layout.kind))
+    level = _wide(text, layout, "%level")
+    _put(text, layout, table, (tags, bodies, free), wanted, text.op("or", body, level, layout.kind))
     text.count_up(table, USED, used)
     _append(text, unmixed(text, layout, words), "%fresh", "%filled", 0)
     signature = "i64 @absorb(ptr %mixed, i64 %start, i64 %count, ptr %tables, i64 %level, ptr %fresh, ptr %filled)"
-    return "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n" + _for_each(signature, text, "%start", "%count")
+    declared = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\ndeclare i64 @llvm.cttz.i64(i64, i1)\n"
+    return declared + _for_each(signature, text, "%start", "%count")
 
 
 def _prefetch(text: Text, layout: Layout) -> None:
@@ -349,64 +368,97 @@ def _prefetch(text: Text, layout: Layout) -> None:
     first = text.load("%mixed", text.op("mul", ahead, layout.words))
     table = _description(text, "%tables", first)
     bucket, _, _ = _split(text, layout, table, first)
-    address = text.op("add", text.load(table, ADDRESS), text.op("mul", bucket, layout.bucket))
-    text.do(f"call void @llvm.prefetch.p0(ptr {text.pointer(address)}, i32 1, i32 3, i32 1)")
+    address = text.op("add", text.load(table, ADDRESS), text.op("mul", bucket, BUCKET))
+    for line in range(0, BUCKET, LINE):
+        place = text.pointer(text.op("add", address, line))
+        text.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
+
+
+def _lowest(text: Text, bits: str) -> str:
+    """The number of the lowest bit that is set."""
+    return text.let(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)")
+
+
+def _lanes(text: Text, tags: str, wanted: str, lanes: str) -> str:
+    """A bit for each place of a bucket whose tag is the one that is wanted."""
+    equal = text.let(f"icmp eq <{MOST_PLACES} x i{TAG_BITS}> {tags}, {wanted}")
+    bits = text.let(f"bitcast <{MOST_PLACES} x i1> {equal} to i{MOST_PLACES}")
+    return text.op("and", text.let(f"zext i{MOST_PLACES} {bits} to i64"), lanes)
+
+
+def _bodies(text: Text, table: str, bucket: str) -> str:
+    """The address of the bodies of a bucket, after its tags."""
+    return text.op("add", bucket, text.op("mul", text.load(table, PLACES), TAG_BYTES))
+
+
+def _place(text: Text, table: str, bodies: str, place: str) -> str:
+    """A pointer to a body."""
+    return text.pointer(text.op("add", bodies, text.op("mul", place, text.load(table, BYTES))))
 
 
 def _probe(
-    text: Text, layout: Layout, table: str, home: str, key: str, before: str, taken: Callable[[str, str], None]
-) -> tuple[str, str, str]:
-    """Go through the places for an entry until one is free, which is at `%free`; at `%full` there is none.
+    text: Text, layout: Layout, table: str, home: str, tag: str, before: str, look: Callable[[str, str], None] | None = None
+) -> tuple[str, str, str, str]:
+    """Go through the buckets for an entry until one has a free place, which is at `%free`; at `%full` there is none.
 
-    `before` is the block it starts from; `taken` deals with an entry and the one looked for, and may go on to `%beside`.
-    The free place, what is read there, and the entry with its distance.
+    `before` is the block it starts from; `look` deals with a bucket's places of the same tag, by their bits and where bodies
+    are.  Returned are the addresses of the bucket's tags and bodies, the number of the free place, and the whole tag.
     """
-    size, places, buckets = (text.load(table, each) for each in (BYTES, PLACES, BUCKETS))
-    base = text.load(table, ADDRESS)
+    buckets, base, lanes = text.load(table, BUCKETS), text.load(table, ADDRESS), text.load(table, LANES)
+    vector = f"<{MOST_PLACES} x i{TAG_BITS}>"
     text.do("br label %probe", "probe:")
     text.do(f"%b = phi i64 [{home}, %{before}], [%b.next, %onward]")
     text.do(f"%distance = phi i64 [1, %{before}], [%farther, %onward]")
-    wanted = text.op("or", key, text.let(f"zext i64 %distance to {layout.kind}"), layout.kind)
-    begins = text.op("add", base, text.op("mul", "%b", layout.bucket))
-    text.do("br label %place", "place:", "%j = phi i64 [0, %probe], [%j.next, %beside]")
-    here = text.pointer(text.op("add", begins, text.op("mul", "%j", size)))
-    entry = text.let(f"load {layout.kind}, ptr {here}, align 1")
-    text.branch(_is_free(text, layout, entry), "free", "taken")
-    text.do("taken:")
-    taken(entry, wanted)
-    text.do("beside:", "%j.next = add i64 %j, 1")
-    text.branch(text.op("icmp slt", "%j.next", places), "place", "onward")
+    wanted = text.let(f"trunc i64 {text.op('or', tag, '%distance')} to i{TAG_BITS}")
+    begins = text.op("add", base, text.op("mul", "%b", BUCKET))
+    bodies = _bodies(text, table, begins)
+    tags = text.let(f"load {vector}, ptr {text.pointer(begins)}, align 32")
+    free = _lanes(text, tags, "zeroinitializer", lanes)
+    if look is not None:
+        one = text.let(f"insertelement {vector} undef, i{TAG_BITS} {wanted}, i32 0")
+        every = text.let(f"shufflevector {vector} {one}, {vector} undef, <{MOST_PLACES} x i32> zeroinitializer")
+        look(_lanes(text, tags, every, lanes), bodies)
+    text.branch(text.op("icmp eq", free, 0), "onward", "open")
     text.do("onward:", "%farther = add i64 %distance, 1", "%beyond = add i64 %b, %distance")
     text.do(f"%is.over = icmp sge i64 %beyond, {buckets}", f"%wrapped = sub i64 %beyond, {buckets}")
     text.do("%b.next = select i1 %is.over, i64 %wrapped, i64 %beyond")
     text.branch(text.op("icmp sgt", "%farther", FARTHEST), "full", "probe")
-    return here, entry, wanted
+    text.do("open:")
+    lowest = _lowest(text, free)
+    text.do("br label %free")
+    return begins, bodies, lowest, wanted
 
 
-def _is_free(text: Text, layout: Layout, entry: str) -> str:
-    return text.op("icmp eq", _field(text, layout, entry, 0, DISTANCE_BITS), 0)
-
-
-def _put(text: Text, layout: Layout, table: str, here: str, entry: str, value: str) -> None:
-    """Write an entry over what is there; the bits after it belong to the next one."""
+def _put(text: Text, layout: Layout, table: str, where: tuple[str, str, str], tag: str, body: str) -> None:
+    """Write an entry into a free place; what follows a body belongs to the next one."""
+    tags, bodies, place = where
+    at = text.pointer(text.op("add", tags, text.op("mul", place, TAG_BYTES)))
+    text.do(f"store i{TAG_BITS} {tag}, ptr {at}, align {TAG_BYTES}")
+    here = _place(text, table, bodies, place)
     others = text.op("xor", text.load(table, WHOLE, layout.kind), -1, layout.kind)
-    whole = text.op("or", text.op("and", entry, others, layout.kind), value, layout.kind)
-    text.do(f"store {layout.kind} {whole}, ptr {here}, align 1")
+    there = text.op("and", text.let(f"load {layout.kind}, ptr {here}, align 1"), others, layout.kind)
+    text.do(f"store {layout.kind} {text.op('or', there, body, layout.kind)}, ptr {here}, align 1")
 
 
-def _each_entry(signature: str, layout: Layout, body: Text, result: int) -> str:
-    """A function that runs a body for every `%entry` of every `%bucket` of the table `%old`; the body may go to `%next`."""
+def _each_entry(signature: str, layout: Layout, text_of: Text, result: int) -> str:
+    """A function that runs a body for every entry, `%tag` and `%body`, of every `%bucket` of the table `%old`.
+
+    The instructions may go to `%next`.
+    """
     text = Text("t")
-    size, places, buckets = (text.load("%old", each) for each in (BYTES, PLACES, BUCKETS))
+    places, buckets = (text.load("%old", each) for each in (PLACES, BUCKETS))
     base, whole = text.load("%old", ADDRESS), text.load("%old", WHOLE, layout.kind)
     text.do("br label %row", "row:", "%bucket = phi i64 [0, %start], [%bucket.next, %row.end]")
-    begins = text.op("add", base, text.op("mul", "%bucket", layout.bucket))
+    begins = text.op("add", base, text.op("mul", "%bucket", BUCKET))
+    bodies = _bodies(text, "%old", begins)
     text.do("br label %cell", "cell:", "%c = phi i64 [0, %row], [%c.next, %next]")
-    here = text.pointer(text.op("add", begins, text.op("mul", "%c", size)))
-    text.do(f"%entry = and {layout.kind} {text.let(f'load {layout.kind}, ptr {here}, align 1')}, {whole}")
-    text.branch(_is_free(text, layout, "%entry"), "row.end", "found")
+    at = text.pointer(text.op("add", begins, text.op("mul", "%c", TAG_BYTES)))
+    text.do(f"%narrow = load i{TAG_BITS}, ptr {at}, align {TAG_BYTES}", f"%tag = zext i{TAG_BITS} %narrow to i64")
+    text.branch(text.op("icmp eq", "%tag", 0), "row.end", "found")
     text.do("found:")
-    text.lines += body.lines
+    there = text.let(f"load {layout.kind}, ptr {_place(text, '%old', bodies, '%c')}, align 1")
+    text.do(f"%body = and {layout.kind} {there}, {whole}")
+    text.lines += text_of.lines
     text.do("br label %next", "next:", "%c.next = add i64 %c, 1")
     text.branch(text.op("icmp slt", "%c.next", places), "cell", "row.end")
     text.do("row.end:", "%bucket.next = add i64 %bucket, 1")
@@ -418,20 +470,19 @@ def move_text(layout: Layout) -> str:
     """`move(old, new, number) -> 1, or 0 where the new table is too full`: the entries of a table into a larger one."""
     text = Text("m")
     words = _recovered(text, layout, "%old", "%number")
-    home, quotient, rest = _split(text, layout, "%new", words[0])
-    levels = ((1 << layout.level_bits) - 1) << DISTANCE_BITS
-    key = _entry(text, layout, quotient, words[1:], rest)
-    key = text.op("or", key, text.op("and", "%entry", levels, layout.kind), layout.kind)
-    here, there, wanted = _probe(text, layout, "%new", home, key, "found", lambda *_: text.do("br label %beside"))
+    home, tag, rest = _split(text, layout, "%new", words[0])
+    level = text.op("and", "%body", (1 << layout.level_bits) - 1, layout.kind)
+    body = text.op("or", _body(text, layout, words[1:], rest), level, layout.kind)
+    tags, bodies, free, wanted = _probe(text, layout, "%new", home, tag, "found")
     text.do("full:", "ret i64 0", "free:")
-    _put(text, layout, "%new", here, there, wanted)
+    _put(text, layout, "%new", (tags, bodies, free), wanted, body)
     return _each_entry("i64 @move(ptr %old, ptr %new, i64 %number)", layout, text, 1)
 
 
 def collect_text(layout: Layout) -> str:
     """`collect(old, number, level, rows, filled)`: the states of a table that a level brought, as rows."""
     text = Text("c")
-    level = _field(text, layout, "%entry", DISTANCE_BITS, layout.level_bits)
+    level = _field(text, layout, "%body", 0, layout.level_bits)
     text.branch(text.op("icmp eq", level, "%level"), "matching", "next")
     text.do("matching:")
     _append(text, unmixed(text, layout, _recovered(text, layout, "%old", "%number")), "%rows", "%filled", 0)

@@ -21,7 +21,7 @@ from neverlost.checker.disk.levels import ASCENDING, Level, StateFile, Store
 from neverlost.checker.machine.resources import give_back
 from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
-from neverlost.checker.native.state_tables import StateTables
+from neverlost.checker.native.state_tables import StateTables, cleared
 from neverlost.checker.native.table_text import TABLES, Layout
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
@@ -38,6 +38,12 @@ CHUNK = 1 << 10
 CHECKED = 1 << 16
 """States that are checked at once."""
 
+HORIZON = 3
+"""Levels ahead for which tables get room at once: each time, every state in them moves."""
+
+GENEROUS = 1 << 30
+"""Bytes; larger tables get room for one level only, as those of a search with a limit of memory get none before they are full."""
+
 DEEP = 255
 """Levels from this one on are kept as rows: entries do not count further."""
 
@@ -45,7 +51,7 @@ DEEP = 255
 class Native:
     """A team of threads that continues from what one worker has found so far."""
 
-    def __init__(self, local: OwnedStates, programs: Programs, workers: int) -> None:
+    def __init__(self, local: OwnedStates, programs: Programs, workers: int, is_limited: bool = False) -> None:
         self.system, self.properties, self.configurations = local.system, local.properties, local.configurations
         self.programs = programs
         self.total = min(workers, TABLES)
@@ -68,6 +74,9 @@ class Native:
         self._level = 0
         self._deep: dict[int, list[Rows]] = {}
         self._distinct = 0
+        self._growth: list[int] = []
+        self._expected = (0, 0)
+        self._is_limited = is_limited
         self._store: Store | None = None
         self._until = 0
         self._looks: dict[str, Known] = {}
@@ -110,7 +119,11 @@ class Native:
     def _advance(self, states: Sequence[Rows | Block]) -> None:
         """These are the next level."""
         self._frontier = states
-        self._distinct += sum(map(len, states))
+        new = sum(map(len, states))
+        self._growth = [*self._growth[-2:], new]
+        soon, later = expected(self._growth)
+        self._expected = (0, 0) if self._is_limited else (soon, later if self.tables.bytes < GENEROUS else soon)
+        self._distinct += new
         self._level += 1
 
     def _start(self) -> None:
@@ -142,9 +155,16 @@ class Native:
         if self.programs.improve() or not self._compared:
             self._compared = True
             self.programs.agree(self._sample)
+        self._each(self._reserve)
+        self._expected = (0, 0)
         self._each(self._expand)
         self._each(self._insert)
         return self._waiting.left > 0
+
+    def _reserve(self, owner: int) -> None:
+        """Make room for what the level will bring, rather than again and again while it comes."""
+        for number in range(owner, TABLES, self.total):
+            self.tables.reserve(number, *self._expected)
 
     def _expand(self, worker: int) -> None:
         expand = self.programs.functions["expand"]
@@ -171,10 +191,10 @@ class Native:
             count = int(self._filled[sender, owner])
             if count:
                 box = self._boxes[sender][owner]
-                fresh = np.empty((count, self.system.words), np.uint64)
+                fresh = cleared(count * self.system.words * 8).view(np.uint64).reshape(count, self.system.words)
                 new = self.tables.absorb(box, count, min(self._level, DEEP), fresh)
                 if new:
-                    self._fresh[owner].append(fresh[:new].copy())
+                    self._fresh[owner].append(fresh[:new])
                 self._filled[sender, owner] = 0
 
     def close_level(self) -> LevelReport:
@@ -310,6 +330,24 @@ class Native:
         if self._pool is not None:
             self._pool.shutdown()
         self.programs.close()
+
+
+def expected(growth: Sequence[int]) -> tuple[int, int]:
+    """About how many states the next level will bring, and the next few, from the sizes of the last three.
+
+    It is for making room only; where it is wrong, tables grow when they are full.
+    """
+    if len(growth) < 3 or not all(growth):
+        return 0, 0
+    first, second, size = growth
+    ratio = size / second
+    change = min(1.0, ratio / (second / first))
+    sizes = []
+    for _ in range(HORIZON):
+        ratio *= change
+        size = int(size * ratio)
+        sizes.append(size)
+    return sizes[0], sum(sizes)
 
 
 class Shares:

@@ -30,6 +30,9 @@ from neverlost.specs.property import Property
 WORTH_COMPILING = 60_000
 """States known from which machine code beats columns, its compilation included."""
 
+WORTH_LOADING = 15_000
+"""States known from which machine code that an earlier search left beats columns."""
+
 WORTH_SHARING = 120_000
 """States waiting from which several processes beat one."""
 
@@ -66,6 +69,7 @@ class MemorySearch(LevelSearch):
         self.store = opened(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
         self._may_compile = options.machine_code
+        self._program: str | None = None
 
     def _seed(self) -> None:
         levels = self.store.levels() if self.store is not None and self.options.resume else []
@@ -127,16 +131,20 @@ class MemorySearch(LevelSearch):
 
     def _compile(self) -> bool:
         """Move to machine code where there is a compiler and the search is worth it; whether it did."""
-        if not self._may_compile or self.local.runs or self.local.known < WORTH_COMPILING:
+        known = self.local.known
+        if not self._may_compile or self.local.runs or known < min(WORTH_LOADING, WORTH_COMPILING):
             return False
         try:
             from neverlost.checker.native import programs, team
 
-            compiled = programs.Programs(self.system, self.properties, self.local.symmetry)
+            self._program = self._program or programs.text_of(self.system, self.properties, self.local.symmetry)
+            if known < WORTH_COMPILING and not programs.is_kept(self._program):
+                return False
+            compiled = programs.Programs(self.system, self.properties, self.local.symmetry, self._program)
         except (ImportError, OSError, RuntimeError):
             self._may_compile = False
             return False
-        self.workers = team.Native(self.local, compiled, self.processes)
+        self.workers = team.Native(self.local, compiled, self.processes, self.options.limits.memory_bytes is not None)
         self.local = OwnedStates(self.system, (), False)
         return True
 

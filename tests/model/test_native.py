@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters import ints, native
-from neverlost.model.interpreters.machine_code import Machine
+from neverlost.model.interpreters.machine_code import Effort, Machine
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.system import Slot, State, System
 from tests.model.test_interpreters import (
@@ -34,13 +34,13 @@ SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(
 SYSTEMS["three configurations"] = kraft_matrix
 
 
-def compiled(system: System, is_fast: bool) -> Machine:
-    return Machine(system, [each.condition for each in defined(system)], is_fast)
+def compiled(system: System, effort: Effort) -> Machine:
+    return Machine(system, [each.condition for each in defined(system)], effort)
 
 
 @cache
-def machine(name: str, is_fast: bool) -> Machine:
-    return compiled(SYSTEMS[name](), is_fast)
+def machine(name: str, effort: Effort) -> Machine:
+    return compiled(SYSTEMS[name](), effort)
 
 
 def rows_of(system: System, states: list[State]) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -72,12 +72,18 @@ def check(found: Machine, states: list[State]) -> None:
         assert held == [ints.evaluate(system, state, each.condition) for state in states], each.name
 
 
-@pytest.mark.parametrize("is_fast", [False, True], ids=["plain", "fast"])
-@pytest.mark.parametrize("name", named(SYSTEMS))
+@pytest.mark.parametrize(
+    ("name", "effort"),
+    [
+        pytest.param(name, effort, marks=pytest.mark.slow if effort is Effort.BEST and not name.startswith("kip") else ())
+        for name in SYSTEMS
+        for effort in Effort
+    ],
+)
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_machine_code_agrees_with_the_definition(name: str, is_fast: bool, data: st.DataObject) -> None:
-    found = machine(name, is_fast)
+def test_machine_code_agrees_with_the_definition(name: str, effort: Effort, data: st.DataObject) -> None:
+    found = machine(name, effort)
     states = walk(found.system, data.draw(st.integers(0, 2**32)), 257)
     for size in BATCHES:
         check(found, states[:size])
@@ -85,7 +91,7 @@ def test_machine_code_agrees_with_the_definition(name: str, is_fast: bool, data:
 
 
 def test_a_batch_may_have_any_length() -> None:
-    found = machine("kip-320", False)
+    found = machine("kip-320", Effort.PLAIN)
     states = walk(found.system, 5, 257) * 9
     after, origins, steps = found.successors(rows_of(found.system, states))
     assert origins.tolist() == sorted(origins.tolist()) and origins[-1] > 2048
@@ -173,4 +179,4 @@ def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, monkeypatch: 
     where, change = MUTANTS[mutant]
     monkeypatch.setattr(f"neverlost.model.interpreters.native.{where}", change)
     with pytest.raises((AssertionError, ModelError, pytest.fail.Exception)):
-        check(compiled(rich_system(name), False), samples(name, 20 if name in KEPT else 400))
+        check(compiled(rich_system(name), Effort.PLAIN), samples(name, 20 if name in KEPT else 400))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from neverlost.checker.native import programs
-from neverlost.checker.native.programs import Programs, folder, read, write
+from neverlost.checker.native.programs import Programs, folder, is_kept, made, read, text_of, write
+from neverlost.model.interpreters.machine_code import Effort
 from neverlost.model.system import System
 from tests.support.searches import classic
 
@@ -41,6 +44,20 @@ def test_fast_code_is_made_beside_the_search_and_used_by_the_next(system: System
     assert len(list(folder().iterdir())) == 2
     again = Programs(system, ())
     assert again._compiler is None and first_successors(again) == expected
+
+
+def test_code_that_is_made_soon_is_used_before_the_best(system: System) -> None:
+    found = Programs(system, ())
+    expected = first_successors(found)
+    assert found._compiler is not None and found._compiler.wait() == 0
+    best = made(found._place, Effort.BEST)
+    best.rename(best.with_suffix(".later"))
+    found._compiler = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert found.improve() and not found.improve() and found._compiler is not None
+    assert first_successors(found) == expected and not is_kept(text_of(system, (), None))
+    best.with_suffix(".later").rename(best)
+    assert found.improve() and found._compiler is None
+    assert first_successors(found) == expected and is_kept(text_of(system, (), None))
 
 
 def test_damaged_code_is_ignored(system: System) -> None:

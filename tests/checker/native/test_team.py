@@ -17,6 +17,7 @@ from neverlost.checker.search import memory
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import native
+from neverlost.model.interpreters.machine_code import Effort
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
 from neverlost.specs.property import guarantees, properties
@@ -153,7 +154,7 @@ def test_without_a_compiler_columns_do_the_same(monkeypatch: pytest.MonkeyPatch)
 def test_a_compiler_that_fails_leaves_the_work_to_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[Path] = []
 
-    def fail(text: str, is_fast: bool) -> bytes:
+    def fail(text: str, effort: Effort) -> bytes:
         raise RuntimeError("no such processor")
 
     system = SYSTEMS["kip-279"]()
