@@ -42,7 +42,7 @@ HORIZON = 3
 """Levels ahead for which tables get room at once: each time, every state in them moves."""
 
 GENEROUS = 1 << 30
-"""Bytes; larger tables get room for one level only, as those of a search with a limit of memory get none before they are full."""
+"""Bytes; larger tables get room for one level only.  With a limit of memory, tables grow only when they are full."""
 
 DEEP = 255
 """Levels from this one on are kept as rows: entries do not count further."""

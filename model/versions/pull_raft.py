@@ -29,6 +29,11 @@ class HistorySizes(Sizes):
     limits: Limits
 
     @property
+    def snapshots(self) -> bool:
+        """The module has none."""
+        return False
+
+    @property
     def sent_term(self) -> int:
         """Terms with elections."""
         return self.term - 1

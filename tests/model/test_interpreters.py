@@ -66,6 +66,15 @@ def defined(system: System) -> list[Property]:
     return [each for each in properties().values() if set(each.needs) <= set(system.places)]
 
 
+@pytest.mark.parametrize("name", sorted(models()))
+def test_every_property_can_be_asked_at_the_beginning(name: str) -> None:
+    system = rich_system(name)
+    asked = defined(system)
+    assert asked
+    for _, state in system.initial_states():
+        assert [each.name for each in asked if not ints.evaluate(system, state, each.condition)] == []
+
+
 LONG = ("kraft", "pull-raft", *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")])
 """Models of which another one has every action, or is their like, or whose messages fill the state: their rows are slow."""
 

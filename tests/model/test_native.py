@@ -24,7 +24,6 @@ from tests.model.test_interpreters import (
     defined,
     defined_successors,
     in_bounds,
-    named,
     rich_system,
     walk,
 )
@@ -32,6 +31,11 @@ from tests.support.searches import kraft_matrix
 
 SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted(models())}
 SYSTEMS["three configurations"] = kraft_matrix
+
+
+def is_long(name: str, effort: Effort) -> bool:
+    """Whether a test is left to those who ask for slow ones; the best code of large models takes half a minute to make."""
+    return name in LONG or (effort is Effort.BEST and not name.startswith("kip"))
 
 
 def compiled(system: System, effort: Effort) -> Machine:
@@ -75,7 +79,7 @@ def check(found: Machine, states: list[State]) -> None:
 @pytest.mark.parametrize(
     ("name", "effort"),
     [
-        pytest.param(name, effort, marks=pytest.mark.slow if effort is Effort.BEST and not name.startswith("kip") else ())
+        pytest.param(name, effort, marks=pytest.mark.slow if is_long(name, effort) else ())
         for name in SYSTEMS
         for effort in Effort
     ],
