@@ -1,6 +1,7 @@
-"""The Spark engine's figures in one run: `python -m tests.bench.spark_bench [level] [large] [small-memory] [growth]`.
+"""The Spark engine's figures in one run: `python -m tests.bench.spark_bench [level] [jobs] [large] [small-memory] [growth]`.
 
 level         the cost of an almost empty level, all of its stages on Spark
+jobs          64,739,578 states, all in jobs: machine code beside the columns interpreter, and the memory engine
 large         64,739,578 states, levels durable, beside the memory engine
 small-memory  the same with memory for driver, Java and workers kept below 2 GB together
 growth        time and disk for four sizes
@@ -46,7 +47,10 @@ LITTLE = {
 
 @dataclass(frozen=True)
 class Run:
-    """A finished search.  Units: seconds, bytes; `levels` are the seconds at which each level was committed."""
+    """A finished search.  Units: seconds, bytes; `processor` is of all processes together.
+
+    `levels` are the seconds at which each level was committed.
+    """
 
     distinct: int
     depth: int
@@ -55,6 +59,7 @@ class Run:
     disk: int
     peak: int
     peak_private: int
+    processor: float
     levels: list[float]
 
 
@@ -103,16 +108,16 @@ def measured(size: tuple[int, int, int, int], engine: str, conf: dict[str, str] 
         found: dict[str, Any] = json.loads(output)
         assert (found["distinct"], found["depth"]) == SIZES[size], found
         disk = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
-        return Run(
-            found["distinct"], found["depth"], found["seconds"], wall, disk, sampler.peak, sampler.private, found["levels"]
-        )
+        used = sampler.peak, sampler.private, sampler.processor
+        return Run(found["distinct"], found["depth"], found["seconds"], wall, disk, *used, found["levels"])
 
 
 def shown(name: str, run: Run) -> None:
     """One line."""
     print(
         f"  {name:<34} {run.distinct:>12,} {run.depth:>4} {run.seconds:>8.1f} s {run.distinct / run.seconds:>11,.0f}/s "
-        f"wall {run.wall:>7.1f} s  disk {run.disk / 1e9:>6.3f} GB  memory {run.peak / 1e9:>5.2f} GB "
+        f"wall {run.wall:>7.1f} s  processor {run.processor:>7.1f} s  disk {run.disk / 1e9:>6.3f} GB  "
+        f"memory {run.peak / 1e9:>5.2f} GB "
         f"(private {run.peak_private / 1e9:.2f} GB)",
         flush=True,
     )
@@ -128,11 +133,23 @@ def level() -> None:
     print(f"  the last five, almost empty: {', '.join(f'{each:.2f}' for each in steps[-5:])} s")
 
 
+def jobs() -> None:
+    """The large space with every level in jobs."""
+    print("64,739,578 states, every level in jobs:")
+    memory = measured(LARGE, "memory")
+    shown("memory, 2 workers", memory)
+    for name, columns in (("machine code", {}), ("columns", {"neverlost.task.columns": str(1 << 40)})):
+        run = measured(LARGE, "spark", {"neverlost.driver.states": "0", **columns})
+        shown(f"spark {MASTER}, {name}", run)
+        times = run.seconds / memory.seconds, run.processor / memory.processor
+        print(f"  {times[0]:.2f} times as long as in memory, {times[1]:.2f} times the processor time")
+
+
 def large() -> None:
     """Both engines on the large space."""
     print("64,739,578 states:")
     memory = measured(LARGE, "memory")
-    shown("memory, 2 processes", memory)
+    shown("memory, 2 workers", memory)
     spark = measured(LARGE, "spark")
     shown(f"spark {MASTER}, durable levels", spark)
     print(f"  Spark takes {spark.seconds / memory.seconds:.2f} times as long")
@@ -155,7 +172,7 @@ def growth() -> None:
         print(f"  {'':<34} {run.disk / run.distinct:.1f} bytes of disk a state")
 
 
-PARTS = {"level": level, "large": large, "small-memory": small_memory, "growth": growth}
+PARTS = {"level": level, "jobs": jobs, "large": large, "small-memory": small_memory, "growth": growth}
 
 
 def main() -> None:
