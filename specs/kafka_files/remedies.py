@@ -190,9 +190,7 @@ def commands(chosen: Chosen, changes: Changes) -> list[Command]:
     """What to type, or to write where, for each change; the topic's own first."""
     found: list[Command] = []
     if OUTSIDE in changes:
-        found.append(
-            Command(f"kafka-topics.sh {SERVER} --describe --under-replicated-partitions  # until it lists none of them")
-        )
+        found.append(Command(f"kafka-topics.sh {SERVER} --describe --under-replicated-partitions  # until none is listed"))
     of_topics = {key: value for key, value in changes.items() if key in OF_TOPICS}
     if of_topics:
         found += _of_topics(chosen, of_topics)

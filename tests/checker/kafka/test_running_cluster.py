@@ -239,16 +239,23 @@ def test_a_cluster_by_its_server_and_by_files_and_after_what_was_advised(kafka: 
     assert all(f"{name}-{number}" in page for name in KINDS for number in range(COPIES))
     document = json.loads((tmp_path / "evidence" / "result.json").read_text())
     promised: set[str] = set()
+    out: set[str] = set()
     for cell in document["cells"]:
+        if list((cell.get("remedy") or {}).get("changes", ())) == ["start.outside_isr"]:
+            out |= set(cell["topics"])
         commands = [each["line"] for each in (cell.get("remedy") or {}).get("commands", ())]
         if commands and all(each.startswith("kafka-configs.sh") for each in commands):
             changed = [name for name in cell["topics"] if int(name.rpartition("-")[2]) < CHANGED]
             promised |= set(changed)
             for line in dict.fromkeys(each for each in commands if {*changed} & {*each.split()}):
                 tool(kafka, line)
-    assert promised
+    assert promised and out
     again = answers("--bootstrap-server", kafka.address(1))
     assert {again[name][0] for name in promised} == {"holds"}
     assert {name: again[name] for name in again if name not in promised} == {
         name: by_server[name] for name in by_server if name not in promised
     }
+    kafka.brokers[3].process.start()
+    kafka.wait(lambda: all(len(kafka.partition(name).isr) == 3 for name in out), "every replica to be in the ISR again", 120)
+    back = answers("--bootstrap-server", kafka.address(1))
+    assert {back[name][0] for name in out | promised} == {"holds"}
