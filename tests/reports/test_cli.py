@@ -188,6 +188,10 @@ def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
             ["explore", "kip230"],
             "unknown model 'kip230' in the command line; did you mean 'kip-320'? available: ",
         ),
+        (
+            ["check", "--set", "kafka.version=3.9", "--set", "faults.consumer_crash=any"],
+            "faults.consumer_crash=any is not known to the models yet: give a number",
+        ),
         (["explore", "kip-320", "--set", "acks=all"], "acks in --set is not read by this model; it reads: replication.factor"),
         (
             ["explore", "kip-320", "--set", "bounds.record=1"],
