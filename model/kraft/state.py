@@ -21,7 +21,7 @@ from typing import Any
 from neverlost.model import limits
 from neverlost.model.kernel import Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
 from neverlost.model.kraft import mechanisms
-from neverlost.model.kraft.faults import FAULTS, PRODUCER_RETRY
+from neverlost.model.kraft.faults import CONSUMER_CRASH, FAULTS, PRODUCER_RETRY
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
 from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of
@@ -150,6 +150,8 @@ def _uncountable(configuration: Configuration) -> str | None:
     for each in uncounted:
         if each is PRODUCER_RETRY:
             return f"{each.key}={configuration[each.key]} has no finite space in this model: give a number"
+        if each is CONSUMER_CRASH:
+            return f"{each.key}={configuration[each.key]} is not known to this model yet: give a number"
     return None
 
 

@@ -191,10 +191,6 @@ def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> K
     return KEYS[name]
 
 
-COUNTED = "faults.consumer_crash"
-"""The fault whose limit the models take as a number only."""
-
-
 def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configuration:
     """A complete configuration of a model from raw values with the place of each.
 
@@ -211,8 +207,6 @@ def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configu
             values[name] = model.defaults.get(name, default) if name != "bounds.log_size" else values_log_size(model, values)
     complete = {name: values[name] for name in model.keys}
     wrong = model.contradiction(complete)
-    if wrong is None and isinstance(complete.get(COUNTED), AnyNumber):
-        wrong = f"{COUNTED}={complete[COUNTED]} is not known to the models yet: give a number"
     if wrong is not None:
         raise InputError(wrong)
     return complete

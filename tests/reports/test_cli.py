@@ -190,7 +190,11 @@ def test_holds_violated_and_inconclusive_have_their_statuses() -> None:
         ),
         (
             ["check", "--set", "kafka.version=3.9", "--set", "faults.consumer_crash=any"],
-            "faults.consumer_crash=any is not known to the models yet: give a number",
+            "faults.consumer_crash=any is not known to this model yet: give a number",
+        ),
+        (
+            ["tolerance", "--set", "kafka.version=3.9", "--also", "consumer_crash=any"],
+            "faults.consumer_crash=any is not known to this model yet: give a number",
         ),
         (["explore", "kip-320", "--set", "acks=all"], "acks in --set is not read by this model; it reads: replication.factor"),
         (
