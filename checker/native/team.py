@@ -22,7 +22,7 @@ from neverlost.checker.machine.resources import give_back
 from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
 from neverlost.checker.native.state_tables import StateTables, cleared
-from neverlost.checker.native.table_text import TABLES, Layout
+from neverlost.checker.native.table_text import TABLES, K, Layout
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
@@ -258,7 +258,8 @@ class Native:
         if found:
             self._runs.append(self._order.run(found))
         self._until = self._level + 1 if self._runs else self._level  # from there on the tables hold whole levels
-        self.tables = StateTables(self.layout, self.programs.functions)
+        half = int(self.tables.descriptions[:, K].min()) - 1
+        self.tables = StateTables(self.layout, self.programs.functions, half)
         self._deep = {}
         give_back()
 
