@@ -12,6 +12,7 @@ import pytest
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import kafka_home
+from neverlost.checker.kafka.cluster.look import look
 from tests.support.program import neverlost
 
 DESCRIBED = """\
@@ -75,6 +76,8 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         found.create_topic("whole", [1, 2], {"min.insync.replicas": "1"})
         found.create_topic("thin", [2, 3], {"min.insync.replicas": "1"})
         faults.crash(found, 3)
+        for _ in range(3):  # it is listed still, and refuses
+            assert [each["id"] for each in look(found.address(1), {})["brokers"]][:2] == [1, 2]
         found.wait(lambda: found.partition("thin").isr == (2,), "broker 3 to leave the ISR", 180)
         yield found
 

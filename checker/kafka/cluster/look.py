@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import re
 import socket
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from neverlost.specs.errors import InputError
@@ -21,6 +22,7 @@ SCHEMA = "neverlost.cluster/1"
 TRIES, SECONDS_OF_A_TRY = 4, 5
 """How often and how long to try to reach the first broker."""
 
+SECONDS_TO_ASK_AGAIN = 3
 SECONDS_TO_CONNECT = 5
 TOPICS_AT_ONCE = 500
 SETTINGS_OF_TOPICS = (
@@ -76,7 +78,11 @@ def look(server: str, command_config: Mapping[str, str], where: str = "") -> dic
     kafka = library()
     options = connection(command_config, where)
     _require_listener(server)
-    with _reasons() as reasons, _explained(kafka, server, reasons), _connected(kafka, server, options, reasons) as admin:
+    with (
+        _reasons() as reasons,
+        _explained(kafka, server, reasons),
+        closing(_Patient(kafka, lambda: _connected(kafka, server, options, reasons))) as admin,
+    ):
         brokers = sorted(admin.describe_cluster()["brokers"], key=lambda each: each["broker_id"])
         topics = _topics(kafka, admin)
         return {
@@ -86,6 +92,35 @@ def look(server: str, command_config: Mapping[str, str], where: str = "") -> dic
             "brokers": [_broker(kafka, admin, each) for each in brokers],
             "topics": topics,
         }
+
+
+class _Patient:
+    """A client that asks again, by another connection, where a broker does not answer.
+
+    A broker that has just gone is listed until it is fenced, and any that is listed may be asked, or taken for the controller.
+    """
+
+    def __init__(self, kafka: Any, connect: Callable[[], Any]) -> None:
+        self._kafka, self._connect = kafka, connect
+        self._admin = connect()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def asked(*positional: Any, **named: Any) -> Any:
+            until = time.monotonic() + SECONDS_TO_ASK_AGAIN
+            while True:
+                try:
+                    return getattr(self._admin, name)(*positional, **named)
+                except self._kafka.errors.KafkaError as problem:
+                    if not problem.retriable or time.monotonic() > until:
+                        raise
+                self.close()
+                self._admin = self._connect()
+
+        return asked
+
+    def close(self) -> None:
+        """End the connection."""
+        self._admin.close()
 
 
 def _connected(kafka: Any, server: str, options: Mapping[str, Any], reasons: Sequence[str]) -> Any:
@@ -190,11 +225,18 @@ def _explained(kafka: Any, server: str, reasons: Sequence[str]) -> Iterator[None
         ) from None
 
 
+def _require_final(problem: Any) -> None:
+    """Raise what another attempt may get over: only a cluster that does not know a request has nothing to say to it."""
+    if problem.retriable:
+        raise problem
+
+
 def _features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
     """Each feature with its finalized level and the highest that this software supports; nothing where ZooKeeper rules."""
     try:
         found = admin.describe_features()
-    except kafka.errors.KafkaError:
+    except kafka.errors.KafkaError as problem:
+        _require_final(problem)
         return {}
     return {
         name: {"finalized": each.get("finalized", (0, 0))[1], "supported": each.get("supported", (0, 0))[1]}
@@ -284,7 +326,8 @@ def _eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[str, i
     while names:
         try:
             page = admin.describe_topic_partitions(list(names), cursor=cursor)
-        except kafka.errors.KafkaError:
+        except kafka.errors.KafkaError as problem:
+            _require_final(problem)
             return found
         for topic in page["topics"]:
             for each in topic["partitions"]:
@@ -300,6 +343,7 @@ def _adding(kafka: Any, admin: Any) -> dict[tuple[str, int], list[int]]:
     """The replicas that reassignments in progress are adding."""
     try:
         found = admin.list_partition_reassignments()
-    except kafka.errors.KafkaError:
+    except kafka.errors.KafkaError as problem:
+        _require_final(problem)
         return {}
     return {(place.topic, place.partition): list(each["adding_replicas"]) for place, each in found.items()}
