@@ -109,7 +109,7 @@ class StateTables:
             buckets,
             (1 << places) - 1,
         )
-        description[LIMIT] = max(1, int(buckets * places * FULLEST))
+        description[LIMIT] = max(1, self._room(parts, k))
         whole = (1 << 8 * size) - 1
         level = (1 << self.layout.level_bits) - 1
         for start, mask in ((WHOLE, whole), (COMPARED, whole & ~level)):

@@ -440,7 +440,7 @@ def _put(text: Text, layout: Layout, table: str, where: tuple[str, str, str], ta
     text.do(f"store {layout.kind} {text.op('or', there, body, layout.kind)}, ptr {here}, align 1")
 
 
-def _each_entry(signature: str, layout: Layout, text_of: Text, result: int) -> str:
+def _each_entry(signature: str, layout: Layout, instructions: Text, result: int) -> str:
     """A function that runs a body for every entry, `%tag` and `%body`, of every `%bucket` of the table `%old`.
 
     The instructions may go to `%next`.
@@ -458,7 +458,7 @@ def _each_entry(signature: str, layout: Layout, text_of: Text, result: int) -> s
     text.do("found:")
     there = text.let(f"load {layout.kind}, ptr {_place(text, '%old', bodies, '%c')}, align 1")
     text.do(f"%body = and {layout.kind} {there}, {whole}")
-    text.lines += text_of.lines
+    text.lines += instructions.lines
     text.do("br label %next", "next:", "%c.next = add i64 %c, 1")
     text.branch(text.op("icmp slt", "%c.next", places), "cell", "row.end")
     text.do("row.end:", "%bucket.next = add i64 %bucket, 1")
