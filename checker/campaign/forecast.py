@@ -1,9 +1,9 @@
 """What a long search will cost, from short ones: the same system at smaller sizes, explored for some seconds.
 
-A point is a tuple of sizes (bounds and budgets), the target is the point that was asked for.  The number of states is
-predicted in two ways, both in the logarithm, and averaged: by inclusion and exclusion (what two sizes add together is what
-each adds alone, with the interaction that smaller points show), and by a quadratic fitted to all samples.  Where they
-disagree, or fail to predict the largest samples from the smaller ones, the interval is wide.
+A point is a tuple of sizes (bounds, limits of faults), each counted from its least value, and the target is the point that was
+asked for.  The number of states is predicted in two ways, both in the logarithm, and averaged: by inclusion and exclusion
+(what two sizes add together is what each adds alone, with the interaction that smaller points show), and by a quadratic fitted
+to all samples.  Where they disagree, or fail to predict the largest samples from the smaller ones, the interval is wide.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from statistics import median
 
 import numpy as np
@@ -30,6 +30,11 @@ Point = tuple[int, ...]
 Floats = NDArray[np.float64]
 Make = Callable[[Point], System]
 """The system of a point; it goes to another process."""
+
+Steady = frozenset[int]
+"""The numbers of sizes along which growth does not slow down: one more replica is as much again, one more fault is less."""
+
+NONE: Steady = frozenset()
 
 UNKNOWN_GROWTH = math.log(10)
 """What one more of something costs where nothing is known: about ten times (README, Figures)."""
@@ -97,28 +102,30 @@ class Forecast:
     exact: bool
 
 
-def forecast(make: Make, floor: Point, target: Point, options: Options, seconds: float) -> Forecast | None:
+def forecast(make: Make, target: Point, steady: Steady, options: Options, seconds: float) -> Forecast | None:
     """Explore smaller points for some seconds of processor time; None where that was not enough for even one."""
     started = time.monotonic()
-    samples = sampled(make, floor, target, options, seconds)
+    samples = sampled(make, target, steady, options, seconds)
     if not samples:
         return None
     workers = options.workers or os.cpu_count() or 1
-    return predicted(samples, floor, target, make(target).words, workers, time.monotonic() - started)
+    return predicted(samples, target, steady, make(target).words, workers, time.monotonic() - started)
 
 
 def sampled(
-    make: Make, floor: Point, target: Point, options: Options, seconds: float, with_target: bool = True
+    make: Make, target: Point, steady: Steady, options: Options, seconds: float, with_target: bool = True
 ) -> dict[Point, Sample]:
     """Complete searches of points up to the target, in a process of its own."""
-    messages = run(_sample, [(make, floor, target, options.symmetry, seconds, with_target)], 1, PATIENCE * seconds)
+    messages = run(_sample, [(make, target, steady, options.symmetry, seconds, with_target)], 1, PATIENCE * seconds)
     return {message.value.point: message.value for message in messages if message.kind == "progress"}
 
 
-def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, words: int, workers: int, spent: float) -> Forecast:
+def predicted(
+    samples: Mapping[Point, Sample], target: Point, steady: Steady, words: int, workers: int, spent: float
+) -> Forecast:
     """What the samples say about the target."""
     known = {point: math.log(each.distinct) for point, each in samples.items()}
-    estimate = estimating(known, floor)
+    estimate = estimating(known, steady)
     states = estimate(target)
     largest = max(samples.values(), key=lambda each: each.generated)
     exact = target in samples
@@ -131,7 +138,7 @@ def predicted(samples: Mapping[Point, Sample], floor: Point, target: Point, word
     fixed = used_memory() + (workers * 110e6 if shared else 40e6)
     memory = states.times(held, more=fixed + widest.likely * 4 * words)
     seconds = generated.times(1 / (cost.rate * faster), 1.1 if exact else 1.6, cost.level * largest.depth + 0.3 * shared)
-    less = {number: lowered(target, (number,)) for number, size in enumerate(target) if size > floor[number]}
+    less = {number: lowered(target, (number,)) for number, size in enumerate(target) if size}
     smaller = {number: estimate(point).likely for number, point in less.items()}
     return Forecast(states, generated, seconds, memory, widest, states.times(8 * words), smaller, len(samples), spent, exact)
 
@@ -145,39 +152,39 @@ class _Cost:
         self.rate = max(each.generated / seconds for each, seconds in busy.items())
 
 
-def estimating(known: Mapping[Point, float], floor: Point) -> Callable[[Point], Estimate]:
+def estimating(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[[Point], Estimate]:
     """The number of states of any point, from the logarithms of those of some points."""
-    one, other, error = excluding(known, floor), fitted(known, floor), _error(known, floor)
+    one, other, error = excluding(known, steady), fitted(known, steady), _error(known, steady)
 
     def value(point: Point) -> Estimate:
         if point in known:
             return Estimate(*[math.exp(known[point])] * 3)
-        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, floor, point) + MARGIN
+        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, point) + MARGIN
         likely = (one(point) + other(point)) / 2
         return Estimate(math.exp(likely - spread), math.exp(likely), math.exp(likely + spread))
 
     return value
 
 
-def _unseen(known: Mapping[Point, float], floor: Point, target: Point) -> float:
+def _unseen(known: Mapping[Point, float], target: Point) -> float:
     """How much is not known because samples are missing: each size, and each pair, should have been seen above the least."""
-    wanted = set(_small_points(floor, target)) - {target}
+    wanted = set(_small_points(target)) - {target}
     return math.log(3) * (1 - len(wanted & set(known)) / max(1, len(wanted)))
 
 
-def _error(known: Mapping[Point, float], floor: Point) -> float:
+def _error(known: Mapping[Point, float], steady: Steady) -> float:
     """How far the larger half of the points is, in the middle, from what those that are far smaller predict."""
     order = sorted(known, key=known.__getitem__)
     errors = []
     for point in order[len(order) // 2 :][-6:]:
         smaller = {each: value for each, value in known.items() if value < known[point] - math.log(8)}
         if len(smaller) >= 4:
-            errors.append(abs(_both(smaller, floor, point) - known[point]))
+            errors.append(abs(_both(smaller, steady, point) - known[point]))
     return median(errors) if errors else math.log(2)
 
 
-def _both(known: Mapping[Point, float], floor: Point, point: Point) -> float:
-    return (excluding(known, floor)(point) + fitted(known, floor)(point)) / 2
+def _both(known: Mapping[Point, float], steady: Steady, point: Point) -> float:
+    return (excluding(known, steady)(point) + fitted(known, steady)(point)) / 2
 
 
 def lowered(point: Point, numbers: Sequence[int], by: int = 1) -> Point:
@@ -185,17 +192,17 @@ def lowered(point: Point, numbers: Sequence[int], by: int = 1) -> Point:
     return tuple(size - by * (number in numbers) for number, size in enumerate(point))
 
 
-def excluding(known: Mapping[Point, float], floor: Point) -> Callable[[Point], float]:
-    """Prediction by inclusion and exclusion over all points one lower in some sizes; along a single size, growth slows down."""
+def excluding(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[[Point], float]:
+    """Prediction by inclusion and exclusion over all points one lower in some sizes; along one, growth slows or goes on."""
     memory = dict(known)
 
     def value(point: Point) -> float:
         if point not in memory:
-            above = [number for number, size in enumerate(point) if size > floor[number]]
+            above = [number for number, size in enumerate(point) if size]
             if not above:
                 memory[point] = min(known.values(), default=0.0)
             elif len(above) == 1:
-                memory[point] = _along(value, floor, point, above[0])
+                memory[point] = _along(value, point, above[0], above[0] in steady)
             else:
                 chosen = [each for size in range(1, len(above) + 1) for each in combinations(above, size)]
                 memory[point] = sum(-((-1) ** len(each)) * value(lowered(point, each)) for each in chosen)
@@ -204,54 +211,53 @@ def excluding(known: Mapping[Point, float], floor: Point) -> Callable[[Point], f
     return value
 
 
-def _along(value: Callable[[Point], float], floor: Point, point: Point, number: int) -> float:
+def _along(value: Callable[[Point], float], point: Point, number: int, is_steady: bool) -> float:
     before = value(lowered(point, (number,)))
-    steps = point[number] - floor[number]
-    if steps == 1:
+    if point[number] == 1:
         return before + UNKNOWN_GROWTH
+    if is_steady:
+        return before + (before - value(lowered(point, (number,), point[number]))) / (point[number] - 1)
     last = before - value(lowered(point, (number,), 2))
-    if steps == 2:
+    if point[number] == 2:
         return before + DAMPING * last
     earlier = value(lowered(point, (number,), 2)) - value(lowered(point, (number,), 3))
     return before + last * (min(1.0, max(0.5, last / earlier)) if earlier > 0 else DAMPING)
 
 
-def fitted(known: Mapping[Point, float], floor: Point, stiffness: float = 0.02) -> Callable[[Point], float]:
+def fitted(known: Mapping[Point, float], steady: Steady = NONE, stiffness: float = 0.02) -> Callable[[Point], float]:
     """Prediction by a quadratic in the sizes; large points weigh more, and what no sample shows grows tenfold a step."""
     points = np.array(list(known), float)
-    values = np.array(list(known.values())) - UNKNOWN_GROWTH * (points - floor).sum(axis=1)
+    values = np.array(list(known.values())) - UNKNOWN_GROWTH * points.sum(axis=1)
     weights = np.exp(0.25 * (values - values.max()))[:, None]
-    columns, price = _terms(points, floor)
+    columns, price = _terms(points, steady)
     weighted = columns * weights
     system = weighted.T @ columns + stiffness * np.diag(price)
     coefficients = np.linalg.solve(system, weighted.T @ values)
 
     def value(point: Point) -> float:
-        steps = sum(size - low for size, low in zip(point, floor, strict=True))
-        return float((_terms(np.array([point], float), floor)[0] @ coefficients)[0]) + UNKNOWN_GROWTH * steps
+        return float((_terms(np.array([point], float), steady)[0] @ coefficients)[0]) + UNKNOWN_GROWTH * sum(point)
 
     return value
 
 
-def _terms(points: Floats, floor: Point) -> tuple[Floats, Floats]:
-    """Constant, linear, curved and mixed terms of each point, and the price of each."""
-    above = points - np.array(floor, float)
-    count = above.shape[1]
-    linear = [above[:, number] for number in range(count)]
-    curved = [each * (each - 1) / 2 for each in linear]
+def _terms(points: Floats, steady: Steady) -> tuple[Floats, Floats]:
+    """Constant, linear, curved and mixed terms of each point, and the price of each; what is steady has no curve."""
+    count = points.shape[1]
+    linear = [points[:, number] for number in range(count)]
+    curved = [each * (each - 1) / 2 for number, each in enumerate(linear) if number not in steady]
     mixed = [linear[one] * linear[other] for one, other in combinations(range(count), 2)]
-    columns = np.array([np.ones(len(above)), *linear, *curved, *mixed]).T
+    columns = np.array([np.ones(len(points)), *linear, *curved, *mixed]).T
     return columns, np.array([1e-6] + [0.1] * count + [1.0] * (len(curved) + len(mixed)))
 
 
-def _sample(send: Send, make: Make, floor: Point, target: Point, symmetry: bool, seconds: float, with_target: bool) -> None:
+def _sample(send: Send, make: Make, target: Point, steady: Steady, symmetry: bool, seconds: float, with_target: bool) -> None:
     """Explore points until the time is used: the smallest ones first, then the largest that the rest of the time allows."""
     deadline = time.process_time() + seconds
     samples: dict[Point, Sample] = {}
-    for point in _small_points(floor, target):
+    for point in _small_points(target):
         if point != target or with_target:
             _explore(send, make, point, symmetry, deadline, samples)
-    for point in iter(lambda: _next(samples, floor, target, deadline - time.process_time(), with_target), None):
+    for point in iter(lambda: _next(samples, target, steady, deadline - time.process_time(), with_target), None):
         if not _explore(send, make, point, symmetry, deadline, samples):
             return
 
@@ -266,46 +272,46 @@ def _explore(send: Send, make: Make, point: Point, symmetry: bool, deadline: flo
     if outcome.reason is not None:
         return False
     counts = outcome.counts
-    widest = max(distinct for _, distinct in outcome.growth)
+    levels = [0, *(distinct for _, distinct in outcome.growth)]
+    widest = max(after - before for before, after in pairwise(levels))
     spent = time.process_time() - started
     samples[point] = Sample(point, counts.distinct, counts.generated, counts.depth, widest, outcome.seconds, spent)
     send(samples[point])
     return True
 
 
-def _small_points(floor: Point, target: Point) -> Iterator[Point]:
+def _small_points(target: Point) -> Iterator[Point]:
     """The least point, and those that are one or two steps above it."""
-    above = [number for number in range(len(floor)) if target[number] > floor[number]]
-    yield floor
+    least = (0,) * len(target)
+    above = [number for number, size in enumerate(target) if size]
+    yield least
     for one in above:
-        yield lowered(floor, (one,), -1)
+        yield lowered(least, (one,), -1)
     for one in above:
-        if target[one] > floor[one] + 1:
-            yield lowered(floor, (one,), -2)
+        if target[one] > 1:
+            yield lowered(least, (one,), -2)
     for pair in combinations(above, 2):
-        yield lowered(floor, pair, -1)
+        yield lowered(least, pair, -1)
 
 
-def _next(samples: Mapping[Point, Sample], floor: Point, target: Point, left: float, with_target: bool) -> Point | None:
+def _next(samples: Mapping[Point, Sample], target: Point, steady: Steady, left: float, with_target: bool) -> Point | None:
     """The target if there is time for it, else the largest unknown point that takes a quarter of the time that is left."""
     if not samples or left <= 0 or target in samples:
         return None
     largest = max(samples.values(), key=lambda each: each.distinct)
     rate = largest.distinct / max(largest.processor, LEAST)
     known = {point: math.log(each.distinct) for point, each in samples.items()}
-    one, other = excluding(known, floor), fitted(known, floor)
-    guessed = {
-        point: (one(point) + other(point)) / 2 for point in _box(floor, target) if point not in samples and point != target
-    }
+    one, other = excluding(known, steady), fitted(known, steady)
+    guessed = {point: (one(point) + other(point)) / 2 for point in _box(target) if point not in samples and point != target}
     if with_target and math.exp(min(50.0, (one(target) + other(target)) / 2)) / rate < left / 3:
         return target
     affordable = [point for point, value in guessed.items() if math.exp(min(50.0, value)) / rate < left / 4]
     return max(affordable, key=lambda point: (guessed[point], point), default=None)
 
 
-def _box(floor: Point, target: Point) -> list[Point]:
-    """Every point between floor and target; of many, those near the target."""
-    ranges = [range(low, high + 1) for low, high in zip(floor, target, strict=True)]
+def _box(target: Point) -> list[Point]:
+    """Every point up to the target; of many, those near the target."""
+    ranges = [range(size + 1) for size in target]
     while math.prod(map(len, ranges)) > MOST_POINTS:
         longest = max(range(len(ranges)), key=lambda number: len(ranges[number]))
         ranges[longest] = ranges[longest][1:]

@@ -234,7 +234,8 @@ def searched(
     if foretold is None:
         return explored(system, asked, request.options(), progress, request.engine), {}
     cost = {"forecast": forecast.document(foretold)}
-    why = forecasts.refusal(foretold, forecasts.axes_of(system.configurations), request.options(), request.engine)
+    axes = forecasts.axes_of(system.model.name, system.configurations)
+    why = forecasts.refusal(foretold, axes, request.options(), request.engine)
     if why is None:
         return explored(system, asked, request.options(), progress, request.engine), cost
     short = replace(request, time_limit=forecasts.time_for(request.time_limit))

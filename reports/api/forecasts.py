@@ -9,12 +9,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from neverlost.checker.campaign.forecast import Forecast, Point, forecast
+from neverlost.checker.campaign.forecast import Forecast, Point, Steady, forecast
 from neverlost.checker.campaign.sweep import Sweeper
 from neverlost.checker.machine.resources import allowed_memory
 from neverlost.checker.search.options import Options, Progress, Reporter
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration
+from neverlost.model.limits import AT_ONCE, AnyNumber
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.forecast import REFUSED, Cost, bytes_text, count_text, estimated, sentence
 from neverlost.reports.request import Request
@@ -34,50 +35,87 @@ SHORTEST = 0.5
 """Units: seconds.  Nothing is learned in less."""
 
 
+REPLICAS, FEW = "replication.factor", 3
+"""More than a few replicas are lowered where little else can be, as long as one more than the minimum ISR is left."""
+
+LITTLE = 1
+"""So many other sizes."""
+
+
 @dataclass(frozen=True)
 class Axis:
-    """Keys that are lowered together, from their value down to a floor."""
+    """Keys that are lowered together: the values that they may have, from the least to what was asked for."""
 
     keys: tuple[str, ...]
-    floor: int
-    value: int
+    values: tuple[int | AnyNumber, ...]
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """Makes the system of a model with smaller bounds and budgets; can be sent to another process."""
+    """Makes the system of a model with smaller bounds and limits; can be sent to another process."""
 
     model: str
     configurations: tuple[Configuration, ...]
     axes: tuple[Axis, ...]
 
+    @property
+    def target(self) -> Point:
+        """What was asked for."""
+        return tuple(len(each.values) - 1 for each in self.axes)
+
+    @property
+    def steady(self) -> Steady:
+        """Replicas."""
+        return Steady(number for number, each in enumerate(self.axes) if each.keys == (REPLICAS,))
+
     def __call__(self, point: Point) -> System:
-        changes = {key: size for axis, size in zip(self.axes, point, strict=True) for key in axis.keys}
+        changes = {key: axis.values[size] for axis, size in zip(self.axes, point, strict=True) for key in axis.keys}
         return bind(models()[self.model], *[dict(each) | changes for each in self.configurations])
 
 
-def axes_of(configurations: Sequence[Configuration]) -> tuple[Axis, ...]:
-    """The budgets and bounds that can be lowered in all configurations; a log is as long as there are records."""
-    found = []
-    first = configurations[0]
-    for name, value in first.items():
-        known = KEYS.get(name)
-        if known is None or known.table not in ("faults", "bounds") or name == "bounds.log_size":
-            continue
+def axes_of(model: str, configurations: Sequence[Configuration]) -> tuple[Axis, ...]:
+    """The bounds, limits and replicas that can be lowered in all configurations; a log is as long as there are records.
+
+    One kind of fault of any number stays: without any, hardly anything happens, and that says nothing about several together.
+    """
+    first, found = configurations[0], list[Axis]()
+    stays = next((name for name, value in first.items() if isinstance(value, AnyNumber)), None)
+    for name in sorted(first, key=REPLICAS.__eq__):
         together: tuple[str, ...] = (name,)
-        if name == "bounds.records" and first.get("bounds.log_size") == value:
+        if name == "bounds.records" and first.get("bounds.log_size") == first[name]:
             together = (name, "bounds.log_size")
-        alike = all(each[key] == value for each in configurations for key in together)
-        if isinstance(value, int) and value > known.low and alike:
-            found.append(Axis(together, known.low, value))
+        axis = Axis(together, _up_to(name, first))
+        is_alike = all(each[key] == first[name] for each in configurations for key in together)
+        is_wanted = name != stays and len(axis.values) > 1 and (name != REPLICAS or len(found) <= LITTLE)
+        if is_wanted and is_alike and not _contradicts(model, configurations, axis):
+            found.append(axis)
     return tuple(found)
+
+
+def _up_to(name: str, configuration: Configuration) -> tuple[int | AnyNumber, ...]:
+    """The values of a key up to its own, each of which allows more than the one before."""
+    known, value = KEYS.get(name), configuration[name]
+    if name == REPLICAS and value > FEW:
+        return tuple(range(configuration.get("min.insync.replicas", 1) + 1, value + 1))
+    if known is None or known.table not in ("faults", "bounds") or name == "bounds.log_size":
+        return ()
+    if isinstance(value, AnyNumber):
+        return (0, *[AnyNumber(most) for most in range(1, value.at_once or 1)], value)
+    if name == AT_ONCE:
+        return tuple(range(1, value + 1))
+    return tuple(range(known.low, value + 1)) if isinstance(value, int) else ()
+
+
+def _contradicts(model: str, configurations: Sequence[Configuration], axis: Axis) -> bool:
+    """Whether a configuration is wrong with one of the values."""
+    changed = (dict(each) | dict.fromkeys(axis.keys, value) for each in configurations for value in axis.values)
+    return any(models()[model].contradiction(each) for each in changed)
 
 
 def forecast_of(model: str, configurations: Sequence[Configuration], options: Options, seconds: float) -> Forecast | None:
     """The forecast of a search of these configurations together."""
-    axes = axes_of(configurations)
-    make = Lowered(model, tuple(dict(each) for each in configurations), axes)
-    return forecast(make, tuple(each.floor for each in axes), tuple(each.value for each in axes), options, seconds)
+    make = Lowered(model, tuple(dict(each) for each in configurations), axes_of(model, configurations))
+    return forecast(make, make.target, make.steady, options, seconds)
 
 
 def before(system: System, request: Request, progress: Reporter | None) -> Forecast | None:
@@ -119,7 +157,7 @@ def of_sweep(sweeper: Sweeper, request: Request, seconds: float) -> Forecast | N
         found = forecast_of(model, configurations, options, share)
         if found is None:
             return None
-        why = refusal(found, axes_of(configurations), options, request.engine)
+        why = refusal(found, axes_of(model, configurations), options, request.engine)
         if why is not None:
             raise InputError(
                 f"{REFUSED}: in the search of {len(members)} cells of {model}, {why} (--no-forecast runs it anyway)"
@@ -148,7 +186,7 @@ def cost_of(chosen: Chosen, request: Request) -> Cost:
     found = forecast_of(chosen.model.name, [chosen.configuration], options, SECONDS)
     if found is None:
         return Cost(None, NOTHING)
-    return Cost(found, refusal(found, axes_of([chosen.configuration]), options, request.engine))
+    return Cost(found, refusal(found, axes_of(chosen.model.name, [chosen.configuration]), options, request.engine))
 
 
 def cost_of_sweep(sweeper: Sweeper, request: Request) -> Cost:
@@ -208,4 +246,4 @@ def _advice(found: Forecast, axes: Sequence[Axis]) -> str:
         return ""
     number = min(found.smaller, key=found.smaller.__getitem__)
     axis = axes[number]
-    return f"; lower {axis.keys[0]} to {axis.value - 1} (about {count_text(found.smaller[number])} states)"
+    return f"; lower {axis.keys[0]} to {axis.values[-2]} (about {count_text(found.smaller[number])} states)"

@@ -77,7 +77,7 @@ class LiveProgress(_Bar):
 
     def __init__(self) -> None:
         super().__init__(TextColumn("{task.description}"), BarColumn(bar_width=20))
-        self._widest = 0
+        self._levels: list[tuple[int, int, int]] = []
         self._shown_at = 0.0
 
     def line(self, text: str) -> None:
@@ -89,21 +89,31 @@ class LiveProgress(_Bar):
         if progress.note:
             self.line(progress.note)
         now = time.monotonic()
-        if self._bar.disable or now - self._shown_at < 0.1:
+        if self._bar.disable:
+            return
+        left = self.left(progress)
+        if now - self._shown_at < 0.1:
             return
         self._shown_at = now
-        self._widest = max(self._widest, progress.frontier)
         seconds = max(progress.seconds, 1e-9)
+        rest = "growing" if left is None else f"about {left:.0f} s left, if it shrinks as it grew"
         text = (
             f"level {progress.level}  {progress.distinct:,} distinct ({progress.distinct / seconds:,.0f}/s)  "
             f"{progress.generated:,} generated ({progress.generated / seconds:,.0f}/s)  frontier {progress.frontier:,}  "
-            f"{progress.memory_bytes / 1e9:.2f} GB  {self._estimate(progress)}"
+            f"{progress.memory_bytes / 1e9:.2f} GB  {rest}"
         )
         self._bar.update(self._task, description=text)
 
-    def _estimate(self, progress: SearchProgress) -> str:
-        """Once the frontier shrinks, its mirror image is the rest; before that nothing honest can be said."""
-        if progress.frontier < 0.7 * self._widest and progress.level > 5:
-            left = progress.frontier * 2 / max(progress.distinct / max(progress.seconds, 1e-9), 1)
-            return f"about {left:.0f} s left"
-        return "growing"
+    def left(self, progress: SearchProgress) -> float | None:
+        """Seconds until the end.  Once the frontier shrinks, its mirror image is the rest: what there was when it was so wide.
+
+        Before that nothing honest can be said: None.
+        """
+        if self._levels and progress.level < self._levels[-1][0]:
+            self._levels.clear()  # of another search
+        if not self._levels or progress.level > self._levels[-1][0]:
+            self._levels.append((progress.level, progress.frontier, progress.distinct))
+        if progress.level <= 5 or progress.frontier >= 0.7 * max(width for _, width, _ in self._levels):
+            return None
+        mirrored = next(distinct for _, width, distinct in self._levels if width >= progress.frontier)
+        return mirrored * progress.seconds / max(progress.distinct, 1)

@@ -22,6 +22,7 @@ FARTHER = 5
 """A forecast sees only samples with this part of the states, or less."""
 
 ELR = "min.insync.replicas=2 faults.crash=1 faults.lossy_crash=1 faults.leader_move=1"
+ANY = "min.insync.replicas=2 faults.crash=any"
 RUNS = {
     "kip-320, log 3, epochs 0 to 1": "model=kip-320 bounds.records=3 bounds.max_leader_epoch=1",
     "kip-320, log 2, epochs 0 to 2": "model=kip-320 bounds.records=2 bounds.max_leader_epoch=2",
@@ -48,6 +49,34 @@ RUNS = {
         "model=kraft-elr min.insync.replicas=2 bounds.records=2 faults.crash=1 faults.lossy_crash=1 faults.isr_shrink=1 "
         "faults.fence=1"
     ),
+    "kip-320, RF 4, log 1, epochs 0 to 1": "model=kip-320 replication.factor=4 bounds.records=1 bounds.max_leader_epoch=1",
+    "majority, 2 records, crash any, lossy any:1": "model=majority bounds.records=2 faults.crash=any faults.lossy_crash=any:1",
+    "majority, RF 4, 1 record, crash any, two at once": (
+        "model=majority replication.factor=4 bounds.records=1 faults.crash=any faults.at_once=2"
+    ),
+    "majority, RF 5, 1 record, crash any": "model=majority replication.factor=5 bounds.records=1 faults.crash=any",
+    "majority, RF 5, 1 record, crash any, two at once": (
+        "model=majority replication.factor=5 bounds.records=1 faults.crash=any faults.at_once=2"
+    ),
+    "kraft, 2 records, crash any": f"model=kraft {ANY} bounds.records=2",
+    "kraft, 1 record, crash, shrink and fence any": (
+        f"model=kraft {ANY} bounds.records=1 faults.isr_shrink=any faults.fence=any"
+    ),
+    "kraft, RF 4, 1 record, crash any:2": (
+        "model=kraft replication.factor=4 min.insync.replicas=2 bounds.records=1 faults.crash=any:2"
+    ),
+    "kraft-elr, 1 record, crash and shrink any, lossy any:1": (
+        f"model=kraft-elr {ANY} bounds.records=1 faults.lossy_crash=any:1 faults.isr_shrink=any"
+    ),
+    "kraft-elr, 2 records, crash any:2, shrink 1": (
+        "model=kraft-elr min.insync.replicas=2 bounds.records=2 faults.crash=any:2 faults.isr_shrink=1"
+    ),
+    "kraft-elr, RF 4, 1 record, crash any, one at once": (
+        f"model=kraft-elr replication.factor=4 {ANY} bounds.records=1 faults.at_once=1"
+    ),
+    "kraft-elr, 2 records, crash, shrink and fence any": (
+        f"model=kraft-elr {ANY} bounds.records=2 faults.isr_shrink=any faults.fence=any"
+    ),
     "kip-320, log 3, epochs 0 to 3": "model=kip-320 bounds.records=3 bounds.max_leader_epoch=3",
 }
 
@@ -64,12 +93,10 @@ def forecast(settings: dict[str, str], most: float) -> Forecast:
     """What searches of at most so many states say of it."""
     model = models()[settings["model"]]
     chosen = configuration(model, {key: (value, "bench") for key, value in settings.items() if key != "model"})
-    axes = axes_of([chosen])
-    floor, target = tuple(each.floor for each in axes), tuple(each.value for each in axes)
-    make = Lowered(model.name, (chosen,), axes)
-    samples = sampled(make, floor, target, Options(workers=1), SECONDS, with_target=False)
+    make = Lowered(model.name, (chosen,), axes_of(model.name, [chosen]))
+    samples = sampled(make, make.target, make.steady, Options(workers=1), SECONDS, with_target=False)
     smaller = {point: each for point, each in samples.items() if each.distinct <= most}
-    return predicted(smaller, floor, target, make(target).words, 1, SECONDS)
+    return predicted(smaller, make.target, make.steady, make(make.target).words, 1, SECONDS)
 
 
 def row(name: str, keys: str) -> tuple[str, float]:

@@ -13,13 +13,15 @@ import pytest
 from neverlost import forecasts
 from neverlost.checker.campaign import forecast as predicting
 from neverlost.checker.campaign.forecast import Estimate, Forecast, Sample, estimating, predicted
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.explore import explore as search_of
+from neverlost.checker.search.options import Limits, Options, Progress
 from neverlost.checks import searched as search
 from neverlost.forecasts import Axis, axes_of
 from neverlost.model.catalogue import models
 from neverlost.model.system import bind
 from neverlost.reports.documents.forecast import afterwards
 from neverlost.reports.request import Request
+from neverlost.reports.terminal.progress import LiveProgress
 from neverlost.specs.configuration.asked_properties import chosen_properties
 from neverlost.specs.configuration.keys import configuration
 from tests.checker.search.test_sweep import MATRIX
@@ -49,27 +51,36 @@ def test_a_law_without_third_order_is_met() -> None:
         return 100 * 8**one * 5**other * 12**third * 1.5 ** (one * other) * 0.7 ** (other * third)
 
     known = {point: math.log(law(point)) for point in box(2, 2, 2) if point != (1, 1, 1)}
-    found = estimating(known, (0, 0, 0))((1, 1, 1))
+    found = estimating(known)((1, 1, 1))
     assert found.likely == pytest.approx(law((1, 1, 1)), rel=0.25)
     assert found.low < law((1, 1, 1)) < found.high and found.high / found.low < 12
 
 
 def test_what_was_explored_is_known() -> None:
     known = {point: float(sum(point)) for point in box(2, 2, 2)}
-    assert estimating(known, (0, 0, 0))((1, 1, 1)) == Estimate(*[math.exp(3.0)] * 3)
+    assert estimating(known)((1, 1, 1)) == Estimate(*[math.exp(3.0)] * 3)
 
 
 def test_growth_along_one_size_slows_down() -> None:
     law = [100, 4000, 70_000, 600_000]
     known = {(number,): math.log(value) for number, value in enumerate(law[:2])}
-    assert 40_000 < math.exp(predicting.excluding(known, (0,))((2,))) < 160_000
+    assert 40_000 < math.exp(predicting.excluding(known)((2,))) < 160_000
     known[2,] = math.log(law[2])
-    assert math.exp(predicting.excluding(known, (0,))((3,))) == pytest.approx(law[3], rel=0.5)
+    assert math.exp(predicting.excluding(known)((3,))) == pytest.approx(law[3], rel=0.5)
+
+
+def test_growth_by_replicas_goes_on() -> None:
+    known = {(number,): math.log(value) for number, value in enumerate([200, 7_000, 80_000])}
+    steady, slowing = (math.exp(predicting.excluding(known, predicting.Steady(each))((3,))) for each in ({0}, ()))
+    assert steady == pytest.approx(80_000 * 20, rel=0.1) and slowing < steady / 2
 
 
 def test_nothing_known_about_a_size_is_a_wide_interval() -> None:
-    found = estimating({(0, 0): 5.0}, (0, 0))((1, 1))
+    found = estimating({(0, 0): 5.0})((1, 1))
     assert found.low < found.likely < found.high
+
+
+ANY = ("faults.crash", "faults.isr_shrink", "faults.fence")
 
 
 @pytest.mark.parametrize(
@@ -77,20 +88,20 @@ def test_nothing_known_about_a_size_is_a_wide_interval() -> None:
     [
         ("kip-320", {"bounds.records": 2, "bounds.max_leader_epoch": 2}),
         ("kraft", {"replication.factor": 2, "bounds.records": 2, "faults.crash": 2, "faults.isr_shrink": 1, "faults.fence": 1}),
+        ("kraft", {"replication.factor": 2, "bounds.records": 2} | dict.fromkeys(ANY, "any")),
     ],
 )
 def test_real_counts_are_forecast_within_a_factor_of_three(model: str, given: dict[str, Any]) -> None:
     """From the samples that are far smaller, however fast this machine is."""
     chosen = keys(model, **given)
-    axes = axes_of([chosen])
-    make = forecasts.Lowered(model, (chosen,), axes)
-    floor, target = tuple(each.floor for each in axes), tuple(each.value for each in axes)
+    make = forecasts.Lowered(model, (chosen,), axes_of(model, [chosen]))
+    target = make.target
     found: dict[tuple[int, ...], Sample] = {}
-    for point in predicting._box(floor, target):
+    for point in predicting._box(target):
         predicting._explore(lambda value: None, make, point, False, math.inf, found)
     whole = found.pop(target)
     known = {point: each for point, each in found.items() if each.distinct * 6 < whole.distinct}
-    forecast = predicted(known, floor, target, make(target).words, 1, 1.0)
+    forecast = predicted(known, target, make.steady, make(target).words, 1, 1.0)
     assert whole.distinct / 3 < forecast.states.likely < whole.distinct * 3
     assert forecast.states.low < whole.distinct < forecast.states.high and not forecast.exact
 
@@ -102,11 +113,64 @@ def test_sampling_ends_with_the_target_when_there_is_time() -> None:
     assert forecast.states.likely == pytest.approx(predicting.explore(bind(models()["kip-320"], chosen)).counts.distinct)
 
 
+def axes(model: str, *configurations: Any) -> dict[str, list[str]]:
+    """What can be lowered, and the values."""
+    return {" ".join(each.keys): [*map(str, each.values)] for each in axes_of(model, configurations)}
+
+
 def test_axes_are_budgets_and_bounds_that_can_be_lowered() -> None:
     chosen = keys("kip-320", **{"bounds.records": 3, "bounds.max_leader_epoch": 1})
-    assert axes_of([chosen]) == (Axis(("bounds.records", "bounds.log_size"), 1, 3), Axis(("bounds.max_leader_epoch",), 0, 1))
+    assert axes("kip-320", chosen) == {"bounds.records bounds.log_size": ["1", "2", "3"], "bounds.max_leader_epoch": ["0", "1"]}
     several = [keys("kraft", **{"faults.crash": 2, "faults.fence": fence, "bounds.records": 1}) for fence in (1, 2)]
-    assert axes_of(several) == (Axis(("faults.crash",), 0, 2),)
+    assert axes("kraft", *several) == {"faults.crash": ["0", "1", "2"]}
+
+
+def test_faults_of_any_number_are_lowered_until_one_kind_is_left() -> None:
+    given = {"replication.factor": 5, "bounds.records": 1, "faults.crash": "any", "faults.isr_shrink": "any"}
+    chosen = keys("kraft", **given, **{"faults.lossy_crash": "any:2", "faults.at_once": 2})
+    assert axes("kraft", chosen) == {
+        "faults.lossy_crash": ["0", "any:1", "any:2"],
+        "faults.isr_shrink": ["0", "any"],
+        "faults.at_once": ["1", "2"],
+    }
+
+
+def test_replicas_are_lowered_where_little_else_can_be() -> None:
+    chosen = keys("kraft", **{"replication.factor": 5, "bounds.records": 1, "faults.crash": "any", "faults.at_once": 2})
+    assert axes("kraft", chosen) == {"faults.at_once": ["1", "2"], "replication.factor": ["2", "3", "4", "5"]}
+    given = {"replication.factor": 4, "min.insync.replicas": 2, "bounds.records": 1, "faults.crash": "any"}
+    (lowered,) = axes_of("kraft", [keys("kraft", **given)])
+    assert lowered == Axis(("replication.factor",), (3, 4)) and forecasts.Lowered("kraft", (), (lowered,)).steady == {0}
+
+
+def test_what_another_setting_needs_is_not_lowered() -> None:
+    racks = keys("kraft", **{"replication.factor": 4, "broker.rack": "a,a,b,b", "bounds.records": 1, "faults.crash": "any"})
+    assert axes("kraft", racks) == {}
+    limits = {"faults.isr_shrink": "any", "faults.data_loss": "any:1", "faults.kill": "any:data_loss"}
+    assert axes("kraft", keys("kraft", **{"bounds.records": 1}, **limits)) == {"faults.isr_shrink": ["0", "any"]}
+
+
+def test_the_widest_level_is_no_wider_than_it_was() -> None:
+    found: dict[tuple[int, ...], Sample] = {}
+    chosen = keys("kip-320", **{"replication.factor": 2, "bounds.records": 2, "bounds.max_leader_epoch": 2})
+    make = forecasts.Lowered("kip-320", (chosen,), ())
+    predicting._explore(lambda value: None, make, (), False, math.inf, found)
+    assert found[()].distinct == 5_973 and 5_973 / 18 < found[()].widest < 5_973 / 5
+
+
+def test_what_is_left_is_estimated_once_a_search_shrinks() -> None:
+    """At a steady rate; the last states are over before they are estimated."""
+    system = bind(
+        models()["kraft"], keys("kraft", **{"replication.factor": 2, "bounds.records": 2} | dict.fromkeys(ANY, "any"))
+    )
+    seen: list[Progress] = []
+    total = search_of(system, (), Options(workers=1), seen.append).counts.distinct
+    shown = LiveProgress()
+    for again in range(2):  # a second search begins anew
+        left = [shown.left(replace(each, seconds=each.distinct / 100)) for each in seen]
+        known = [(guess, (total - each.distinct) / 100) for guess, each in zip(left, seen, strict=True) if guess is not None]
+        assert left[: len(left) // 4] == [None] * (len(left) // 4) and len(known) > 8, again
+        assert all(rest / 4 < guess < 4 * rest for guess, rest in known if rest > total / 100 / 20)
 
 
 BIG = Forecast(
@@ -121,7 +185,7 @@ BIG = Forecast(
     sampled_seconds=9.0,
     exact=False,
 )
-AXES = (Axis(("faults.crash",), 0, 2), Axis(("bounds.records",), 1, 3))
+AXES = (Axis(("faults.crash",), (0, 1, 2)), Axis(("bounds.records",), (1, 2, 3)))
 
 
 @pytest.mark.parametrize(
