@@ -52,7 +52,6 @@ class EverySize:
 
     logic: str = "UFLIA"
     solvers: tuple[str, ...] = ("cvc5", "")
-    asks_together: bool = False
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
@@ -157,6 +156,10 @@ class EverySize:
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
         return [Goal(BOUNDS, self._in_bounds), *(goal for each in self.lemmas for goal in _conclusions(each, self._parts))]
+
+    def asks_together(self, task: Task) -> bool:
+        """Whether a task's obligations are one question first."""
+        return False
 
     def premises(self, task: Task) -> list[Any]:
         """What is assumed of the state before a step, and the guard."""

@@ -32,6 +32,7 @@ from neverlost.checker.prove.obligations import (
     Task,
 )
 from neverlost.checker.prove.progress import Progress, Reporter
+from neverlost.checker.prove.renumbering import Renumbered, renumbered
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import ints
@@ -160,7 +161,7 @@ def discharge(send: Send, reading: Reading, task: Task, patience: float, shared:
     if isinstance(reading, EverySize):
         for goal in goals:
             send(_with_quantifiers(reading, task, goal, patience))
-    elif not (reading.asks_together and _all_proved(send, reading, task, goals, patience)):
+    elif not (reading.asks_together(task) and _all_proved(send, reading, task, goals, patience)):
         _one_by_one(send, reading, task, goals, patience)
     return None if shared is None else smtlib.text_of(reading, task, shared)
 
@@ -288,20 +289,27 @@ def prove(
 ) -> Proof:
     """Tries to prove a property inductive with the help of lemmas.
 
-    `given` reads the system otherwise than within its bounds.  `until_refuted` stops at the first obligation that is refuted;
+    `given` reads the system otherwise than within its bounds.  A system that renumbers is first asked with the renumbering
+    apart; if that is refuted, as it is.  `until_refuted` stops at the first obligation that is refuted;
     `look_up` explores whether what refutes them is reachable.
     Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
     """
     started = time.monotonic()
-    reading: Reading = given or Closed(system, lemmas, goal)
-    answers, texts = _discharged(reading, effort, with_texts, until_refuted)
+    answers, texts = [], []
+    if given is None and renumbered(system):
+        answers, texts = _discharged(Renumbered(system, lemmas, goal), effort, with_texts, until_refuted=True)
+    if not answers or any(each.answer == "refuted" for each in answers):
+        rest = (
+            effort if effort.seconds is None else replace(effort, seconds=max(1.0, effort.seconds - time.monotonic() + started))
+        )
+        answers, texts = _discharged(given or Closed(system, lemmas, goal), rest, with_texts, until_refuted)
     proof = Proof(
         system,
         goal,
         tuple(lemmas),
         tuple(answers),
         time.monotonic() - started,
-        getattr(reading, "unbounded", ()),
+        getattr(given, "unbounded", ()),
         texts=tuple(texts),
         solver=solver_name(),
     )

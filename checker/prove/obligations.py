@@ -59,10 +59,10 @@ class Reading(Protocol):
 
     logic: str
     solvers: tuple[str, ...]
-    asks_together: bool
 
     def tasks(self) -> list[Task]: ...
     def goals(self, task: Task) -> list[Goal]: ...
+    def asks_together(self, task: Task) -> bool: ...
     def premises(self, task: Task) -> list[Any]: ...
     def refutation(self, task: Task, goal: Goal) -> list[Any]: ...
     def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None: ...
@@ -75,7 +75,6 @@ class Closed:
 
     logic: str = "QF_BV"
     solvers: tuple[str, ...] = ("QF_FD", "QF_BV", "")
-    asks_together: bool = True
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
@@ -100,6 +99,10 @@ class Closed:
             return [Goal(self.goal.name, self.goal.condition)]
         disturbed = [each for each in self.lemmas if task.step is None or self._disturbed(task, each.name)]
         return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in disturbed)]
+
+    def asks_together(self, task: Task) -> bool:
+        """Whether a task's obligations are one question first."""
+        return True
 
     def _parts(self, lemma: Lemma) -> list[tuple[Any, frozenset[int]]]:
         """A lemma's conjuncts before a step, each with the slots that it reads."""

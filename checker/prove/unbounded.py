@@ -46,7 +46,6 @@ class Open:
 
     logic: str = "QF_UFLIA"
     solvers: tuple[str, ...] = ("", "QF_UFLIA", "")
-    asks_together: bool = False
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
@@ -115,6 +114,10 @@ class Open:
             if slot.field.name not in self._grown:
                 found.append(s.values[number] <= slot.high)
         return k.all_of(*found)
+
+    def asks_together(self, task: Task) -> bool:
+        """Whether a task's obligations are one question first."""
+        return False
 
     def premises(self, task: Task) -> list[Any]:
         """What is assumed of the state before a step, at the elements in use; and the guard."""

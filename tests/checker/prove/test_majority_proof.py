@@ -52,8 +52,9 @@ FLUSHED = {"flush.messages": "1", "lossy_crash": "any"}
 @pytest.mark.slow
 @pytest.mark.parametrize("goal", [COMMITTED, ACKED])
 @pytest.mark.parametrize("given", [{}, FLUSHED], ids=str)
-def test_nothing_is_lost_by_stops_and_moves(goal: str, given: dict[str, Any]) -> None:
-    assert is_open(proof(majority(3, 2, **given), goal)) == []
+@pytest.mark.parametrize(("replicas", "records"), [(3, 2), (5, 1)])
+def test_nothing_is_lost_by_stops_and_moves(goal: str, given: dict[str, Any], replicas: int, records: int) -> None:
+    assert is_open(proof(majority(replicas, records, **given), goal)) == []
 
 
 @pytest.mark.slow

@@ -1,0 +1,115 @@
+"""Renumbering as a step of its own: numbers of which only the order matters become ranks once, not in the formula of each step.
+
+After every step a model may give its terms or epochs the smallest numbers in the same order (`model/ranks.py`).  A step and the
+renumbering after it keep the lemmas if the step keeps them with the numbers as they are, and every renumbering in the same
+order keeps them; that ranks are in the same order is an obligation too.  Only `unsat` counts: lemmas that are kept by both
+together only are left to `Closed`, which asks about both at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import z3
+
+from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, Closed, Goal, Task, symbols_of
+from neverlost.model.interpreters.terms import Symbols, Terms, TermsView, bit_width, transition, variables, within_bounds
+from neverlost.model.system import System
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.property import Property
+
+
+def renumbered(system: System) -> tuple[int, ...]:
+    """The slots whose numbers a system makes ranks after every step; none where it does not, or where that is not apart.
+
+    It is apart if the ranks are made of these numbers alone, and nothing else that follows a step reads them.
+    """
+    terms = Terms(bit_width(system))
+    before = variables(system, terms, "before")
+    after = _normalised(system, terms, before)
+    written = [number for number, each in enumerate(after) if each is not before[number]]
+    numbers = tuple(each for each in written if system.slots[each].field.kind == "number")
+    symbols = symbols_of(terms.lift(before[each]) for each in numbers).keys()
+    read_by_ranks = symbols_of(terms.lift(after[each]) for each in numbers).keys()
+    read_by_others = symbols_of(terms.lift(after[each]) for each in written if each not in numbers).keys()
+    is_apart = read_by_ranks <= symbols and not read_by_others & symbols
+    return numbers if is_apart and not any(system.slots[each].is_constant for each in numbers) else ()
+
+
+def _normalised(system: System, terms: Terms, symbols: Symbols) -> Symbols:
+    """What becomes of a symbolic state after every step."""
+    view = TermsView(system, symbols)
+    if system.model.normalise is not None:
+        system.model.normalise(terms, view)
+    return view.values
+
+
+class Renumbered(Closed):
+    """The closed reading of a system that renumbers, with the renumbering apart."""
+
+    def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
+        super().__init__(system, lemmas, goal)
+        steps = len(system.steps)
+        self._ranking = Task(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
+        self._renumbering = Task(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
+        self._as_they_are = replace(system, model=replace(system.model, normalise=None))
+        self._numbers = renumbered(system)
+        ranks, fresh = _normalised(system, self.terms, self.before), variables(system, self.terms, "renumbered")
+        self._after[steps] = [], self._with_numbers(self.before, ranks)
+        self._after[steps + 1] = list(self._same_order(fresh).values()), self._with_numbers(self.before, fresh)
+
+    def _with_numbers(self, symbols: Symbols, numbers: Symbols) -> Symbols:
+        """A symbolic state with the numbers of another."""
+        return [numbers[each] if each in self._numbers else value for each, value in enumerate(symbols)]
+
+    def _same_order(self, other: Symbols) -> dict[str, Any]:
+        """That one number is less than another, or zero, as it is in another state: by name, for each pair."""
+        zero = self.terms.lift(0)
+        pairs = [("0", zero, zero)]
+        pairs += [(self.system.slots[each].name, self.before[each], self.terms.lift(other[each])) for each in self._numbers]
+        return {
+            f"{one} < {two}": (before < bound) == (then < bound_then)
+            for (one, before, then), (two, bound, bound_then) in permutations(pairs, 2)
+        }
+
+    def tasks(self) -> list[Task]:
+        """The renumbering's, then every task."""
+        return [self._ranking, self._renumbering, *super().tasks()]
+
+    def asks_together(self, task: Task) -> bool:
+        """Pair by pair the order of ranks is shown at once; together it is not."""
+        return task != self._ranking
+
+    def goals(self, task: Task) -> list[Goal]:
+        """Conclusions of a task: the ranks keep bounds and order, and any renumbering that does keeps the lemmas."""
+        bounds, *others = super().goals(task)
+        if task == self._ranking:
+            return [bounds, *(Goal(name, bounds.predicate) for name in self._same_order(self.before))]
+        return others if task == self._renumbering else [bounds, *others]
+
+    def premises(self, task: Task) -> list[Any]:
+        """What may be assumed: of the ranks only that the numbers are within their bounds."""
+        if task == self._ranking:
+            return within_bounds(self.system, self.terms, self.before)
+        return super().premises(task)
+
+    def refutation(self, task: Task, goal: Goal) -> list[Any]:
+        """The negated conclusion."""
+        if task == self._ranking and goal.name != BOUNDS:
+            return [z3.Not(self._same_order(self._transition(task)[1])[goal.name])]
+        return super().refutation(task, goal)
+
+    def states(self, task: Task, found: z3.ModelRef) -> None:
+        """None: the second state of a step that is not renumbered is no state of the system's."""
+
+    def _transition(self, task: Task) -> tuple[list[Any], Symbols]:
+        """A step's guard, and the state after it before the renumbering."""
+        assert task.step is not None
+        if task.step not in self._after:
+            guard, moved = transition(self._as_they_are, self.terms, self.system.steps[task.step], self.before)
+            after = self._with_numbers(_normalised(self.system, self.terms, moved), moved)
+            self._after[task.step] = [self.terms.lift(each) for _, each in guard], after
+        return self._after[task.step]
