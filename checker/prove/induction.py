@@ -295,14 +295,12 @@ def prove(
     Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
     """
     started = time.monotonic()
-    answers, texts = [], []
-    if given is None and renumbered(system):
-        answers, texts = _discharged(Renumbered(system, lemmas, goal), effort, with_texts, until_refuted=True)
-    if not answers or any(each.answer == "refuted" for each in answers):
-        rest = (
-            effort if effort.seconds is None else replace(effort, seconds=max(1.0, effort.seconds - time.monotonic() + started))
-        )
-        answers, texts = _discharged(given or Closed(system, lemmas, goal), rest, with_texts, until_refuted)
+    apart = given is None and bool(renumbered(system))
+    reading: Reading = given or (Renumbered if apart else Closed)(system, lemmas, goal)
+    answers, texts = _discharged(reading, effort, with_texts, until_refuted or apart)
+    if apart and any(each.answer == "refuted" for each in answers):
+        rest = replace(effort, seconds=_left(effort, time.monotonic() - started))
+        answers, texts = _discharged(Closed(system, lemmas, goal), rest, with_texts, until_refuted)
     proof = Proof(
         system,
         goal,
@@ -316,8 +314,13 @@ def prove(
     refuted = [each for each in proof.open if each.states is not None]
     for each in refuted:
         _replay(proof, each)
-    left = None if effort.seconds is None else max(1.0, effort.seconds - proof.seconds)
+    left = _left(effort, proof.seconds)
     return _explored(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+
+
+def _left(effort: Effort, spent: float) -> float | None:
+    """The seconds that are left, and one at least."""
+    return None if effort.seconds is None else max(1.0, effort.seconds - spent)
 
 
 def _discharged(

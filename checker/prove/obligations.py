@@ -194,8 +194,8 @@ class Closed:
         ]
         return z3.substitute(term, *pairs) if pairs else term
 
-    def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State]:
-        """The state before and the state after in a model of a refuted obligation."""
+    def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None:
+        """The state before and the state after in a model of a refuted obligation; None where these are no states."""
         before = state_of(self.system, self.terms, found, self.before)
         after = before if task.step is None else state_of(self.system, self.terms, found, self._transition(task)[1])
         return before, after

@@ -1,9 +1,9 @@
 """Renumbering as a step of its own: numbers of which only the order matters become ranks once, not in the formula of each step.
 
 After every step a model may give its terms or epochs the smallest numbers in the same order (`model/ranks.py`).  A step and the
-renumbering after it keep the lemmas if the step keeps them with the numbers as they are, and every renumbering in the same
-order keeps them; that ranks are in the same order is an obligation too.  Only `unsat` counts: lemmas that are kept by both
-together only are left to `Closed`, which asks about both at once.
+renumbering after it keep the lemmas if the step keeps them with the numbers as they are then, and any others in the same order
+keep them too; that ranks are in the same order is an obligation as well.  Only `unsat` counts: lemmas that are kept only by
+both together are left to `Closed`, which asks about both at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from typing import Any
 import z3
 
 from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, Closed, Goal, Task, symbols_of
-from neverlost.model.interpreters.terms import Symbols, Terms, TermsView, bit_width, transition, variables, within_bounds
+from neverlost.model.interpreters.terms import (
+    Symbols,
+    Terms,
+    TermsView,
+    bit_width,
+    condition,
+    transition,
+    variables,
+    within_bounds,
+)
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
@@ -52,14 +61,29 @@ class Renumbered(Closed):
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         super().__init__(system, lemmas, goal)
-        steps = len(system.steps)
-        self._ranking = Task(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
-        self._renumbering = Task(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
         self._as_they_are = replace(system, model=replace(system.model, normalise=None))
         self._numbers = renumbered(system)
-        ranks, fresh = _normalised(system, self.terms, self.before), variables(system, self.terms, "renumbered")
-        self._after[steps] = [], self._with_numbers(self.before, ranks)
-        self._after[steps + 1] = list(self._same_order(fresh).values()), self._with_numbers(self.before, fresh)
+        steps, self._bounds = len(system.steps), within_bounds(system, self.terms, self.before)
+        ranking = Task(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
+        renumbering = Task(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
+        self._renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
+
+    def _ranks(self) -> dict[str, list[Any]]:
+        """That ranks leave their bounds, or that two are in another order than the numbers: refuted pair by pair."""
+        ranks = self._with_numbers(self.before, _normalised(self.system, self.terms, self.before))
+        bounds = z3.Not(condition(self.system, self.terms, ranks, self._in_bounds))
+        return {BOUNDS: [bounds], **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
+
+    def _other_numbers(self) -> dict[str, list[Any]]:
+        """That a condition is true of the numbers and not of others in the same order: refuted without any other condition."""
+        fresh = variables(self.system, self.terms, "renumbered")
+        given = [*within_bounds(self.system, self.terms, fresh), *self._same_order(fresh).values()]
+        return {
+            f"{lemma.name} {number}": [*given, part, z3.Not(self.kept(part, self._with_numbers(self.before, fresh)))]
+            for lemma in self.lemmas
+            for number, (part, read) in enumerate(self._conjuncts[lemma.name], start=1)
+            if read & set(self._numbers)
+        }
 
     def _with_numbers(self, symbols: Symbols, numbers: Symbols) -> Symbols:
         """A symbolic state with the numbers of another."""
@@ -77,30 +101,25 @@ class Renumbered(Closed):
 
     def tasks(self) -> list[Task]:
         """The renumbering's, then every task."""
-        return [self._ranking, self._renumbering, *super().tasks()]
+        return [*self._renumbering, *super().tasks()]
 
     def asks_together(self, task: Task) -> bool:
-        """Pair by pair the order of ranks is shown at once; together it is not."""
-        return task != self._ranking
+        """One by one what is asked of a renumbering is shown at once; together it is not."""
+        return task not in self._renumbering
 
     def goals(self, task: Task) -> list[Goal]:
-        """Conclusions of a task: the ranks keep bounds and order, and any renumbering that does keeps the lemmas."""
-        bounds, *others = super().goals(task)
-        if task == self._ranking:
-            return [bounds, *(Goal(name, bounds.predicate) for name in self._same_order(self.before))]
-        return others if task == self._renumbering else [bounds, *others]
+        """Conclusions of a task."""
+        apart = self._renumbering.get(task)
+        return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
     def premises(self, task: Task) -> list[Any]:
-        """What may be assumed: of the ranks only that the numbers are within their bounds."""
-        if task == self._ranking:
-            return within_bounds(self.system, self.terms, self.before)
-        return super().premises(task)
+        """What may be assumed: of a renumbering only that the numbers are within their bounds."""
+        return self._bounds if task in self._renumbering else super().premises(task)
 
     def refutation(self, task: Task, goal: Goal) -> list[Any]:
         """The negated conclusion."""
-        if task == self._ranking and goal.name != BOUNDS:
-            return [z3.Not(self._same_order(self._transition(task)[1])[goal.name])]
-        return super().refutation(task, goal)
+        apart = self._renumbering.get(task)
+        return super().refutation(task, goal) if apart is None else apart[goal.name]
 
     def states(self, task: Task, found: z3.ModelRef) -> None:
         """None: the second state of a step that is not renumbered is no state of the system's."""

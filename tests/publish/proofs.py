@@ -125,10 +125,9 @@ def rows() -> Iterator[Row]:
     stops = (("faults.kill", "any"), ("faults.leader_move", "any"))
     for goal in ("acked-never-lost", "committed-never-lost"):
         for replicas in (2, 3, 4, 5):
-            records = 2 if replicas < 5 else 1
-            yield Row("majority", goal, replicas, records, STOPS, stops)
+            yield Row("majority", goal, replicas, 2, STOPS, stops)
             flushed = (*stops, ("faults.lossy_crash", "any"), ("flush.messages", "1"))
-            yield Row("majority", goal, replicas, records, FLUSHED, flushed)
+            yield Row("majority", goal, replicas, 2, FLUSHED, flushed)
 
 
 def answer(row: Row, proof: Proof) -> dict[str, Any]:
@@ -176,7 +175,7 @@ def checked_again(row: Row) -> dict[str, Any]:
         "wrong": sorted({each.step for each in found if each.is_wrong}),
         "impossible": [f"{name} ({never.count(name)} of {steps.count(name)})" for name in sorted(set(never))],
     }
-    return answer(row, proof) | {"second": second}
+    return {"second": second}
 
 
 def checked_with_quantifiers(row: Row) -> dict[str, Any]:
@@ -285,8 +284,8 @@ def main() -> int:
     for row in () if given.kept else rows():
         if given.rows not in row.text or (given.second_solver and not is_published(row)):
             continue
-        found = known().get(row.text, {})
-        if (found.get("second", {}) if given.second_solver else found).get("stamp") != row.stamp():
+        second = known().get(row.text, {}).get("second", {})
+        if second.get("stamp") != row.stamp() if given.second_solver else not is_published(row):
             again = checked_with_quantifiers if row.every_rf else checked_again
             keep(row.text, again(row) if given.second_solver else answer(row, row.proved()))
             print(f"{row.text} {known()[row.text]}", file=sys.stderr, flush=True)
