@@ -18,10 +18,14 @@ from neverlost.checker.native.table_text import (
     BYTES,
     COMPARED,
     DESCRIPTION,
+    INVERSE,
+    INVERSE_BITS,
     LANES,
+    LATEST,
     LEAST_K,
     LEAST_PARTS,
     LIMIT,
+    MOST_BUCKETS,
     PARTS,
     PLACES,
     RECIPROCAL,
@@ -73,6 +77,13 @@ def cleared(size: int) -> NDArray[np.uint8]:
     return whole[start : start + size]
 
 
+def none_passed_on(words: int) -> NDArray[np.uint64]:
+    """What `scatter` remembers at first: rows at places that are not theirs, which equal no state that is looked for there."""
+    rows = np.zeros((LATEST, words), np.uint64)
+    rows[0, 0] = 1
+    return rows
+
+
 class StateTables:
     """`TABLES` tables, each of which grows by itself; different tables may be used by different threads at once."""
 
@@ -94,16 +105,17 @@ class StateTables:
 
     def _new(self, parts: int, k: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
         """The description of an empty table of `parts << k` buckets, and its memory."""
-        if k > self.layout.rest_bits:
+        if k > self.layout.rest_bits or parts << k > MOST_BUCKETS:
             raise EngineError("a table of states cannot grow any more")
         buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
         memory = cleared(buckets * BUCKET + 2 * BUCKET)
         description = np.zeros(DESCRIPTION, np.uint64)
         description[ADDRESS] = -(-memory.ctypes.data // BUCKET) * BUCKET
-        description[[K, PARTS, RECIPROCAL, BYTES, PLACES, BUCKETS, LANES]] = (
+        description[[K, PARTS, RECIPROCAL, INVERSE, BYTES, PLACES, BUCKETS, LANES]] = (
             k,
             parts,
             (1 << RECIPROCAL_BITS) // parts + 1,
+            (1 << INVERSE_BITS) // parts + 1,
             size,
             places,
             buckets,

@@ -5,8 +5,9 @@ only the others (a quotient: Cleary 1984), with how far the entry lies from its 
 brought it.  Nothing is lost: two states are equal exactly if place and entry are, and every state can be read back.
 
 The first mixed word is cut from below into the number of the table (`TABLE_BITS`) and `x`.  The upper `UPPER_BITS` of
-`x` are `quotient * parts + remainder`, the next ones are `hint`, and a bucket is the remainder followed by the lowest
-bits of `x`.  A table has `parts << k` buckets with `parts` from 8 to 15, so that it can grow by an eighth.
+`x` are `quotient * parts + remainder`, the next ones are `hint`, and a bucket is the number `lowest * parts + remainder`,
+where `lowest` are the `k` lowest bits of `x`.  A table has `parts << k` buckets with `parts` from 8 to 15, so that it can grow
+by an eighth.  States that lie close together lie close together in a larger table, too.
 
 An entry is a tag and a body.  The tag, from its lowest bit: which bucket the entry lies in, its own one being 1, and
 number `n + 1` lying `n` beyond number `n`; the quotient; the hint.  A tag of zero is a free place.  The body: level; the
@@ -40,6 +41,10 @@ LEAST_K = 2 * DISTANCE_BITS - 4
 MOST_PLACES = 16
 
 RECIPROCAL_BITS = 16
+INVERSE_BITS = 36
+MOST_BUCKETS = 1 << 30
+"""What can be divided by the number of parts in this way."""
+
 LINE = 64
 """Bytes of a line of the cache."""
 
@@ -51,11 +56,19 @@ NARROWEST = 40
 
 ROUNDS = 2
 MULTIPLIERS = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F)
-AHEAD = 12
+AHEAD = 24
 """States between asking for a bucket and reading it."""
 
-ADDRESS, K, PARTS, RECIPROCAL, BYTES, PLACES, USED, LIMIT, BUCKETS, LANES = range(10)
-"""Numbers of 64 bits that describe a table; `LANES` has a bit for each place of a bucket.
+SOON = 4
+"""Buckets between asking for one and reading it, where all are read."""
+
+LATEST_BITS = 12
+LATEST = 1 << LATEST_BITS
+"""States that a worker remembers it has passed on; a third of all successors are among them."""
+
+ADDRESS, K, PARTS, RECIPROCAL, INVERSE, BYTES, PLACES, USED, LIMIT, BUCKETS, LANES = range(11)
+"""Numbers of 64 bits that describe a table; `LANES` has a bit for each place of a bucket, `RECIPROCAL` and `INVERSE` divide by
+`PARTS` what has `UPPER_BITS` bits, and the number of a bucket.
 
 Two masks follow at `WHOLE` and `COMPARED`, of a body's width.
 """
@@ -64,7 +77,7 @@ DESCRIPTION = 32
 """Length of a description in numbers of 64 bits."""
 
 TABLE_SIGNATURES = {
-    "scatter": (POINTER, COUNT, POINTER, POINTER, POINTER),
+    "scatter": (POINTER, COUNT, POINTER, POINTER, POINTER, POINTER),
     "absorb": (POINTER, COUNT, COUNT, POINTER, COUNT, POINTER, POINTER),
     "move": (POINTER, POINTER, COUNT),
     "collect": (POINTER, COUNT, COUNT, POINTER, POINTER),
@@ -243,14 +256,14 @@ def _split(text: Text, layout: Layout, table: str, first: str) -> tuple[str, str
     rest = text.op("lshr", low, k)
     inside = text.op("sub", low, text.op("shl", rest, k))
     tag = text.op("shl", text.op("or", text.op("shl", hint, QUOTIENT_BITS), quotient), DISTANCE_BITS)
-    return text.op("or", text.op("shl", remainder, k), inside), tag, rest
+    return text.op("add", text.op("mul", inside, text.load(table, PARTS)), remainder), tag, rest
 
 
 def _joined(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest: str) -> str:
     """The first mixed word without the number of its table: the reverse of `_split`."""
     k = text.load(table, K)
-    remainder = text.op("lshr", bucket, k)
-    inside = text.op("sub", bucket, text.op("shl", remainder, k))
+    inside = text.op("lshr", text.op("mul", bucket, text.load(table, INVERSE)), INVERSE_BITS)
+    remainder = text.op("sub", bucket, text.op("mul", inside, text.load(table, PARTS)))
     quotient = text.low(text.op("lshr", tag, DISTANCE_BITS), QUOTIENT_BITS)
     upper = text.op("add", text.op("mul", quotient, text.load(table, PARTS)), remainder)
     middle = text.op("or", text.op("shl", upper, HINT_BITS), text.op("lshr", tag, DISTANCE_BITS + QUOTIENT_BITS))
@@ -313,16 +326,30 @@ def _for_each(signature: str, text: Text, start: str, end: str) -> str:
 
 
 def scatter_text(layout: Layout) -> str:
-    """`scatter(rows, count, owners, places, filled)`: mixed states to the place of the worker that owns their table.
+    """`scatter(rows, count, owners, places, filled, latest)`: mixed states to the place of the worker that owns their table.
 
-    `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.
+    `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.  `latest` are
+    `LATEST` states that were scattered before; one of these is passed over, and each other one replaces one of them.
     """
     text = Text("s")
-    words = mixed(text, layout, _row(text, layout, "%rows", "%i"))
-    owner = text.load("%owners", text.low(words[0], TABLE_BITS))
-    _append(text, words, text.pointer(text.load("%places", owner)), "%filled", owner)
-    signature = "i64 @scatter(ptr noalias %rows, i64 %count, ptr noalias %owners, ptr noalias %places, ptr noalias %filled)"
-    return _for_each(signature, text, "0", "%count")
+    words = _row(text, layout, "%rows", "%i")
+    stirred = "0"
+    for word, value in enumerate(words):
+        stirred = text.op("add", stirred, text.op("mul", value, MULTIPLIERS[2] + 2 * word))
+    first = text.op("mul", text.op("lshr", stirred, 64 - LATEST_BITS), layout.words)
+    places = [text.op("add", first, word) for word in range(layout.words)]
+    differs = "0"
+    for place, value in zip(places, words, strict=True):
+        differs = text.op("or", differs, text.op("xor", text.load("%latest", place), value))
+    text.branch(text.op("icmp eq", differs, 0), "end", "other")
+    text.do("other:")
+    for place, value in zip(places, words, strict=True):
+        text.store(value, "%latest", place)
+    found = mixed(text, layout, words)
+    owner = text.load("%owners", text.low(found[0], TABLE_BITS))
+    _append(text, found, text.pointer(text.load("%places", owner)), "%filled", owner)
+    arguments = "ptr noalias %rows, i64 %count, ptr noalias %owners, ptr noalias %places, ptr noalias %filled, ptr noalias %latest"
+    return _for_each(f"i64 @scatter({arguments})", text, "0", "%count")
 
 
 def absorb_text(layout: Layout) -> str:
@@ -369,6 +396,11 @@ def _prefetch(text: Text, layout: Layout) -> None:
     table = _description(text, "%tables", first)
     bucket, _, _ = _split(text, layout, table, first)
     address = text.op("add", text.load(table, ADDRESS), text.op("mul", bucket, BUCKET))
+    _ask_for(text, address)
+
+
+def _ask_for(text: Text, address: str) -> None:
+    """Have a bucket brought into the cache."""
     for line in range(0, BUCKET, LINE):
         place = text.pointer(text.op("add", address, line))
         text.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
@@ -450,6 +482,7 @@ def _each_entry(signature: str, layout: Layout, instructions: Text, result: int)
     base, whole = text.load("%old", ADDRESS), text.load("%old", WHOLE, layout.kind)
     text.do("br label %row", "row:", "%bucket = phi i64 [0, %start], [%bucket.next, %row.end]")
     begins = text.op("add", base, text.op("mul", "%bucket", BUCKET))
+    _ask_for(text, text.op("add", begins, SOON * BUCKET))
     bodies = _bodies(text, "%old", begins)
     text.do("br label %cell", "cell:", "%c = phi i64 [0, %row], [%c.next, %next]")
     at = text.pointer(text.op("add", begins, text.op("mul", "%c", TAG_BYTES)))

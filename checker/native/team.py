@@ -21,7 +21,7 @@ from neverlost.checker.disk.levels import ASCENDING, Level, StateFile, Store
 from neverlost.checker.machine.resources import give_back
 from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
-from neverlost.checker.native.state_tables import StateTables, cleared
+from neverlost.checker.native.state_tables import StateTables, cleared, none_passed_on
 from neverlost.checker.native.table_text import TABLES, K, Layout
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
@@ -32,7 +32,7 @@ from neverlost.model.system import Words
 ROOM = 1 << 18
 """States in the boxes that one worker fills that end its half of a round, about."""
 
-CHUNK = 1 << 10
+CHUNK = 1 << 12
 """States that are expanded at once, shared by the workers: the successors stay in the cache."""
 
 CHECKED = 1 << 16
@@ -70,6 +70,7 @@ class Native:
         self._filled = np.zeros((self.total, self.total), np.int64)
         self._owners = np.arange(TABLES, dtype=np.int64) % self.total
         self._fired = np.zeros((self.total, steps), np.int64)
+        self._latest = [none_passed_on(words) for _ in threads]
         self._base = (local.expansion.generated, local.expansion.fired)
         self._level = 0
         self._deep: dict[int, list[Rows]] = {}
@@ -183,7 +184,8 @@ class Native:
             self._scatter(worker, after, count)
 
     def _scatter(self, worker: int, rows: Rows, count: int) -> None:
-        places = [each.ctypes.data for each in (self._owners, self._places[worker], self._filled[worker])]
+        arrays = self._owners, self._places[worker], self._filled[worker], self._latest[worker]
+        places = [each.ctypes.data for each in arrays]
         self.programs.functions["scatter"](rows.ctypes.data, count, *places)
 
     def _insert(self, owner: int) -> None:
