@@ -26,7 +26,7 @@ from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.interpreters.columns import Successors
 from neverlost.model.interpreters.machine_code import SIGNATURES, Effort, Loaded, Rows, compiled, left_its_bounds, processor
-from neverlost.model.interpreters.native import program
+from neverlost.model.interpreters.native_program import program
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
@@ -77,20 +77,28 @@ MADE = (Effort.QUICK, Effort.BEST)
 """What the other process makes, in this order."""
 
 
+def given(place: Path, effort: Effort) -> Path:
+    """The file of the text that the other process makes it of."""
+    return place / f"{effort.name}.ll"
+
+
 def made(place: Path, effort: Effort) -> Path:
     """The file of machine code that the other process makes."""
     return place / effort.name
 
 
-def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
-    """The program of a search.
+def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None, is_wide: bool = True) -> str:
+    """The program of a search: the one that the best code is made of, or the plain one.
 
     Errors: `RuntimeError` where symmetry is of too many replicas.
     """
     if symmetry is not None and symmetry.replicas > MOST_REPLICAS:
         raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
-    texts = [program(system, [each.condition for each in properties]), table_text(Layout.of(system)), order_text(system.words)]
-    return "\n".join(texts if symmetry is None else [*texts, Orbits(symmetry).text])
+    steps = program(system, [each.condition for each in properties], is_wide)
+    texts = [steps, table_text(Layout.of(system)), order_text(system.words)]
+    lines = "\n".join(texts if symmetry is None else [*texts, Orbits(symmetry).text]).split("\n")
+    declared = dict.fromkeys(line for line in lines if line.startswith("declare "))
+    return "\n".join([*declared, *[line for line in lines if line not in declared]])
 
 
 def is_kept(text: str) -> bool:
@@ -110,19 +118,17 @@ class Programs:
         self.system, self.symmetry = system, symmetry
         self.functions: dict[str, Callable[..., int]] = {}
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
-        text = text_of(system, properties, symmetry) if text is None else text
-        self._best, plain = folder() / name_of(text, Effort.BEST), folder() / name_of(text, Effort.PLAIN)
+        wide = text_of(system, properties, symmetry) if text is None else text
+        self._best = folder() / name_of(wide, Effort.BEST)
         self._compiler: subprocess.Popen[bytes] | None = None
         self._scratch: scratch.Folder | None = None
         self._awaited: list[Effort] = []
         found = read(self._best)
-        if found is None:
-            self._start_compiler(text)
-            found = read(plain)
         try:
             if found is None:
-                found = compiled(text, Effort.PLAIN)
-                write(plain, found)
+                text = text_of(system, properties, symmetry, is_wide=False)
+                self._start_compiler(text, wide)
+                found = self._plain(text)
             self._load(found)
         except RuntimeError:
             self.close()
@@ -132,14 +138,24 @@ class Programs:
         self._loaded = Loaded(machine_code, self._signatures)
         self.functions.update(self._loaded.functions)
 
-    def _start_compiler(self, text: str) -> None:
+    @staticmethod
+    def _plain(text: str) -> bytes:
+        """Machine code without optimisation, kept or made."""
+        place = folder() / name_of(text, Effort.PLAIN)
+        found = read(place)
+        if found is None:
+            found = compiled(text, Effort.PLAIN)
+            write(place, found)
+        return found
+
+    def _start_compiler(self, plain: str, wide: str) -> None:
         """Have another process make better code."""
         self._awaited = [*MADE]
         self._scratch = scratch.Folder("machine-code")
         self._place = Path(self._scratch.name)
-        program = self._place / "program.ll"
-        program.write_text(text)
-        command = [sys.executable, "-m", "neverlost.checker.native.compiler", str(program), str(self._place)]
+        for effort, text in ((Effort.QUICK, plain), (Effort.BEST, wide)):
+            given(self._place, effort).write_text(text)
+        command = [sys.executable, "-m", "neverlost.checker.native.compiler", str(self._place)]
         self._compiler = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )

@@ -38,7 +38,7 @@ from neverlost.checker.native.table_text import (
 )
 from neverlost.checker.outcome import EngineError
 
-FULLEST = 0.85
+FULLEST = 0.70
 """Share of the places that may be taken; with ten places to a bucket few states then lie far from their own."""
 
 START_K = 10

@@ -399,9 +399,9 @@ def _prefetch(text: Text, layout: Layout) -> None:
     _ask_for(text, address)
 
 
-def _ask_for(text: Text, address: str) -> None:
+def _ask_for(text: Text, address: str, lines: int = 2) -> None:
     """Have a bucket brought into the cache."""
-    for line in range(0, BUCKET, LINE):
+    for line in range(0, lines * LINE, LINE):
         place = text.pointer(text.op("add", address, line))
         text.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.model.interpreters.columns import Successors
-from neverlost.model.interpreters.native import program
+from neverlost.model.interpreters.native_program import program
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import Predicate, System
 
@@ -94,7 +94,7 @@ class Machine:
 
     def __init__(self, system: System, predicates: Sequence[Predicate] = (), effort: Effort = Effort.QUICK) -> None:
         self.system = system
-        self._loaded = Loaded(compiled(program(system, predicates), effort), SIGNATURES)
+        self._loaded = Loaded(compiled(program(system, predicates, effort is Effort.BEST), effort), SIGNATURES)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
         """The successors of packed states, with the row and the step that each comes from, in order.

@@ -1,9 +1,8 @@
 """The compiling interpreter: a value is the name of a register in the text of an LLVM program.
 
-One function per step takes the words of a packed state in registers, leaves at the first guard clause that is false, and
-stores the words of the successor.  Every number carries the range that its operands allow: a comparison that the ranges
-decide is a Python bool, and an assignment is compared with the declared bounds only where its range exceeds them.
-The text is the whole meaning of a system: `machine_code` makes it callable, and nothing here needs LLVM.
+A register holds a value of one state, or of `LANES` states side by side.  Every number carries the range that its operands
+allow: a comparison that the ranges decide is a Python bool, and an assignment is compared with the declared bounds only
+where its range exceeds them.  `native_program` makes whole programs of it; nothing here needs LLVM.
 """
 
 from __future__ import annotations
@@ -12,28 +11,27 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from neverlost.model.kernel import ModelError, Value
-from neverlost.model.system import WORD_BITS, Predicate, Slot, System, View
+from neverlost.model.system import Slot, System, View
 
 MOST = 1 << 31
-"""Numbers are registers of 32 bits; ranges are compared with that while the text is written."""
+"""Numbers are registers of 32 bits at most; ranges are compared with that while the text is written."""
 
-GROUP = 24
-"""Steps that share a function."""
+LANES = 64
+"""States whose guards are asked at once: a flag of each is one bit of a word."""
 
-BUFFERS = "ptr noalias %after, ptr noalias %origins, ptr noalias %fired"
-"""What an expansion writes to."""
-
-REFUSED, TAKEN, OUTSIDE = 0, 1, 2
-"""What a step's function returns: a clause was false, the successor is stored, a value left its declared bounds."""
+WIDTHS = (8, 16, 32)
+"""Bits of a number, where many states share a register."""
 
 
 class Code:
     """The instructions of one function, written in order; one that was written before is not repeated.
 
-    Blocks follow each other without joining, so whatever was computed earlier may be used later.
+    Blocks follow each other without joining, so whatever was computed earlier may be used later.  `lanes` is of how many
+    states a register holds a value.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: int = 1) -> None:
+        self.lanes = lanes
         self.lines: list[str] = []
         self._known: dict[str, str] = {}
         self._blocks = 0
@@ -45,6 +43,23 @@ class Code:
             known = self._known[instruction] = f"%v{len(self._known)}"
             self.lines.append(f"  {known} = {instruction}")
         return known
+
+    def kind(self, bits: int) -> str:
+        """The type of a register of so many bits a state."""
+        return f"i{bits}" if self.lanes == 1 else f"<{self.lanes} x i{bits}>"
+
+    def bits(self, low: int, high: int) -> int:
+        """The width of a number in this range: as narrow as it may be where many share a register.
+
+        Errors: `ModelError` where no register holds it.
+        """
+        if low < -MOST or high >= MOST:
+            raise ModelError(f"a number may be {low}..{high}; registers hold {-MOST}..{MOST - 1}")
+        return WIDTHS[-1] if self.lanes == 1 else next(bits for bits in WIDTHS if -1 << bits - 1 <= low and high < 1 << bits - 1)
+
+    def constant(self, value: int, bits: int) -> str:
+        """A number or flag that is the same in every state."""
+        return str(value) if self.lanes == 1 else f"splat (i{bits} {value})"
 
     def do(self, instruction: str) -> None:
         """An instruction for its effect."""
@@ -82,18 +97,17 @@ class Flag(Compiled):
         return True if other is None else self._compared("ne", other)
 
     def _compared(self, relation: str, other: object) -> Flag:
-        return Flag(self.code, self.code.value(f"icmp {relation} i1 {self.register}, {_flag(other)}"))
+        code = self.code
+        return Flag(code, code.value(f"icmp {relation} {code.kind(1)} {self.register}, {flag(code, other)}"))
 
 
 class Number(Compiled):
-    """A number: a register of 32 bits whose value lies in `low..high`."""
+    """A number whose value lies in `low..high`: a register of `bits` bits a state."""
 
-    __slots__ = ("high", "low")
+    __slots__ = ("bits", "high", "low")
 
-    def __init__(self, code: Code, register: str, low: int, high: int) -> None:
-        if low < -MOST or high >= MOST:
-            raise ModelError(f"a number may be {low}..{high}; registers hold {-MOST}..{MOST - 1}")
-        self.code, self.register, self.low, self.high = code, register, low, high
+    def __init__(self, code: Code, register: str, low: int, high: int, bits: int = WIDTHS[-1]) -> None:
+        self.code, self.register, self.low, self.high, self.bits = code, register, low, high, bits
 
     def __eq__(self, other: object) -> Value:
         return False if other is None else self._compared("eq", other)
@@ -114,28 +128,29 @@ class Number(Compiled):
         return self._compared("sge", other)
 
     def __add__(self, other: Value) -> Number:
-        register, low, high = _number(other)
-        return self._computed(f"add i32 {self.register}, {register}", self.low + low, self.high + high)
+        low, high = _range(other)
+        return self._computed("add", self, other, self.low + low, self.high + high)
 
     __radd__ = __add__
 
     def __sub__(self, other: Value) -> Number:
-        register, low, high = _number(other)
-        return self._computed(f"sub i32 {self.register}, {register}", self.low - high, self.high - low)
+        low, high = _range(other)
+        return self._computed("sub", self, other, self.low - high, self.high - low)
 
     def __rsub__(self, other: Value) -> Number:
-        register, low, high = _number(other)
-        return self._computed(f"sub i32 {register}, {self.register}", low - self.high, high - self.low)
+        low, high = _range(other)
+        return self._computed("sub", other, self, low - self.high, high - self.low)
 
-    def _computed(self, instruction: str, low: int, high: int) -> Number:
-        return Number(self.code, self.code.value(instruction), low, high)
+    def _computed(self, operation: str, left: Value, right: Value, low: int, high: int) -> Number:
+        bits, one, other = _alike(self.code, left, right, low, high)
+        return Number(self.code, self.code.value(f"{operation} {self.code.kind(bits)} {one}, {other}"), low, high, bits)
 
     def _compared(self, relation: str, other: object) -> Value:
-        register, low, high = _number(other)
-        decided = DECIDED[relation](self.low, self.high, low, high)
+        decided = DECIDED[relation](self.low, self.high, *_range(other))
         if decided is not None:
             return decided
-        return Flag(self.code, self.code.value(f"icmp {relation} i32 {self.register}, {register}"))
+        bits, one, another = _alike(self.code, self, other, self.low, self.high)
+        return Flag(self.code, self.code.value(f"icmp {relation} {self.code.kind(bits)} {one}, {another}"))
 
 
 def _ordered(is_sure: bool, is_impossible: bool) -> bool | None:
@@ -161,22 +176,38 @@ DECIDED: dict[str, Callable[[int, int, int, int], bool | None]] = {
 """What the ranges of two numbers say of a comparison; None where they leave it open."""
 
 
-def _flag(value: object) -> str:
+def flag(code: Code, value: object) -> str:
     """The operand that a flag is."""
     if isinstance(value, Flag):
         return value.register
     if isinstance(value, bool):
-        return str(int(value))
+        return code.constant(int(value), 1)
     raise ModelError(f"a condition was the number {value!r}")
 
 
-def _number(value: object) -> tuple[str, int, int]:
-    """The operand that a number is, and its range."""
+def _range(value: object) -> tuple[int, int]:
+    """Between which a number lies."""
     if isinstance(value, Number):
-        return value.register, value.low, value.high
+        return value.low, value.high
     if isinstance(value, int) and not isinstance(value, bool):
-        return str(value), value, value
+        return value, value
     raise ModelError("arithmetic on a flag: use count() or ite")
+
+
+def _number(code: Code, value: object, bits: int) -> str:
+    """The operand that a number is, of some width."""
+    if not isinstance(value, Number):
+        return code.constant(_range(value)[0], bits)
+    if value.bits == bits:
+        return value.register
+    return code.value(f"sext {code.kind(value.bits)} {value.register} to {code.kind(bits)}")
+
+
+def _alike(code: Code, left: object, right: object, low: int, high: int) -> tuple[int, str, str]:
+    """A width for two numbers and for what is between `low` and `high`, and both as operands of it."""
+    lows, highs = zip(_range(left), _range(right), (low, high), strict=True)
+    bits = code.bits(min(lows), max(highs))
+    return bits, _number(code, left, bits), _number(code, right, bits)
 
 
 class Native:
@@ -194,7 +225,8 @@ class Native:
     def not_(condition: Value) -> Value:
         if isinstance(condition, bool):
             return not condition
-        return Flag(condition.code, condition.code.value(f"xor i1 {_flag(condition)}, 1"))
+        code = condition.code
+        return Flag(code, code.value(f"xor {code.kind(1)} {flag(code, condition)}, {code.constant(1, 1)}"))
 
     @staticmethod
     def ite(condition: Value, then: Value, otherwise: Value) -> Value:
@@ -202,12 +234,16 @@ class Native:
             return then if condition else otherwise
         if then is otherwise:
             return then
-        code, chooser = condition.code, _flag(condition)
+        code = condition.code
+        chooser = f"select {code.kind(1)} {flag(code, condition)}"
         if isinstance(then, bool | Flag):
-            return Flag(code, code.value(f"select i1 {chooser}, i1 {_flag(then)}, i1 {_flag(otherwise)}"))
-        (one, low, high), (other, least, most) = _number(then), _number(otherwise)
-        chosen = one if one == other else code.value(f"select i1 {chooser}, i32 {one}, i32 {other}")
-        return Number(code, chosen, min(low, least), max(high, most))
+            one, other = flag(code, then), flag(code, otherwise)
+            return Flag(code, code.value(f"{chooser}, {code.kind(1)} {one}, {code.kind(1)} {other}"))
+        (low, high), (least, most) = _range(then), _range(otherwise)
+        low, high = min(low, least), max(high, most)
+        bits, one, other = _alike(code, then, otherwise, low, high)
+        chosen = one if one == other else code.value(f"{chooser}, {code.kind(bits)} {one}, {code.kind(bits)} {other}")
+        return Number(code, chosen, low, high, bits)
 
 
 def _joined(operation: str, neutral: bool, conditions: Sequence[Value]) -> Value:
@@ -222,12 +258,12 @@ def _joined(operation: str, neutral: bool, conditions: Sequence[Value]) -> Value
             joined = each
         else:
             code: Code = joined.code
-            joined = Flag(code, code.value(f"{operation} i1 {_flag(joined)}, {_flag(each)}"))
+            joined = Flag(code, code.value(f"{operation} {code.kind(1)} {flag(code, joined)}, {flag(code, each)}"))
     return joined
 
 
 class NativeView(View):
-    """A view of a packed state whose words are the arguments `%w0`, `%w1`, ... of a function."""
+    """A view of packed states whose words are the registers `%w0`, `%w1`, ... of a function."""
 
     __slots__ = ("code", "seen", "writes")
     code: Code
@@ -257,11 +293,33 @@ def unpacked(code: Code, slot: Slot) -> Value:
     is_flag = slot.field.kind == "flag"
     if slot.is_constant:
         return bool(slot.low) if is_flag else slot.low
+    if code.lanes > 1:
+        return _unpacked_lanes(code, slot)
     shifted = code.value(f"lshr i64 %w{slot.word}, {slot.shift}") if slot.shift else f"%w{slot.word}"
     if is_flag:
         return Flag(code, code.value(f"trunc i64 {shifted} to i1"))
     number = code.value(f"trunc i64 {code.value(f'and i64 {shifted}, {slot.mask}')} to i32")
     return Number(code, code.value(f"add i32 {number}, {slot.low}") if slot.low else number, slot.low, slot.high)
+
+
+def _unpacked_lanes(code: Code, slot: Slot) -> Value:
+    """The values of a slot in many states: from the byte it lies in, which its neighbours need too, or from the whole word."""
+    byte, shift = divmod(slot.shift, 8)
+    bits = code.bits(min(0, slot.low), max(slot.mask, slot.high, slot.mask + slot.low))
+    is_inside = bits == 8 and shift + slot.bits <= 8
+    begin, shift = (8 * byte, shift) if is_inside else (slot.shift, 0)
+    word, kind = f"%w{slot.word}", code.kind(bits)
+    whole = code.value(f"lshr {code.kind(64)} {word}, {code.constant(begin, 64)}") if begin else word
+    value = code.value(f"trunc {code.kind(64)} {whole} to {kind}")
+    if slot.field.kind == "flag":
+        bit = code.value(f"and {kind} {value}, {code.constant(1 << shift, bits)}")
+        return Flag(code, code.value(f"icmp ne {kind} {bit}, {code.constant(0, bits)}"))
+    if shift:
+        value = code.value(f"lshr {kind} {value}, {code.constant(shift, bits)}")
+    value = code.value(f"and {kind} {value}, {code.constant(slot.mask, bits)}")
+    if slot.low:
+        value = code.value(f"add {kind} {value}, {code.constant(slot.low, bits)}")
+    return Number(code, value, slot.low, slot.high, bits)
 
 
 def packed(code: Code, slot: Slot, value: Value) -> str:
@@ -279,7 +337,7 @@ def packed(code: Code, slot: Slot, value: Value) -> str:
 def guarded(code: Code, condition: Value) -> None:
     """Leave for `refused` where a guard clause is false."""
     if condition is not True:
-        code.require(_flag(condition), "refused")
+        code.require(flag(code, condition), "refused")
 
 
 def bounded(code: Code, slot: Slot, value: Value) -> None:
@@ -288,191 +346,10 @@ def bounded(code: Code, slot: Slot, value: Value) -> None:
     Errors: `ModelError` for a flag in the place of a number, or a number in that of a flag.
     """
     if slot.field.kind == "flag":
-        _flag(value)
+        flag(code, value)
         return
-    register, low, high = _number(value)
+    (low, high), register = _range(value), _number(code, value, WIDTHS[-1])
     if low < slot.low:
         code.require(code.value(f"icmp sge i32 {register}, {slot.low}"), "outside")
     if high > slot.high:
         code.require(code.value(f"icmp sle i32 {register}, {slot.high}"), "outside")
-
-
-def step_text(system: System, number: int) -> str | None:
-    """The function of one step: `step_N(words, place) -> REFUSED | TAKEN | OUTSIDE`, which stores the successor at `place`.
-
-    None where a guard clause is false in every state, as far as ranges show.
-    """
-    step, code = system.steps[number], Code()
-    view = NativeView(system, code)
-    for clause, condition in step.run(Native, view):
-        if (step.action.name, clause) in system.disabled:
-            continue
-        if condition is False:
-            return None
-        guarded(code, condition)
-    if system.model.normalise is not None:
-        system.model.normalise(Native, view)
-    _store(system, code, view.writes)
-    body = "\n".join(code.lines)
-    return (
-        f"define internal i32 @step_{number}({_words(system, 'i64 ')}, ptr %place) alwaysinline {{\n{body}\n  ret i32 {TAKEN}\n"
-        f"refused:\n  ret i32 {REFUSED}\noutside:\n  ret i32 {OUTSIDE}\n}}\n"
-    )
-
-
-def _store(system: System, code: Code, writes: dict[int, Value]) -> None:
-    """Write the words of the successor: the old ones without the slots that were assigned, and these."""
-    kept = [(1 << 64) - 1] * system.words
-    parts: list[list[str]] = [[] for _ in range(system.words)]
-    for slot, value in sorted(writes.items()):
-        place = system.slots[slot]
-        bounded(code, place, value)
-        if not place.is_constant:
-            kept[place.word] &= ~(place.mask << place.shift)
-            parts[place.word].append(packed(code, place, value))
-    for word in range(system.words):
-        whole = f"%w{word}"
-        if parts[word]:
-            whole = code.value(f"and i64 {whole}, {kept[word]}")
-        for part in parts[word]:
-            whole = code.value(f"or i64 {whole}, {part}")
-        code.do(f"store i64 {whole}, ptr {code.value(f'getelementptr i64, ptr %place, i64 {word}')}")
-
-
-def _words(system: System, kind: str) -> str:
-    """The words of a state as arguments."""
-    return ", ".join(f"{kind}%w{word}" for word in range(system.words))
-
-
-def property_text(system: System, number: int, predicate: Predicate) -> str:
-    """The function of one property: `property_N(words) -> i1`."""
-    code = Code()
-    found = predicate(Native, NativeView(system, code))
-    body = "\n".join([*code.lines, f"  ret i1 {_flag(found)}"])
-    return f"define internal i1 @property_{number}({_words(system, 'i64 ')}) {{\n{body}\n}}\n"
-
-
-def program(system: System, predicates: Sequence[Predicate] = ()) -> str:
-    """A system and some properties (64 at most) as a program.
-
-    It offers two functions on `count` rows, one packed state each:
-
-    - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row in order of the steps; in
-      `origins` the row's number and, in the upper half, the step's; `fired[step]` is increased.  A step that leaves the
-      declared bounds ends it with `-1 - (row | step << 32)`.
-    - `judge(rows, count, broken) -> how many`: for each row the properties that it breaks, one bit each, and how many do.
-    """
-    if len(predicates) > WORD_BITS:
-        raise ModelError(f"{len(predicates)} properties in one program; {WORD_BITS} is the most")
-    found = {number: step_text(system, number) for number in range(len(system.steps))}
-    steps = {number: text for number, text in found.items() if text is not None}
-    judges = [property_text(system, number, each) for number, each in enumerate(predicates)]
-    return "\n".join([*steps.values(), *judges, expand_text(system, list(steps)), judge_text(system, len(predicates))])
-
-
-def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
-    """A function that runs a body for every row `%i` with its words; `%sum` is the total so far, `total` the one after it."""
-    loads = [
-        line
-        for word in range(words)
-        for line in (f"  %p{word} = getelementptr i64, ptr %row, i64 {word}", f"  %w{word} = load i64, ptr %p{word}")
-    ]
-    lines = [
-        f"define {signature} {{",
-        "entry:",
-        "  %any = icmp sgt i64 %count, 0",
-        "  br i1 %any, label %loop, label %done",
-        "loop:",
-        "  %i = phi i64 [0, %entry], [%following, %end]",
-        f"  %sum = phi i64 [0, %entry], [{total}, %end]",
-        f"  %first = mul i64 %i, {words}",
-        "  %row = getelementptr i64, ptr %rows, i64 %first",
-        *loads,
-        *body,
-        "  br label %end",
-        "end:",
-        "  %following = add i64 %i, 1",
-        "  %more = icmp slt i64 %following, %count",
-        "  br i1 %more, label %loop, label %done",
-        "done:",
-        f"  %all = phi i64 [0, %entry], [{total}, %end]",
-        "  ret i64 %all",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def group_text(system: System, name: str, steps: Sequence[int]) -> str:
-    """A function that tries some steps on one row; it returns how many successors there are now, or the code of a failure.
-
-    The steps are inlined: it is a chain of guards, of which a false one jumps to the next step.
-    """
-    arguments = _words(system, "i64 ")
-    lines = [f"define internal i64 @{name}({arguments}, i64 %i, i64 %sum, {BUFFERS}) noinline {{", "entry:"]
-    sum_, block = "%sum", "entry"
-    for n in steps:
-        lines += [
-            f"  %at{n} = mul i64 {sum_}, {system.words}",
-            f"  %place{n} = getelementptr i64, ptr %after, i64 %at{n}",
-            f"  %origin{n} = or i64 %i, {n << 32}",
-            f"  %found{n} = call i32 @step_{n}({arguments}, ptr %place{n})",
-            f"  switch i32 %found{n}, label %next{n} [i32 {TAKEN}, label %taken{n} i32 {OUTSIDE}, label %outside{n}]",
-            f"outside{n}:",
-            f"  %code{n} = sub i64 -1, %origin{n}",
-            f"  ret i64 %code{n}",
-            f"taken{n}:",
-            f"  %mark{n} = getelementptr i64, ptr %origins, i64 {sum_}",
-            f"  store i64 %origin{n}, ptr %mark{n}",
-            f"  %counter{n} = getelementptr i64, ptr %fired, i64 {n}",
-            f"  %before{n} = load i64, ptr %counter{n}",
-            f"  %one{n} = add i64 %before{n}, 1",
-            f"  store i64 %one{n}, ptr %counter{n}",
-            f"  %up{n} = add i64 {sum_}, 1",
-            f"  br label %next{n}",
-            f"next{n}:",
-            f"  %sum{n} = phi i64 [{sum_}, %{block}], [%up{n}, %taken{n}]",
-        ]
-        sum_, block = f"%sum{n}", f"next{n}"
-    return "\n".join([*lines, f"  ret i64 {sum_}", "}"]) + "\n"
-
-
-def expand_text(system: System, steps: Sequence[int]) -> str:
-    """The function `expand` of `program`, and the groups of steps that it calls: compiling takes longer than in proportion
-    to the length of a function."""
-    groups = {f"group_{start}": steps[start : start + GROUP] for start in range(0, len(steps), GROUP)}
-    body, total = [], "%sum"
-    for name in groups:
-        body += [
-            f"  %{name} = call i64 @{name}({_words(system, 'i64 ')}, i64 %i, i64 {total}, {BUFFERS})",
-            f"  %bad.{name} = icmp slt i64 %{name}, 0",
-            f"  br i1 %bad.{name}, label %failed.{name}, label %after.{name}",
-            f"failed.{name}:",
-            f"  ret i64 %{name}",
-            f"after.{name}:",
-        ]
-        total = f"%{name}"
-    parts = [group_text(system, name, members) for name, members in groups.items()]
-    return "\n".join([*parts, _loop(f"i64 @expand(ptr noalias %rows, i64 %count, {BUFFERS})", system.words, body, total)])
-
-
-def judge_text(system: System, properties: int) -> str:
-    """The function `judge` of `program`."""
-    arguments = _words(system, "i64 ")
-    body, mask = [], "0"
-    for n in range(properties):
-        body += [
-            f"  %holds{n} = call i1 @property_{n}({arguments})",
-            f"  %broken{n} = xor i1 %holds{n}, 1",
-            f"  %wide{n} = zext i1 %broken{n} to i64",
-            f"  %bit{n} = shl i64 %wide{n}, {n}",
-            f"  %mask{n} = or i64 {mask}, %bit{n}",
-        ]
-        mask = f"%mask{n}"
-    body += [
-        "  %mark = getelementptr i64, ptr %broken, i64 %i",
-        f"  store i64 {mask}, ptr %mark",
-        f"  %is.broken = icmp ne i64 {mask}, 0",
-        "  %one = zext i1 %is.broken to i64",
-        "  %total = add i64 %sum, %one",
-    ]
-    return _loop("i64 @judge(ptr noalias %rows, i64 %count, ptr noalias %broken)", system.words, body, "%total")
