@@ -348,7 +348,9 @@ def scatter_text(layout: Layout) -> str:
     found = mixed(text, layout, words)
     owner = text.load("%owners", text.low(found[0], TABLE_BITS))
     _append(text, found, text.pointer(text.load("%places", owner)), "%filled", owner)
-    arguments = "ptr noalias %rows, i64 %count, ptr noalias %owners, ptr noalias %places, ptr noalias %filled, ptr noalias %latest"
+    arguments = (
+        "ptr noalias %rows, i64 %count, ptr noalias %owners, ptr noalias %places, ptr noalias %filled, ptr noalias %latest"
+    )
     return _for_each(f"i64 @scatter({arguments})", text, "0", "%count")
 
 

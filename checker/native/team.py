@@ -35,6 +35,9 @@ ROOM = 1 << 18
 CHUNK = 1 << 12
 """States that are expanded at once, shared by the workers: the successors stay in the cache."""
 
+APART = 16
+"""Numbers that keep what one worker counts away from what another does, in the cache."""
+
 CHECKED = 1 << 16
 """States that are checked at once."""
 
@@ -67,7 +70,7 @@ class Native:
         self._origins = [np.empty(most, np.int64) for _ in threads]
         self._boxes = [[np.empty((self._room + most, words), np.uint64) for _ in threads] for _ in threads]
         self._places = [np.array([box.ctypes.data for box in boxes], np.uint64) for boxes in self._boxes]
-        self._filled = np.zeros((self.total, self.total), np.int64)
+        self._filled = np.zeros((self.total, max(self.total, APART)), np.int64)
         self._owners = np.arange(TABLES, dtype=np.int64) % self.total
         self._fired = np.zeros((self.total, steps), np.int64)
         self._latest = [none_passed_on(words) for _ in threads]

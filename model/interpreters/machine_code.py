@@ -92,12 +92,14 @@ class Loaded:
 class Machine:
     """The steps and properties of a system as machine code."""
 
-    def __init__(self, system: System, predicates: Sequence[Predicate] = (), effort: Effort = Effort.QUICK) -> None:
+    def __init__(
+        self, system: System, predicates: Sequence[Predicate] = (), effort: Effort = Effort.QUICK, is_wide: bool = False
+    ) -> None:
         self.system = system
-        self._loaded = Loaded(compiled(program(system, predicates, effort is Effort.BEST), effort), SIGNATURES)
+        self._loaded = Loaded(compiled(program(system, predicates, is_wide), effort), SIGNATURES)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
-        """The successors of packed states, with the row and the step that each comes from, in order.
+        """The successors of packed states, with the row and the step that each comes from; in order, if the program is plain.
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """

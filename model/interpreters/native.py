@@ -55,7 +55,9 @@ class Code:
         """
         if low < -MOST or high >= MOST:
             raise ModelError(f"a number may be {low}..{high}; registers hold {-MOST}..{MOST - 1}")
-        return WIDTHS[-1] if self.lanes == 1 else next(bits for bits in WIDTHS if -1 << bits - 1 <= low and high < 1 << bits - 1)
+        return (
+            WIDTHS[-1] if self.lanes == 1 else next(bits for bits in WIDTHS if -1 << bits - 1 <= low and high < 1 << bits - 1)
+        )
 
     def constant(self, value: int, bits: int) -> str:
         """A number or flag that is the same in every state."""

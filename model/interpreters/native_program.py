@@ -96,9 +96,9 @@ def program(system: System, predicates: Sequence[Predicate] = (), is_wide: bool 
 
     It offers two functions on `count` rows, one packed state each:
 
-    - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row, in order of rows and steps if plain;
-      in `origins` the row's number and, in the upper half, the step's; `fired[step]` is increased.  A step that leaves the
-      declared bounds ends it with `-1 - (row | step << 32)`.
+    - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row; those of a plain program come in
+      order of rows and steps; in `origins` the row's number and, in the upper half, the step's; `fired[step]` is increased.  A
+      step that leaves the declared bounds ends it with `-1 - (row | step << 32)`.
     - `judge(rows, count, broken) -> how many`: for each row the properties that it breaks, one bit each, and how many do.
     """
     if len(predicates) > WORD_BITS:
@@ -110,13 +110,17 @@ def program(system: System, predicates: Sequence[Predicate] = (), is_wide: bool 
     return "\n".join([*steps.values(), *judges, expand, judge_text(system, len(predicates))])
 
 
-def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
-    """A function that runs a body for every row `%i` with its words; `%sum` is the total so far, `total` the one after it."""
-    loads = [
+def _loads(words: int) -> list[str]:
+    """The words of the state at `%row`."""
+    return [
         line
         for word in range(words)
         for line in (f"  %p{word} = getelementptr i64, ptr %row, i64 {word}", f"  %w{word} = load i64, ptr %p{word}")
     ]
+
+
+def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
+    """A function that runs a body for every row `%i` with its words; `%sum` is the total so far, `total` the one after it."""
     lines = [
         f"define {signature} {{",
         "entry:",
@@ -127,7 +131,7 @@ def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
         f"  %sum = phi i64 [0, %entry], [{total}, %end]",
         f"  %first = mul i64 %i, {words}",
         "  %row = getelementptr i64, ptr %rows, i64 %first",
-        *loads,
+        *_loads(words),
         *body,
         "  br label %end",
         "end:",
@@ -219,12 +223,18 @@ def judge_text(system: System, properties: int) -> str:
 
 
 def guards_text(system: System, name: str, steps: Sequence[int]) -> str:
-    """A function that asks the guards of some steps in `LANES` states at once: `words` has each word of every state, `masks` gets a
-    bit for each state in which a step can be taken."""
+    """A function that asks the guards of some steps in `LANES` states at once.
+
+    `words` has the first word of each state, then the second ones; `masks` gets a bit for each state in which a step can be
+    taken.
+    """
     code, kind = Code(LANES), f"<{LANES} x i64>"
     lines = []
     for word in range(system.words):
-        lines += [f"  %q{word} = getelementptr {kind}, ptr %words, i64 {word}", f"  %w{word} = load {kind}, ptr %q{word}"]
+        lines += [
+            f"  %q{word} = getelementptr {kind}, ptr %words, i64 {word}",
+            f"  %w{word} = load {kind}, ptr %q{word}, align 64",
+        ]
     for n in steps:
         met = Native.all_of(*clauses(system, n, NativeView(system, code)))
         mask = code.value(f"bitcast {code.kind(1)} {native.flag(code, met)} to i{LANES}")
@@ -234,53 +244,53 @@ def guards_text(system: System, name: str, steps: Sequence[int]) -> str:
 
 
 def taken_text(system: System, number: int) -> str:
-    """A function that takes a step in every state of a mask; it returns how many successors there are now, or a failure's code."""
-    words = range(system.words)
-    loads = [
-        line
-        for word in words
-        for line in (f"  %p{word} = getelementptr i64, ptr %row, i64 {word}", f"  %w{word} = load i64, ptr %p{word}")
-    ]
-    return "\n".join(
-        [
-            f"define internal i64 @take_{number}(i64 %mask, ptr noalias %rows, i64 %base, i64 %sum, {BUFFERS}) noinline {{",
-            "entry:",
-            f"  %counter = getelementptr i64, ptr %fired, i64 {number}",
-            "  %before = load i64, ptr %counter",
-            f"  %many = call i64 @llvm.ctpop.i{LANES}(i{LANES} %mask)",
-            "  %fires = add i64 %before, %many",
-            "  store i64 %fires, ptr %counter",
-            "  br label %loop",
-            "loop:",
-            f"  %left = phi i{LANES} [%mask, %entry], [%less, %next]",
-            "  %at = phi i64 [%sum, %entry], [%up, %next]",
-            f"  %lane = call i64 @llvm.cttz.i{LANES}(i{LANES} %left, i1 true)",
-            f"  %one = sub i{LANES} %left, 1",
-            f"  %less = and i{LANES} %left, %one",
-            "  %i = add i64 %base, %lane",
-            f"  %first = mul i64 %i, {system.words}",
-            "  %row = getelementptr i64, ptr %rows, i64 %first",
-            *loads,
-            f"  %to = mul i64 %at, {system.words}",
-            "  %place = getelementptr i64, ptr %after, i64 %to",
-            f"  %origin = or i64 %i, {number << 32}",
-            f"  %found = call i32 @step_{number}({_words(system, 'i64 ')}, ptr %place)",
-            f"  %is.outside = icmp eq i32 %found, {OUTSIDE}",
-            "  br i1 %is.outside, label %failed, label %next",
-            "next:",
-            "  %mark = getelementptr i64, ptr %origins, i64 %at",
-            "  store i64 %origin, ptr %mark",
-            "  %up = add i64 %at, 1",
-            f"  %is.last = icmp eq i{LANES} %less, 0",
-            "  br i1 %is.last, label %done, label %loop",
-            "done:",
-            "  ret i64 %up",
-            "failed:",
-            "  %code = sub i64 -1, %origin",
-            "  ret i64 %code",
-            "}",
-        ]
-    ) + "\n"
+    """A function that takes a step in every state of a mask.
+
+    It returns how many successors there are now, or the code of a failure.
+    """
+    return (
+        "\n".join(
+            [
+                f"define internal i64 @take_{number}(i64 %mask, ptr noalias %rows, i64 %base, i64 %sum, {BUFFERS}) noinline {{",
+                "entry:",
+                f"  %counter = getelementptr i64, ptr %fired, i64 {number}",
+                "  %before = load i64, ptr %counter",
+                f"  %many = call i64 @llvm.ctpop.i{LANES}(i{LANES} %mask)",
+                "  %fires = add i64 %before, %many",
+                "  store i64 %fires, ptr %counter",
+                "  br label %loop",
+                "loop:",
+                f"  %left = phi i{LANES} [%mask, %entry], [%less, %next]",
+                "  %at = phi i64 [%sum, %entry], [%up, %next]",
+                f"  %lane = call i64 @llvm.cttz.i{LANES}(i{LANES} %left, i1 true)",
+                f"  %one = sub i{LANES} %left, 1",
+                f"  %less = and i{LANES} %left, %one",
+                "  %i = add i64 %base, %lane",
+                f"  %first = mul i64 %i, {system.words}",
+                "  %row = getelementptr i64, ptr %rows, i64 %first",
+                *_loads(system.words),
+                f"  %to = mul i64 %at, {system.words}",
+                "  %place = getelementptr i64, ptr %after, i64 %to",
+                f"  %origin = or i64 %i, {number << 32}",
+                f"  %found = call i32 @step_{number}({_words(system, 'i64 ')}, ptr %place)",
+                f"  %is.outside = icmp eq i32 %found, {OUTSIDE}",
+                "  br i1 %is.outside, label %failed, label %next",
+                "next:",
+                "  %mark = getelementptr i64, ptr %origins, i64 %at",
+                "  store i64 %origin, ptr %mark",
+                "  %up = add i64 %at, 1",
+                f"  %is.last = icmp eq i{LANES} %less, 0",
+                "  br i1 %is.last, label %done, label %loop",
+                "done:",
+                "  ret i64 %up",
+                "failed:",
+                "  %code = sub i64 -1, %origin",
+                "  ret i64 %code",
+                "}",
+            ]
+        )
+        + "\n"
+    )
 
 
 def wide_expand_text(system: System, steps: Sequence[int]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neverlost.model.catalogue import models
-from neverlost.model.interpreters import ints, native
+from neverlost.model.interpreters import ints, native, native_program
 from neverlost.model.interpreters.machine_code import Effort, Machine
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.system import Slot, State, System
@@ -38,13 +39,13 @@ def is_long(name: str, effort: Effort) -> bool:
     return name in LONG or (effort is Effort.BEST and not name.startswith("kip"))
 
 
-def compiled(system: System, effort: Effort) -> Machine:
-    return Machine(system, [each.condition for each in defined(system)], effort)
+def compiled(system: System, effort: Effort, is_wide: bool = False) -> Machine:
+    return Machine(system, [each.condition for each in defined(system)], effort, is_wide)
 
 
 @cache
-def machine(name: str, effort: Effort) -> Machine:
-    return compiled(SYSTEMS[name](), effort)
+def machine(name: str, effort: Effort, is_wide: bool = False) -> Machine:
+    return compiled(SYSTEMS[name](), effort, is_wide)
 
 
 def rows_of(system: System, states: list[State]) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -76,18 +77,22 @@ def check(found: Machine, states: list[State]) -> None:
         assert held == [ints.evaluate(system, state, each.condition) for state in states], each.name
 
 
+USED = ((Effort.PLAIN, False), (Effort.QUICK, False), (Effort.BEST, True))
+"""What searches use: of which text, with which effort."""
+
+
 @pytest.mark.parametrize(
-    ("name", "effort"),
+    ("name", "effort", "is_wide"),
     [
-        pytest.param(name, effort, marks=pytest.mark.slow if is_long(name, effort) else ())
+        pytest.param(name, effort, is_wide, marks=pytest.mark.slow if is_long(name, effort) else ())
         for name in SYSTEMS
-        for effort in Effort
+        for effort, is_wide in [*USED, (Effort.PLAIN, True)]
     ],
 )
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_machine_code_agrees_with_the_definition(name: str, effort: Effort, data: st.DataObject) -> None:
-    found = machine(name, effort)
+def test_machine_code_agrees_with_the_definition(name: str, effort: Effort, is_wide: bool, data: st.DataObject) -> None:
+    found = machine(name, effort, is_wide)
     states = walk(found.system, data.draw(st.integers(0, 2**32)), 257)
     for size in BATCHES:
         check(found, states[:size])
@@ -104,8 +109,10 @@ def test_a_batch_may_have_any_length() -> None:
     assert after[here].tolist() == one[0].tolist() and steps[here].tolist() == one[2].tolist()
 
 
-def without_guards(code: native.Code, condition: Value) -> None:
+def without_guards(system: System, number: int, view: native.NativeView) -> Iterator[Value]:
     """A mutant: clauses are not asked."""
+    for _ in clauses(system, number, view):
+        yield True
 
 
 def without_bounds(code: native.Code, slot: Slot, value: Value) -> None:
@@ -118,11 +125,10 @@ def one_bit_off(code: native.Code, slot: Slot, value: Value) -> str:
 
 
 def without_mask(code: native.Code, slot: Slot) -> Value:
-    """A mutant: a number is read with the slots above it."""
+    """A mutant: a number is read with a bit of the slot above it."""
     if slot.is_constant or slot.field.kind == "flag":
         return unpacked(code, slot)
-    shifted = code.value(f"lshr i64 %w{slot.word}, {slot.shift}")
-    return native.Number(code, code.value(f"trunc i64 {shifted} to i32"), slot.low, slot.high)
+    return unpacked(code, replace(slot, bits=slot.bits + 1))
 
 
 def second_as_first(condition: Value, then: Value, otherwise: Value) -> Value:
@@ -130,17 +136,17 @@ def second_as_first(condition: Value, then: Value, otherwise: Value) -> Value:
     return ite(condition, otherwise, then)
 
 
-packed, unpacked, ite = native.packed, native.unpacked, native.Native.ite
+packed, unpacked, ite, clauses = native.packed, native.unpacked, native.Native.ite, native_program.clauses
 hasty = {"eq": lambda low, high, least, most: False if low < least or high > most else None}
 MUTANTS: dict[str, tuple[str, Any]] = {
-    "a dropped guard": ("guarded", without_guards),
-    "dropped bounds": ("bounded", without_bounds),
-    "a wrong shift": ("packed", one_bit_off),
-    "a dropped mask": ("unpacked", without_mask),
-    "exchanged cases": ("Native.ite", staticmethod(second_as_first)),
-    "any for all": ("Native.all_of", staticmethod(native.Native.any_of)),
-    "all for any": ("Native.any_of", staticmethod(native.Native.all_of)),
-    "a wrong range": ("DECIDED", native.DECIDED | hasty),
+    "dropped guards": ("native_program.clauses", without_guards),
+    "dropped bounds": ("native.bounded", without_bounds),
+    "a wrong shift": ("native.packed", one_bit_off),
+    "a dropped mask": ("native.unpacked", without_mask),
+    "exchanged cases": ("native.Native.ite", staticmethod(second_as_first)),
+    "any for all": ("native.Native.all_of", staticmethod(native.Native.any_of)),
+    "all for any": ("native.Native.any_of", staticmethod(native.Native.all_of)),
+    "a wrong range": ("native.DECIDED", native.DECIDED | hasty),
 }
 
 
@@ -171,16 +177,17 @@ def test_bounds_are_left_from_arbitrary_states() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "mutant"),
+    ("name", "mutant", "is_wide"),
     [
-        pytest.param(name, each, marks=pytest.mark.slow if name in LONG else ())
+        pytest.param(name, each, is_wide, marks=pytest.mark.slow if name in LONG else ())
         for name in sorted(models())
         for each in MUTANTS
+        for is_wide in (False, True)
         if each != "dropped bounds" or name not in KEPT
     ],
 )
-def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, is_wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     where, change = MUTANTS[mutant]
-    monkeypatch.setattr(f"neverlost.model.interpreters.native.{where}", change)
+    monkeypatch.setattr(f"neverlost.model.interpreters.{where}", change)
     with pytest.raises((AssertionError, ModelError, pytest.fail.Exception)):
-        check(compiled(rich_system(name), Effort.PLAIN), samples(name, 20 if name in KEPT else 400))
+        check(compiled(rich_system(name), Effort.PLAIN, is_wide), samples(name, 20 if name in KEPT else 400))

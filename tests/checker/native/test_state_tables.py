@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from neverlost.checker.native import state_tables
-from neverlost.checker.native.state_tables import StateTables
+from neverlost.checker.native.state_tables import StateTables, none_passed_on
 from neverlost.checker.native.table_text import BUCKETS, LEAST_K, LIMIT, PLACES, TABLE_SIGNATURES, TABLES, K, Layout, table_text
 from neverlost.model.interpreters.machine_code import Effort, Loaded, compiled
 
@@ -31,19 +31,30 @@ def states(chance: np.random.Generator, widths: tuple[int, ...], size: int, low:
 
 
 def mixed(code: Loaded, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """What `scatter` makes of rows for one worker."""
-    found, filled = np.empty_like(rows), np.zeros(1, np.int64)
+    """What `scatter` makes of rows for one worker: each of them, but some repetitions."""
+    found, filled, latest = np.empty_like(rows), np.zeros(1, np.int64), none_passed_on(rows.shape[1])
     owners, places = np.zeros(TABLES, np.int64), np.array([found.ctypes.data], np.uint64)
-    pointers = [each.ctypes.data for each in (owners, places, filled)]
+    pointers = [each.ctypes.data for each in (owners, places, filled, latest)]
     code.functions["scatter"](rows.ctypes.data, len(rows), *pointers)
-    assert filled[0] == len(rows)
-    return found
+    return found[: filled[0]]
 
 
 def absorbed(code: Loaded, tables: StateTables, rows: NDArray[np.uint64], level: int) -> list[tuple[int, ...]]:
-    fresh = np.zeros_like(rows)
-    count = tables.absorb(mixed(code, rows), len(rows), level, fresh)
+    passed_on, fresh = mixed(code, rows), np.zeros_like(rows)
+    count = tables.absorb(passed_on, len(passed_on), level, fresh)
     return [tuple(each) for each in fresh[:count].tolist()]
+
+
+@pytest.mark.parametrize("widths", WIDTHS, ids=str)
+def test_only_repetitions_are_passed_over(widths: tuple[int, ...]) -> None:
+    _, code = loaded(widths)
+    first = np.zeros((2, len(widths)), np.uint64)
+    first[1, 0] = 1
+    rows = np.concatenate([first, states(np.random.default_rng(2), widths, 20_000, 40)])
+    each = np.concatenate([mixed(code, rows[n : n + 1]) for n in range(len(rows))])
+    found = mixed(code, rows)
+    assert [*dict.fromkeys(map(tuple, found.tolist()))] == [*dict.fromkeys(map(tuple, each.tolist()))]
+    assert len(mixed(code, np.repeat(rows[:5], 7, axis=0))) == len(np.unique(rows[:5], axis=0))
 
 
 @pytest.mark.parametrize("widths", WIDTHS, ids=str)
@@ -73,10 +84,8 @@ def test_tables_grow_when_states_lie_too_far_from_their_buckets(monkeypatch: pyt
     rows = np.unique(states(np.random.default_rng(1), (63, 20), 900_000, 1 << 20), axis=0)
     places = int((tables.descriptions[:, PLACES] * tables.descriptions[:, BUCKETS]).sum())
     assert len(rows) > places
-    fresh = np.zeros_like(rows)
-    assert tables.absorb(mixed(code, rows), len(rows), 3, fresh) == len(rows) == len(tables)
-    assert np.array_equal(fresh, rows)
-    assert tables.absorb(mixed(code, rows), len(rows), 4, fresh) == 0
+    assert absorbed(code, tables, rows, 3) == [tuple(each) for each in rows.tolist()]
+    assert len(tables) == len(rows) and absorbed(code, tables, rows, 4) == []
 
 
 def test_room_is_made_for_what_is_expected() -> None:
