@@ -44,7 +44,7 @@ CHECKED = 1 << 16
 HORIZON = 3
 """Levels ahead for which tables get room at once: each time, every state in them moves."""
 
-GENEROUS = 1 << 30
+GENEROUS = 1 << 31
 """Bytes; larger tables get room for one level only.  With a limit of memory, tables grow only when they are full."""
 
 DEEP = 255
