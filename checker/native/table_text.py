@@ -78,6 +78,7 @@ DESCRIPTION = 32
 
 TABLE_SIGNATURES = {
     "scatter": (POINTER, COUNT, POINTER, POINTER, POINTER, POINTER),
+    "sift": (POINTER, COUNT, POINTER, POINTER),
     "absorb": (POINTER, COUNT, COUNT, POINTER, COUNT, POINTER, POINTER),
     "move": (POINTER, POINTER, COUNT),
     "collect": (POINTER, COUNT, COUNT, POINTER, POINTER),
@@ -333,6 +334,27 @@ def scatter_text(layout: Layout) -> str:
     """
     text = Text("s")
     words = _row(text, layout, "%rows", "%i")
+    _pass_over(text, layout, words)
+    found = mixed(text, layout, words)
+    owner = text.load("%owners", text.low(found[0], TABLE_BITS))
+    _append(text, found, text.pointer(text.load("%places", owner)), "%filled", owner)
+    arguments = (
+        "ptr noalias %rows, i64 %count, ptr noalias %owners, ptr noalias %places, ptr noalias %filled, ptr noalias %latest"
+    )
+    return _for_each(f"i64 @scatter({arguments})", text, "0", "%count")
+
+
+def sift_text(layout: Layout) -> str:
+    """`sift(rows, count, left, latest)`: rows without those that are among the latest; `left` counts them, from zero."""
+    text = Text("o")
+    words = _row(text, layout, "%rows", "%i")
+    _pass_over(text, layout, words)
+    _append(text, words, "%rows", "%left", 0)
+    return _for_each("i64 @sift(ptr %rows, i64 %count, ptr noalias %left, ptr noalias %latest)", text, "0", "%count")
+
+
+def _pass_over(text: Text, layout: Layout, words: Sequence[str]) -> None:
+    """Go on with a state only if it is not among `%latest`, where it is put then in the place of another."""
     stirred = "0"
     for word, value in enumerate(words):
         stirred = text.op("add", stirred, text.op("mul", value, MULTIPLIERS[2] + 2 * word))
@@ -345,13 +367,6 @@ def scatter_text(layout: Layout) -> str:
     text.do("other:")
     for place, value in zip(places, words, strict=True):
         text.store(value, "%latest", place)
-    found = mixed(text, layout, words)
-    owner = text.load("%owners", text.low(found[0], TABLE_BITS))
-    _append(text, found, text.pointer(text.load("%places", owner)), "%filled", owner)
-    arguments = (
-        "ptr noalias %rows, i64 %count, ptr noalias %owners, ptr noalias %places, ptr noalias %filled, ptr noalias %latest"
-    )
-    return _for_each(f"i64 @scatter({arguments})", text, "0", "%count")
 
 
 def absorb_text(layout: Layout) -> str:
@@ -527,4 +542,4 @@ def collect_text(layout: Layout) -> str:
 
 def table_text(layout: Layout) -> str:
     """Everything that a set of states does."""
-    return "\n".join([scatter_text(layout), absorb_text(layout), move_text(layout), collect_text(layout)])
+    return "\n".join([scatter_text(layout), sift_text(layout), absorb_text(layout), move_text(layout), collect_text(layout)])

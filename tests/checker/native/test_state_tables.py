@@ -55,6 +55,9 @@ def test_only_repetitions_are_passed_over(widths: tuple[int, ...]) -> None:
     found = mixed(code, rows)
     assert [*dict.fromkeys(map(tuple, found.tolist()))] == [*dict.fromkeys(map(tuple, each.tolist()))]
     assert len(mixed(code, np.repeat(rows[:5], 7, axis=0))) == len(np.unique(rows[:5], axis=0))
+    sifted, left, latest = rows.copy(), np.zeros(1, np.int64), none_passed_on(len(widths))
+    code.functions["sift"](sifted.ctypes.data, len(rows), left.ctypes.data, latest.ctypes.data)
+    assert np.array_equal(mixed(code, sifted[: left[0]]), found)
 
 
 @pytest.mark.parametrize("widths", WIDTHS, ids=str)

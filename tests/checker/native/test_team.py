@@ -8,12 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import neverlost.checker.native
 from neverlost.checker.native import programs, team
+from neverlost.checker.native.expansion import NativeExpansion
 from neverlost.checker.outcome import EngineError, Outcome, Verdict
 from neverlost.checker.search import memory
+from neverlost.checker.search.configurations import Configurations
+from neverlost.checker.search.expansion import Expansion
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import native
@@ -163,3 +167,17 @@ def test_a_compiler_that_fails_leaves_the_work_to_columns(monkeypatch: pytest.Mo
     monkeypatch.setattr(programs, "read", lambda path: tried.append(path))
     assert essence(searched(system)) == expected
     assert len(tried) == 2
+
+
+def test_a_task_that_is_run_again_finds_the_same() -> None:
+    system = SYSTEMS["kip-279"]()
+    rows = np.array([system.pack(state) for _, state in system.initial_states()], np.uint64)
+    columns = Expansion(system, Configurations(system), None)
+    found = NativeExpansion(columns, rows.T)
+    for _ in range(6):
+        first, second = found.of(rows.T), found.of(rows.T)
+        assert first is not None and second is not None and np.array_equal(first, second)
+        rows = np.unique(first.T, axis=0)
+        wanted = columns.of(rows.T)
+        assert wanted is not None and np.array_equal(np.unique(wanted.T, axis=0), np.unique(found.of(rows.T).T, axis=0))
+    found.close()
