@@ -17,7 +17,11 @@ from neverlost.model.catalogue import models
 from neverlost.model.interpreters import ints, native, native_program
 from neverlost.model.interpreters.machine_code import Effort, Machine
 from neverlost.model.kernel import ModelError, Value
-from neverlost.model.system import Slot, State, System
+from neverlost.model.kraft.faults import FAULTS, RACK_LOSS
+from neverlost.model.mixed import mixed
+from neverlost.model.observed.protocol import OBSERVED, observed_system
+from neverlost.model.system import Slot, State, System, bind
+from neverlost.specs.configuration.keys import configuration
 from tests.model.test_interpreters import (
     BATCHES,
     LONG,
@@ -34,9 +38,30 @@ SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(
 SYSTEMS["three configurations"] = kraft_matrix
 
 
+FEW = dict.fromkeys(("replication.factor", "bounds.records", "min.insync.replicas"), (2, "test"))
+ONCE = dict.fromkeys(("faults.kill", "faults.clean_stop", "faults.fence", "faults.isr_shrink"), (1, "test"))
+
+
+def amid_a_change() -> System:
+    """Brokers of which each may have one minimum ISR or the other."""
+    system = bind(models()["kraft"], configuration(models()["kraft"], FEW | ONCE))
+    return bind(mixed(system, {"min_isr": [1, 2]}), *system.configurations)
+
+
+def of_observations() -> System:
+    """What a real history is held against."""
+    every = {each.key: (1, "test") for each in FAULTS if not each.of and each is not RACK_LOSS}
+    return observed_system(configuration(OBSERVED, FEW | every))
+
+
+SYSTEMS |= {"amid a change": amid_a_change, "observed": of_observations}
+COMPOSED = ("amid a change", "observed")
+"""Whose steps are those of another model, each in several ways."""
+
+
 def is_long(name: str, effort: Effort) -> bool:
     """Whether a test is left to those who ask for slow ones; the best code of large models takes half a minute to make."""
-    return name in LONG or (effort is Effort.BEST and not name.startswith("kip"))
+    return name in (*LONG, *COMPOSED) or (effort is Effort.BEST and not name.startswith("kip"))
 
 
 def compiled(system: System, effort: Effort, is_wide: bool = False) -> Machine:
@@ -150,14 +175,15 @@ MUTANTS: dict[str, tuple[str, Any]] = {
 }
 
 
-KEPT = ["kraft-composed", "kraft-elr", "kraft-quorum", "majority"]
+MUTATED = sorted([*models(), *COMPOSED])
+KEPT = ["amid a change", "kraft-composed", "kraft-elr", "kraft-quorum", "majority", "observed"]
 """Models of which no step was found that leaves its bounds, from 400 arbitrary states."""
 
 
 @cache
 def samples(name: str, arbitrary: int) -> list[State]:
     """Reachable states, and arbitrary ones until a step has left its bounds, where the model has such a step."""
-    system = rich_system(name)
+    system = SYSTEMS[name]()
     chance = random.Random(3)
     states = walk(system, 1, 60)
     for _ in range(arbitrary):
@@ -168,19 +194,19 @@ def samples(name: str, arbitrary: int) -> list[State]:
 
 
 def leaves_its_bounds(name: str) -> bool:
-    return any(OUT_OF_BOUNDS in defined_successors(rich_system(name), state) for state in samples(name, 400))
+    return any(OUT_OF_BOUNDS in defined_successors(SYSTEMS[name](), state) for state in samples(name, 400))
 
 
 @pytest.mark.slow
 def test_bounds_are_left_from_arbitrary_states() -> None:
-    assert [name for name in sorted(models()) if not leaves_its_bounds(name)] == KEPT
+    assert [name for name in MUTATED if not leaves_its_bounds(name)] == KEPT
 
 
 @pytest.mark.parametrize(
     ("name", "mutant", "is_wide"),
     [
-        pytest.param(name, each, is_wide, marks=pytest.mark.slow if name in LONG else ())
-        for name in sorted(models())
+        pytest.param(name, each, is_wide, marks=pytest.mark.slow if name in (*LONG, *COMPOSED) else ())
+        for name in MUTATED
         for each in MUTANTS
         for is_wide in (False, True)
         if each != "dropped bounds" or name not in KEPT
@@ -190,4 +216,4 @@ def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, is_wide: bool
     where, change = MUTANTS[mutant]
     monkeypatch.setattr(f"neverlost.model.interpreters.{where}", change)
     with pytest.raises((AssertionError, ModelError, pytest.fail.Exception)):
-        check(compiled(rich_system(name), Effort.PLAIN, is_wide), samples(name, 20 if name in KEPT else 400))
+        check(compiled(SYSTEMS[name](), Effort.PLAIN, is_wide), samples(name, 20 if name in KEPT else 400))

@@ -13,7 +13,7 @@ from neverlost.checker.search.symmetry import FEW, Symmetry
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.interpreters.machine_code import Effort, Loaded, compiled
-from neverlost.model.system import State, System, bind
+from neverlost.model.system import Slot, State, System, bind
 from neverlost.specs.configuration.keys import configuration
 from tests.support.searches import classic
 
@@ -30,8 +30,17 @@ SYSTEMS = {"one": lambda: kraft(1), "three": lambda: classic("kip-320", 3, 2, 2,
 
 
 def drawn(system: System, chance: random.Random) -> State:
-    """Any state within the declared bounds; few values, so that replicas are often alike."""
-    return tuple(chance.choice((slot.low, slot.high, min(slot.low + 1, slot.high))) for slot in system.slots)
+    """Any state within the declared bounds; often replicas are alike, or differ only in what one has about another."""
+
+    def value(slot: Slot) -> int:
+        return chance.choice((slot.low, slot.high, min(slot.low + 1, slot.high)))
+
+    common = {slot.field.name: value(slot) for slot in system.slots}
+    axes, part = chance.choice((1, 2)), chance.choice((0.0, 0.1, 1.0))
+    return tuple(
+        value(slot) if slot.field.axes.count("replica") >= axes and chance.random() < part else common[slot.field.name]
+        for slot in system.slots
+    )
 
 
 def renamed(system: System, state: State, order: tuple[int, ...]) -> State:

@@ -89,6 +89,8 @@ def test_tables_grow_when_states_lie_too_far_from_their_buckets(monkeypatch: pyt
     assert len(rows) > places
     assert absorbed(code, tables, rows, 3) == [tuple(each) for each in rows.tolist()]
     assert len(tables) == len(rows) and absorbed(code, tables, rows, 4) == []
+    found = np.concatenate([tables.collect(number, 3) for number in range(TABLES)])
+    assert np.array_equal(np.unique(found, axis=0), rows)
 
 
 def test_room_is_made_for_what_is_expected() -> None:
