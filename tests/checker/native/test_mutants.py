@@ -18,7 +18,7 @@ from neverlost.model.interpreters.machine_code import Effort, compiled
 from tests.checker.native import test_ascending, test_orbits, test_state_tables
 from tests.support.forked import end, ended
 
-SECONDS = 90
+SECONDS = 300
 """A copy that takes longer does not end."""
 
 
