@@ -290,17 +290,22 @@ def prove(
     """Tries to prove a property inductive with the help of lemmas.
 
     `given` reads the system otherwise than within its bounds.  A system that renumbers is first asked with the renumbering
-    apart; if that is refuted, as it is.  `until_refuted` stops at the first obligation that is refuted;
+    apart; steps that are refuted so, with it.  `until_refuted` stops at the first obligation that is refuted;
     `look_up` explores whether what refutes them is reachable.
     Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
     """
     started = time.monotonic()
     apart = given is None and bool(renumbered(system))
     reading: Reading = given or (Renumbered if apart else Closed)(system, lemmas, goal)
-    answers, texts = _discharged(reading, effort, with_texts, until_refuted or apart)
-    if apart and any(each.answer == "refuted" for each in answers):
-        rest = replace(effort, seconds=_left(effort, time.monotonic() - started))
-        answers, texts = _discharged(Closed(system, lemmas, goal), rest, with_texts, until_refuted)
+    answers, texts = _discharged(reading, reading.tasks(), effort, with_texts, until_refuted and not apart)
+    refuted_apart = {each.task for each in answers if apart and each.answer == "refuted"}
+    if isinstance(reading, Renumbered) and refuted_apart:
+        whole, rest = Closed(system, lemmas, goal), replace(effort, seconds=_left(effort, time.monotonic() - started))
+        is_shown = refuted_apart.isdisjoint(reading.renumbering)
+        again = [each for each in whole.tasks() if each in refuted_apart or not is_shown]
+        more, written = _discharged(whole, again, rest, with_texts, until_refuted)
+        answers = [*(each for each in answers if is_shown and each.task not in refuted_apart), *more]
+        texts = [*(each for each in texts if is_shown and each[0] not in refuted_apart), *written]
     proof = Proof(
         system,
         goal,
@@ -324,10 +329,9 @@ def _left(effort: Effort, spent: float) -> float | None:
 
 
 def _discharged(
-    reading: Reading, effort: Effort, with_texts: bool, until_refuted: bool
+    reading: Reading, tasks: Sequence[Task], effort: Effort, with_texts: bool, until_refuted: bool
 ) -> tuple[list[ObligationAnswer], list[tuple[Task, str]]]:
     """Every obligation's answer in the order of the tasks, and the tasks' SMT-LIB texts where these are asked for."""
-    tasks = reading.tasks()
     shared = smtlib.Shared(reading) if with_texts else None
     jobs = [(reading, task, effort.patience, shared) for task in tasks]
     answers: list[ObligationAnswer] = []

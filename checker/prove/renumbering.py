@@ -66,7 +66,7 @@ class Renumbered(Closed):
         steps, self._bounds = len(system.steps), within_bounds(system, self.terms, self.before)
         ranking = Task(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
         renumbering = Task(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
-        self._renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
+        self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
 
     def _ranks(self) -> dict[str, list[Any]]:
         """That ranks leave their bounds, or that two are in another order than the numbers: refuted pair by pair."""
@@ -101,24 +101,24 @@ class Renumbered(Closed):
 
     def tasks(self) -> list[Task]:
         """The renumbering's, then every task."""
-        return [*self._renumbering, *super().tasks()]
+        return [*self.renumbering, *super().tasks()]
 
     def asks_together(self, task: Task) -> bool:
         """One by one what is asked of a renumbering is shown at once; together it is not."""
-        return task not in self._renumbering
+        return task not in self.renumbering
 
     def goals(self, task: Task) -> list[Goal]:
         """Conclusions of a task."""
-        apart = self._renumbering.get(task)
+        apart = self.renumbering.get(task)
         return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
     def premises(self, task: Task) -> list[Any]:
         """What may be assumed: of a renumbering only that the numbers are within their bounds."""
-        return self._bounds if task in self._renumbering else super().premises(task)
+        return self._bounds if task in self.renumbering else super().premises(task)
 
     def refutation(self, task: Task, goal: Goal) -> list[Any]:
         """The negated conclusion."""
-        apart = self._renumbering.get(task)
+        apart = self.renumbering.get(task)
         return super().refutation(task, goal) if apart is None else apart[goal.name]
 
     def states(self, task: Task, found: z3.ModelRef) -> None:

@@ -109,7 +109,7 @@ def needed(premises: Sequence[Any], refuted: Sequence[Any], options: Mapping[str
 
 def _z3_proves(terms: Sequence[Any]) -> bool:
     for finds_models in (True, False):
-        solver = z3.Solver()
+        solver = z3.SimpleSolver()
         solver.set("timeout", PATIENCE * 1000)
         solver.set("mbqi", finds_models)
         solver.add(*terms)
