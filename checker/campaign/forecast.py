@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from neverlost.checker.machine.processes import Send, run
 from neverlost.checker.machine.resources import used_memory
 from neverlost.checker.search.explore import explore
-from neverlost.checker.search.memory import WORTH_SHARING
+from neverlost.checker.search.memory import WORTH_COMPILING, WORTH_SHARING
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.system import System
 
@@ -47,6 +47,9 @@ PATIENCE = 3.0
 
 MARGIN = 0.2
 """What is added to half of an interval, in the logarithm: intervals then hold for about 19 of 20 forecasts."""
+
+MACHINE_CODE = 5e6
+"""States that machine code generates in a second with one worker, at least (decision 008)."""
 
 MOST_POINTS = 4_000
 LEAST = 1e-3
@@ -129,7 +132,7 @@ def predicted(
     states = estimate(target)
     largest = max(samples.values(), key=lambda each: each.generated)
     exact = target in samples
-    cost = _Cost(list(samples.values()))
+    cost = _Cost(list(samples.values()), states.likely > WORTH_COMPILING)
     generated = states.times(largest.generated / largest.distinct)
     widest = states.times(largest.widest / largest.distinct, 1.0 if exact else 1.3)
     shared = widest.likely > WORTH_SHARING and workers > 1
@@ -144,12 +147,19 @@ def predicted(
 
 
 class _Cost:
-    """Seconds of a level, however small, and how many states are generated in a second beyond that, at the best."""
+    """Seconds of a level, however small, and how many states are generated in a second beyond that, at the best.
 
-    def __init__(self, samples: Sequence[Sample]) -> None:
+    Small samples are over before there is machine code; what is large enough for it goes at its rate, as slowly as this
+    machine, which may be busy, does anything.
+    """
+
+    def __init__(self, samples: Sequence[Sample], has_machine_code: bool) -> None:
         self.level = min(each.seconds / each.depth for each in samples)
         busy = {each: max(each.seconds - self.level * each.depth, each.seconds / 2, LEAST) for each in samples}
         self.rate = max(each.generated / seconds for each, seconds in busy.items())
+        if has_machine_code:
+            largest = max(samples, key=lambda each: each.processor)
+            self.rate = max(self.rate, MACHINE_CODE / max(1.0, largest.seconds / max(largest.processor, LEAST)))
 
 
 def estimating(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[[Point], Estimate]:

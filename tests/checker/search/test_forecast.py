@@ -150,6 +150,16 @@ def test_what_another_setting_needs_is_not_lowered() -> None:
     assert axes("kraft", keys("kraft", **{"bounds.records": 1}, **limits)) == {"faults.isr_shrink": ["0", "any"]}
 
 
+def test_what_is_large_goes_at_the_rate_of_machine_code() -> None:
+    """Samples of 10^5 states a second, of a processor's second as of the clock's, or of four of the clock's."""
+    seconds = []
+    for slower in (1, 4):
+        small = Sample((0,), 10_000, 50_000, 20, 900, 0.5 * slower, 0.5)
+        seconds.append(predicted({(0,): small}, (3,), predicting.NONE, 1, 1, 1.0).seconds.likely)
+    generated = predicted({(0,): small}, (3,), predicting.NONE, 1, 1, 1.0).generated.likely
+    assert [generated / each for each in seconds] == pytest.approx([5e6, 1.25e6], rel=0.5)
+
+
 def test_the_widest_level_is_no_wider_than_it_was() -> None:
     found: dict[tuple[int, ...], Sample] = {}
     chosen = keys("kip-320", **{"replication.factor": 2, "bounds.records": 2, "bounds.max_leader_epoch": 2})
