@@ -160,6 +160,11 @@ class Programs:
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
 
+    @property
+    def is_compiling(self) -> bool:
+        """Whether another process is making better code; it needs some hundred MB."""
+        return self._compiler is not None
+
     def improve(self) -> bool:
         """Change to better code if some has been made by now; whether it was.  No call may be running."""
         if self._compiler is None:

@@ -121,7 +121,7 @@ class MemorySearch(LevelSearch):
 
     def _limit(self) -> str | None:
         if not isinstance(self.workers, Local | Processes) and len(self.workers.tables) > WORTH_EMPTYING:
-            self._relieve(0.75)
+            self._relieve(0.5 if self.workers.programs.is_compiling else 0.75)
         return super()._limit()
 
     def _share(self) -> None:
