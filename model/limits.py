@@ -190,12 +190,12 @@ def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int
     return {each.left: configuration[each.key] for each in faults if is_counted(configuration, each)}
 
 
-def _suffering(k: Primitives, s: View, fault: Fault, paid: Fault, brokers: Sequence[int]) -> list[Value]:
-    """Which brokers count for the limit of a kind after a strike that `paid` pays for: struck, and impaired since."""
+def victims(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> list[Value]:
+    """Which brokers count for the limit of a kind: struck, and impaired since; and these, if `paid` pays for a strike."""
     struck = [True if fault is paid and each in brokers else flag for each, flag in enumerate(getattr(s, fault.struck))]
     if fault is not OUT or DATA_LOSS.name not in s.sizes.limits.marked:
         return struck
-    lost = _suffering(k, s, DATA_LOSS, paid, brokers)
+    lost = victims(k, s, DATA_LOSS, paid, brokers)
     return [k.all_of(one, k.not_(other)) for one, other in zip(struck, lost, strict=True)]
 
 
@@ -209,13 +209,13 @@ def may_strike(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
     if paid.name in limits.counted:
         yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
     if paid.name in limits.marked:
-        suffering = _suffering(k, s, paid, paid, brokers)
+        suffering = victims(k, s, paid, paid, brokers)
         yield f"bound: so many {paid.many} at once", count(k, suffering) + MOST + 1 <= getattr(s, paid.limit)
         if paid.is_of_one_rack:
             elsewhere = [each for broker, each in enumerate(suffering) if s.sizes.racks[broker] != s.sizes.racks[brokers[0]]]
             yield "bound: one rack at a time", k.not_(k.any_of(False, *elsewhere))
     if limits.beside and paid in (OUT, DATA_LOSS):
-        out, lost = (count(k, _suffering(k, s, each, paid, brokers)) for each in (OUT, DATA_LOSS))
+        out, lost = (count(k, victims(k, s, each, paid, brokers)) for each in (OUT, DATA_LOSS))
         allowed = [k.all_of(lost == many, out <= most) for many, most in enumerate(limits.beside)]
         yield "bound: so many brokers out beside those that lose data", k.any_of(*allowed)
     if limits.has_at_once and brokers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -11,13 +11,13 @@ from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
 from neverlost.model.limits import AnyNumber
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.region import kills_count_as, usual
-from neverlost.specs.spot import spots
+from neverlost.specs.spot import Spot, spots
 from neverlost.specs.stop import stops
 
 TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
 """What a tolerance table is about."""
 
-ACKED = TABLE[:1]
+ACKED, SAFE, WRITES = TABLE[:1], TABLE[:2], TABLE[2:]
 RECOVERS = ("recovers-writable",)
 ANSWERED = (*TABLE, *RECOVERS)
 """Every property that the atlas answers for."""
@@ -30,6 +30,13 @@ ON_BY_DEFAULT: Version = (4, 1)
 
 BOTH = ("false", "true")
 
+SEARCH, INDUCTION, NO_RETURN = "search", "induction", "no return"
+"""How questions are decided: by a search of everything; by the lemmas that were written for them; or by a search of those
+behaviours in which no replica comes back, which finds losses and nothing else."""
+
+Wanted = Callable[[Chosen, Spot], bool]
+"""Which spots of a table a chapter is about."""
+
 
 @dataclass(frozen=True)
 class Chapter:
@@ -37,7 +44,7 @@ class Chapter:
 
     `defects` says whether Kafka is meant as shipped, as designed or both; `most_impaired` leaves out spots of more brokers;
     `together` is how many questions share a search at most, and one of more than `most_states` is given up: what it would
-    decide is not decided.
+    decide is not decided.  `how` they are decided is one of three ways, and `wanted` leaves out spots.
     """
 
     name: str
@@ -50,6 +57,8 @@ class Chapter:
     most_impaired: int = 9
     together: int = 12
     most_states: int = 0
+    how: str = SEARCH
+    wanted: Wanted = lambda chosen, spot: True
 
     def questions(self) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
         """Every setting with each of its fault limits; the newest versions first."""
@@ -66,7 +75,7 @@ class Chapter:
         """The fault limits of each spot of a table, without spots that would impair too many brokers."""
         replicas = chosen.configuration["replication.factor"] - chosen.configuration["start.outside_isr"]
         for spot in spots(replicas):
-            if spot.losing + spot.out <= self.most_impaired:
+            if spot.losing + spot.out <= self.most_impaired and self.wanted(chosen, spot):
                 yield dict(self.more) | spot.limits
 
 
@@ -98,6 +107,23 @@ EVERY: dict[str, tuple[str, ...]] = {
     "flush.messages": ("default", "1"),
 }
 """Every value of these keys."""
+
+DESIGNED = ("fixed",)
+"""Only Kafka as designed."""
+
+
+def loses_all(chosen: Chosen, spot: Spot) -> bool:
+    """Whether every replica is impaired, and more of them have lost data than the controller remembers of."""
+    asked = chosen.configuration
+    remembered = asked["min.insync.replicas"] if asked["eligible.leader.replicas"] else 1
+    return bool(spot.losing >= remembered and spot.losing + spot.out == asked["replication.factor"])
+
+
+def leaves_too_few(chosen: Chosen, spot: Spot) -> bool:
+    """Whether fewer than min.insync.replicas are left unimpaired."""
+    left = chosen.configuration["replication.factor"] - spot.losing - spot.out
+    return bool(left < chosen.configuration["min.insync.replicas"])
+
 
 FLUSHED: dict[str, tuple[str, ...]] = {"flush.messages": ("1",)}
 ONE: dict[str, tuple[str, ...]] = {"bounds.records": ("1",)}
@@ -138,6 +164,11 @@ CHAPTERS = (
     Chapter("three replicas and kills", (3,), USUAL | ONE, more={"faults.kill": AnyNumber()}, together=48),
     Chapter("three replicas and leader moves", (3,), USUAL | ONE, more={"faults.leader_move": AnyNumber()}, together=6),
     Chapter("three replicas recover", (3,), USUAL | ONE, RECOVERS, together=1),
+    Chapter("four replicas, as designed: proofs", (4,), USUAL | ONE, defects=DESIGNED, together=100, how=INDUCTION),
+    Chapter("four replicas, as designed: losses", (4,), USUAL | ONE, SAFE, defects=DESIGNED, how=NO_RETURN, wanted=loses_all),
+    Chapter("five replicas, as designed: proofs", (5,), USUAL | ONE, defects=DESIGNED, together=100, how=INDUCTION),
+    Chapter("five replicas, as designed: losses", (5,), USUAL | ONE, SAFE, defects=DESIGNED, how=NO_RETURN, wanted=loses_all),
+    Chapter("four and five, as designed: writes", (4, 5), USUAL | ONE, WRITES, defects=DESIGNED, wanted=leaves_too_few),
     Chapter("four replicas", (4,), USUAL | ONE, together=1, most_states=3_000_000),
     Chapter("five replicas, one impaired", (5,), USUAL | ONE, most_impaired=1, together=3),
     Chapter("five replicas, up to two impaired", (5,), USUAL | ONE, most_impaired=2, together=1, most_states=8_000_000),

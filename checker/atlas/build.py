@@ -55,7 +55,7 @@ def build(
             report(done, len(units))
     files = [_file(place, each) for each in units]
     rows = [row for each in files if each.is_file() for row in rows_of(each.read_text())]
-    return Build(tuple(sorted(rows)), tuple(failures))
+    return Build(tuple(sorted(table.best(rows))), tuple(failures))
 
 
 def _file(place: Path, unit: Unit) -> Path:

@@ -17,6 +17,7 @@ from pathlib import Path
 from neverlost.checker.atlas import index
 from neverlost.checker.atlas.lookup import read_afresh
 from neverlost.checker.digest import model_digest
+from neverlost.checker.outcome import EngineError, Verdict
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration
 from neverlost.specs.configuration.keys import configuration
@@ -40,6 +41,24 @@ class Row:
     def asked(self) -> Configuration:
         """The whole configuration that was asked about."""
         return {**_defaults(self.model), **restored(json.loads(self.question))}
+
+
+def best(rows: Iterable[Row]) -> list[Row]:
+    """One row for each question, where several ways were tried: a decided one, with steps if there is one.
+
+    Errors: `EngineError` where two ways disagree.
+    """
+    found: dict[str, Row] = {}
+    for row in rows:
+        known = found.setdefault(row.id, row)
+        if Verdict.INCONCLUSIVE not in (known.verdict, row.verdict) and known.verdict != row.verdict:
+            raise EngineError(f"{row.property} is {known.verdict} and {row.verdict}: {row.question}")
+        if (row.verdict != Verdict.INCONCLUSIVE, row.steps is not None) > (
+            known.verdict != Verdict.INCONCLUSIVE,
+            known.steps is not None,
+        ):
+            found[row.id] = row
+    return list(found.values())
 
 
 def read(path: Path) -> list[Row]:

@@ -10,17 +10,17 @@ from typing import Any
 
 from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.table import Row
+from neverlost.checker.atlas.ways import by_induction, by_search, without_returns
 from neverlost.checker.campaign.sweep import bounds_of, kind
 from neverlost.checker.digest import question_digest, question_id
 from neverlost.checker.outcome import EngineError, Finding
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import bind
-from neverlost.specs.common_settings import Chapter
+from neverlost.specs.common_settings import INDUCTION, NO_RETURN, SEARCH, Chapter
 from neverlost.specs.configuration.canonical import departures
 from neverlost.specs.configuration.plain import plain, restored
+from neverlost.specs.lemma import lemmas_of
 from neverlost.specs.property import Property, properties
 
 Plain = Mapping[str, Any]
@@ -30,7 +30,8 @@ Plain = Mapping[str, Any]
 class Unit:
     """Questions that share a search: configurations of one model, as JSON has them, and the properties asked of each.
 
-    What a search of more than `most_states` would decide is not decided, and has a row that says so; 0 is no limit.
+    What a search of more than `most_states` would decide is not decided, and has a row that says so; 0 is no limit.  `how` is
+    one of the ways of `specs/common_settings.py`.
     """
 
     model: str
@@ -38,11 +39,13 @@ class Unit:
     configurations: tuple[Plain, ...]
     properties: tuple[str, ...]
     most_states: int = 0
+    how: str = SEARCH
 
     @property
     def text(self) -> str:
-        """The unit as JSON."""
-        given = {name: value for name, value in asdict(self).items() if value}
+        """The unit as JSON, without what is as usual."""
+        usual = {"most_states": 0, "how": SEARCH}
+        given = {name: value for name, value in asdict(self).items() if value != usual.get(name)}
         return json.dumps(given, sort_keys=True)
 
     @property
@@ -70,19 +73,22 @@ def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:
                 continue
             known.add(key)
             system = bind(chosen.model, found)
-            group = waiting.setdefault((chosen.model.name, kind(system), bounds_of(system)), [])
+            lemmas = lemmas_of(system) if chapter.how == INDUCTION else ()
+            if chapter.how == INDUCTION and not lemmas:
+                continue
+            group = waiting.setdefault((chosen.model.name, kind(system), bounds_of(system), lemmas), [])
             group.append(found)
             if len(group) == chapter.together:
-                yield _unit(chosen.model, group, asked, chapter.most_states)
+                yield _unit(chosen.model, group, asked, chapter)
                 group.clear()
         for (name, *_), group in waiting.items():
             if group:
-                yield _unit(models()[name], group, asked, chapter.most_states)
+                yield _unit(models()[name], group, asked, chapter)
 
 
-def _unit(model: Model, group: Iterable[Configuration], asked: Iterable[Property], most_states: int) -> Unit:
-    names = tuple(each.name for each in asked)
-    return Unit(model.name, question_digest(model, asked), tuple(map(plain, group)), names, most_states)
+def _unit(model: Model, group: Iterable[Configuration], asked: Iterable[Property], chapter: Chapter) -> Unit:
+    names, digest = tuple(each.name for each in asked), question_digest(model, asked)
+    return Unit(model.name, digest, tuple(map(plain, group)), names, chapter.most_states, chapter.how)
 
 
 CUT_SHORT = ""
@@ -99,12 +105,15 @@ def decide(text: str) -> str:
     if question_digest(model, asked) != unit.digest:
         raise EngineError(f"{unit.model} means something else where the atlas was planned; install the same neverlost")
     configurations = [restored(each) for each in unit.configurations]
-    limits = Limits(states=unit.most_states or None)
-    options = Options(limits, workers=1, symmetry=True, every_configuration=True)
-    outcome = explore(bind(model, *configurations), asked, options)
-    if outcome.reason not in (None, limits.too_many_states):
+    if unit.how == INDUCTION:
+        found = by_induction(model, configurations, asked)
+    elif unit.how == NO_RETURN:
+        found = without_returns(model, configurations, asked)
+    else:
+        found = by_search(model, configurations, asked, unit.most_states)
+    if found is None:
         return CUT_SHORT
-    return as_text(_row(model, configurations[each.configuration], each) for each in outcome.findings)
+    return as_text(_row(model, configurations[each.configuration], each) for each in found)
 
 
 def _row(model: Model, configuration: Configuration, found: Finding) -> Row:

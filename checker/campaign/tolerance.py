@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from neverlost.checker.outcome import Trace, Verdict
@@ -54,11 +53,6 @@ class Tolerance:
     def system(self, spot: Spot) -> System:
         """The system that a spot asks about."""
         return bind(self.model, self.asked(spot))
-
-    @cached_property
-    def is_complete(self) -> bool:
-        """Whether every verdict is known."""
-        return all(each.verdict is not Verdict.INCONCLUSIVE for row in self.entries.values() for each in row)
 
 
 def tolerance(

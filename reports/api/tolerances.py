@@ -386,7 +386,7 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
         for one in (each.table, *each.beside.values()):
             rows.setdefault(each.label, []).extend(describe.rows(one))
     verdicts = [each.verdict for one in found for entries in one.table.entries.values() for each in entries]
-    complete = all(each.table.is_complete for each in found)
+    complete = all(describe.is_decided(each.table) for each in found)
     return {
         "schema": "neverlost.tolerance/1",
         "version": neverlost.__version__,

@@ -46,7 +46,7 @@ def said(entries: Sequence[Entry]) -> tuple[str, int | None]:
     """What some verdicts say together, and the steps of the shortest loss."""
     lost = [each for each in entries if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
     if lost:
-        return LOST, min(each.steps for each in lost if each.steps is not None)
+        return LOST, min((each.steps for each in lost if each.steps is not None), default=None)
     if any(each.property.kind == SAFETY and each.verdict is Verdict.INCONCLUSIVE for each in entries):
         return UNDECIDED, None
     if any(each.property.kind == AVAILABILITY and each.verdict is Verdict.VIOLATED for each in entries):
@@ -59,6 +59,11 @@ def said(entries: Sequence[Entry]) -> tuple[str, int | None]:
 def how_many_lost(found: Tolerance) -> int:
     """At how many spots a record can be lost, or nothing is decided."""
     return sum(answer(found, spot)[0] in (LOST, UNDECIDED) for spot in found.entries)
+
+
+def is_decided(found: Tolerance) -> bool:
+    """Whether every spot of a table says something."""
+    return all(answer(found, spot)[0] != UNDECIDED for spot in found.entries)
 
 
 def words(found: Tolerance, spot: Spot) -> str:
@@ -113,15 +118,21 @@ def sentences(found: Tolerance) -> list[str]:
                 + (", or fewer." if most_out > 1 else ".")
             )
     lines += [
-        f"A record can be lost when {_losing(spot.losing)} while {_others(spot.out)}: {words(found, spot)[6:]}."
+        f"A record can be lost when {_losing(spot.losing)} while {_others(spot.out)}{_in_steps(found, spot)}."
         for spot in _first(says, {LOST})
     ]
     stops = [spot for spot in _first(says, {*says.values()} - {OK}) if says[spot] == STOPS]
     lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops]
     lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _first(says, {UNDECIDED})]
-    if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
+    if any(says[spot] == UNDECIDED and each.source == ATLAS for spot, row in found.entries.items() for each in row):
         lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
     return lines
+
+
+def _in_steps(found: Tolerance, spot: Spot) -> str:
+    """In how few steps, where that is known."""
+    steps = answer(found, spot)[1]
+    return "" if steps is None else f": {many(steps, 'step')}"
 
 
 def _first(says: Mapping[Spot, str], wanted: Collection[str]) -> list[Spot]:

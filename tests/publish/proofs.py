@@ -26,7 +26,8 @@ from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.induction import Proof
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters.terms import solver_name
-from neverlost.specs.lemma import theories
+from neverlost.specs.configuration.choose import choose
+from neverlost.specs.lemma import lemmas_of
 from neverlost.specs.property import properties
 from tests.publish.proofs_again import asked_again, asked_with_quantifiers, every_size
 
@@ -84,7 +85,8 @@ class Row:
 
     def stamp(self) -> str:
         """What its answer depends on."""
-        lemmas = [lemma_digest(lemma) for each in theories() if self.model in each.models for lemma in each.lemmas]
+        given = {key: (str(value), "the row") for key, value in self.settings.items()}
+        lemmas = [lemma_digest(each) for each in lemmas_of(choose(given).system)]
         parts = [model_digest(models()[self.model]), property_digest(properties()[self.goal]), solver_name(), *lemmas]
         return sha256(json.dumps([*parts, self.settings, self.unbounded, *["every RF"] * self.every_rf]).encode()).hexdigest()[
             :16

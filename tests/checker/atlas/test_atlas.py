@@ -16,18 +16,32 @@ import pytest
 
 from neverlost import atlases
 from neverlost.checker.atlas import build as building
-from neverlost.checker.atlas import index, lookup, table, unit
+from neverlost.checker.atlas import index, lookup, table, unit, ways
 from neverlost.checker.atlas.build import Build, build
 from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.unit import Unit, units
 from neverlost.checker.digest import question_id
-from neverlost.checker.outcome import Verdict
+from neverlost.checker.outcome import EngineError, Verdict
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.catalogue import models
 from neverlost.model.limits import AnyNumber
 from neverlost.model.system import bind
-from neverlost.specs.common_settings import ACKED, CHAPTERS, ONE, TABLE, TWO, USUAL, Chapter, RegionChapter
+from neverlost.specs.common_settings import (
+    ACKED,
+    CHAPTERS,
+    INDUCTION,
+    NO_RETURN,
+    ONE,
+    SAFE,
+    SEARCH,
+    TABLE,
+    TWO,
+    USUAL,
+    Chapter,
+    RegionChapter,
+    loses_all,
+)
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.property import properties
 from neverlost.specs.region import usual
@@ -191,7 +205,7 @@ def test_a_tenth_after_a_kill_and_on_spark(tmp_path: Path) -> None:
 
 def test_a_question_that_was_cut_short_has_no_row(small: list[Unit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A unit whose search ended early is named, and asked again by the next build."""
-    monkeypatch.setattr(unit, "explore", lambda *asked: replace(explore(*asked), reason="out of memory"))
+    monkeypatch.setattr(ways, "explore", lambda *asked: replace(explore(*asked), reason="out of memory"))
     assert unit.decide(small[0].text) == unit.CUT_SHORT
     monkeypatch.setattr(building, "in_processes", lambda asked, workers: [(asked[0], unit.CUT_SHORT, None)])
     found = build(small[:1], tmp_path)
@@ -210,6 +224,49 @@ def test_what_the_atlas_covers_is_counted_once(tmp_path: Path, monkeypatch: pyte
     assert atlases.atlas_coverage().document == counted.document
     monkeypatch.setattr(atlases, "_digest_of_index", lambda: "another")
     assert atlases.atlas_coverage().chapters == []
+
+
+def test_of_several_ways_the_best_answer_is_kept() -> None:
+    """A decided row before an open one, steps before none; two ways that disagree are an error."""
+    open_, holds, lost, shortest = (
+        table.Row("kraft", "{}", "acked-never-lost", "nl-1", verdict, steps)
+        for verdict, steps in (("inconclusive", None), ("holds", None), ("violated", None), ("violated", 9))
+    )
+    assert table.best([open_, holds]) == table.best([holds, open_]) == [holds]
+    assert table.best([lost, shortest, open_]) == table.best([shortest, lost]) == [shortest]
+    with pytest.raises(EngineError, match="acked-never-lost is holds and violated"):
+        table.best([holds, lost])
+
+
+PROVED = Chapter("two replicas: proofs", (2,), USUAL | ONE, defects=("fixed",), together=100, how=INDUCTION)
+LOST = Chapter("two replicas: losses", (2,), USUAL | ONE, SAFE, defects=("fixed",), how=NO_RETURN, wanted=loses_all)
+
+
+@pytest.mark.parametrize(("chapter", "says"), [(PROVED, "holds"), (LOST, "violated")], ids=["proofs", "losses"])
+def test_proofs_and_losses_without_a_search_of_everything_are_what_is_shipped(chapter: Chapter, says: str) -> None:
+    """Of two replicas, which the shipped atlas has by search; the newest version's units."""
+    atlas, compared = index.shipped(), 0
+    assert atlas is not None
+    for each in [one for one in units([chapter]) if one.model == "kraft-elr"][:2]:
+        assert each.how == unit.unit_of(each.text).how == chapter.how
+        for row in unit.rows_of(unit.decide(each.text)):
+            known = atlas.find(row.id)
+            assert known is not None and row.steps is None and row.verdict in (known[0], "inconclusive"), row
+            compared += row.verdict == says
+    assert compared >= 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", [each for each in CHAPTERS if each.how != SEARCH], ids=lambda each: each.name)
+def test_proofs_and_losses_that_are_shipped_are_found_again(chapter: Chapter) -> None:
+    """One unit of each chapter, drawn by a printed seed; ATLAS_SEED draws another one."""
+    seed, atlas = int(os.environ.get("ATLAS_SEED", "1")), index.shipped()
+    chosen = random.Random(seed).choice([each for each in units([chapter]) if each.model == "kraft-elr"])
+    print(f"seed {seed}: {chosen.name}, {len(chosen.configurations)} settings")
+    assert atlas is not None
+    for row in unit.rows_of(unit.decide(chosen.text)):
+        known = atlas.find(row.id)
+        assert known is not None and row.verdict in (known[0], "inconclusive"), row
 
 
 @pytest.mark.slow

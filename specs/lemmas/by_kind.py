@@ -1,0 +1,90 @@
+"""Why no committed record is lost while limits by kind leave one broker unimpaired: for any number of faults.
+
+With `any:N` a kind strikes only where at most N brokers are impaired afterwards that it has struck.  Who stops, is fenced or
+is out of the ISR was struck by one of these kinds (`who-is-out-was-struck`), so where the N are fewer than the replicas
+together, one broker always stays in the ISR.  From there on the argument is that of `unimpaired`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from neverlost.model.kernel import Configuration, Value, count, implies
+from neverlost.model.kraft.faults import BY_NAME, FAULTS, NOTHING
+from neverlost.model.kraft.mechanisms import is_on
+from neverlost.model.kraft.state import everyone
+from neverlost.model.limits import MOST, AnyNumber, can_happen, payer, victims
+from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemmas import unimpaired
+from neverlost.specs.lemmas.kraft_elr import is_active
+from neverlost.specs.lemmas.unimpaired import knows_all
+
+
+def covers(configuration: Configuration) -> bool:
+    """Every kind that impairs a broker has `any:N`, these N leave a replica out, and the mechanisms are there."""
+    if not all(is_on(configuration, each) for each in unimpaired.NEEDED) or configuration["faults.reassign"]:
+        return False
+    kinds = {payer(configuration, each).key for each in FAULTS if each.impairs != NOTHING and can_happen(configuration, each)}
+    most = at_once(configuration, kinds)
+    return bool(most and most < configuration["replication.factor"] and not configuration["start.outside_isr"])
+
+
+def at_once(configuration: Configuration, kinds: Collection[str]) -> int | None:
+    """How many brokers the limits of some kinds allow together; None where one of them has no `any:N`."""
+    most = 0
+    for limit in (configuration[each] for each in kinds):
+        if not isinstance(limit, AnyNumber) or limit.at_once is None:
+            return None
+        most += limit.at_once
+    return most
+
+
+def is_out(k: Any, s: Any, broker: int) -> Value:
+    """Down, fenced, outside the ISR, or about to be removed by a request that the controller would commit."""
+    removed = [k.all_of(knows_all(k, s, each), s.pending[each] == broker, s.leader_isr[each][broker]) for each in everyone(s)]
+    return k.any_of(k.not_(s.is_running[broker]), s.is_fenced[broker], k.not_(s.isr[broker]), *removed)
+
+
+def who_is_out_was_struck(k: Any, s: Any) -> list[Value]:
+    marks = [getattr(s, BY_NAME[each].struck) for each in s.sizes.limits.marked]
+    return [implies(k, is_out(k, s, r), k.any_of(False, *[each[r] for each in marks])) for r in everyone(s)]
+
+
+def few_were_struck(k: Any, s: Any) -> list[Value]:
+    kinds = [BY_NAME[each] for each in s.sizes.limits.marked]
+    return [count(k, victims(k, s, each, None, ())) + MOST + 1 <= getattr(s, each.limit) for each in kinds]
+
+
+def leader_counts_itself(k: Any, s: Any) -> list[Value]:
+    return [implies(k, is_active(k, s, r), s.leader_isr[r][r]) for r in everyone(s)]
+
+
+FEW_WERE_STRUCK = Lemma(
+    "few-were-struck",
+    "of each limited kind, no more brokers are marked than its limit allows at once",
+    "a kind strikes only then, and a broker that loses data too counts as one that lost data",
+    few_were_struck,
+)
+
+THEORY = Theory(
+    models=unimpaired.THEORY.models,
+    covers=covers,
+    lemmas=(
+        Lemma(
+            "who-is-out-was-struck",
+            "who is down, fenced, out of the ISR or about to leave it is marked by a limited kind of fault",
+            "only a fault takes a broker out, and its mark stays until the broker is unimpaired",
+            who_is_out_was_struck,
+        ),
+        FEW_WERE_STRUCK,
+        *unimpaired.THEORY.lemmas,
+        Lemma(
+            "leader-counts-itself",
+            "the elected leader, once it applied its leadership, is in the ISR that it knows",
+            "it takes the ISR from the controller, which elects from it, and asks only for others to be removed",
+            leader_counts_itself,
+            only_for="stays-writable",
+        ),
+    ),
+)

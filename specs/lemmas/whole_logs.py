@@ -1,0 +1,280 @@
+"""Why no committed record is lost while enough logs are whole, however many brokers are out: for any number of faults.
+
+With eligible leader replicas, ISR and ELR together are the *quorum* that the controller remembers.  A member is *sound* where
+its log is whole: it runs, or it stopped cleanly.  Who is not whole has lost data, and is marked until it is in the ISR again;
+so while fewer brokers lose data at once than min.insync.replicas, a sound member is left (`quorum-survives`), and leaders come
+from the quorum alone.  Without eligible leader replicas the last ISR member stays in the ISR, and the argument is about the ISR
+and about faults that leave every log whole.
+
+Stale leaders are treated as in `unimpaired`; they wait for the ELR too, because they commit nothing below min.insync.replicas
+(`may_commit`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neverlost.model.kernel import NO_REPLICA, Configuration, Value, count, implies
+from neverlost.model.kraft.broker.high_watermark import is_waited_for
+from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
+from neverlost.model.kraft.faults import BY_NAME, FAULTS, KILLED, LOST
+from neverlost.model.kraft.mechanisms import is_on
+from neverlost.model.kraft.state import everyone, is_isr_big_enough, minimum_isr, others
+from neverlost.model.limits import can_happen, is_counted, payer
+from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemmas import kraft_elr, unimpaired
+from neverlost.specs.lemmas.by_kind import FEW_WERE_STRUCK, at_once
+from neverlost.specs.lemmas.kraft_elr import ACKNOWLEDGED_IS_COMMITTED, NO_GAPS, WATERMARK_IS_COMMITTED, is_active, is_committed
+from neverlost.specs.lemmas.unimpaired import is_stale, knows_all, only_leaders_remember
+
+
+def covers(configuration: Configuration) -> bool:
+    """Fewer brokers lose data at once than the controller remembers for, no unclean election, and the mechanisms are there.
+
+    A kill counts as a loss of data where there are eligible leader replicas: the broker that returns leaves the ELR.
+    """
+    elr = configuration["eligible.leader.replicas"]
+    needed = (*unimpaired.NEEDED, *(kraft_elr.NEEDED if elr else ()))
+    if not all(is_on(configuration, each) for each in needed) or all(is_counted(configuration, each) for each in FAULTS):
+        return False
+    unclean = configuration["unclean.leader.election.enable"] or configuration["faults.unclean_election"]
+    if unclean or configuration["faults.reassign"] or configuration["faults.min_isr_change"]:
+        return False
+    harmful = [each for each in FAULTS if each.ends == LOST or (elr and each.ends == KILLED)]
+    losing = at_once(configuration, {payer(configuration, each).key for each in harmful if can_happen(configuration, each)})
+    remembered = min(configuration["min.insync.replicas"], configuration["replication.factor"]) if elr else 1
+    return losing is not None and bool(losing < remembered)
+
+
+def in_quorum(k: Any, s: Any, replica: int) -> Value:
+    """In the ISR, or in the ELR."""
+    return kraft_elr.in_quorum(k, s, replica) if s.sizes.elr else s.isr[replica]
+
+
+def is_whole(k: Any, s: Any, replica: int) -> Value:
+    """Its log has what it ever had, but for what it truncated as a follower."""
+    return kraft_elr.has_its_log(k, s, replica) if s.sizes.elr else True
+
+
+def is_sound(k: Any, s: Any, replica: int) -> Value:
+    """A member of the quorum with a whole log."""
+    return k.all_of(in_quorum(k, s, replica), is_whole(k, s, replica))
+
+
+def has_lost_data(k: Any, s: Any, replica: int) -> Value:
+    """Marked by a kind that may leave a log that is not whole."""
+    paid = dict(s.sizes.limits.payers)
+    kinds = {paid.get(each.name, each.name) for each in FAULTS if each.ends in (KILLED, LOST)} & {*s.sizes.limits.marked}
+    return k.any_of(False, *[getattr(s, BY_NAME[each].struck)[replica] for each in sorted(kinds)])
+
+
+def may_commit(k: Any, s: Any, leader: int) -> Value:
+    """The ISR that a leader knows is full; without eligible leader replicas it need not be."""
+    return is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader) if s.sizes.elr else True
+
+
+def is_reached(k: Any, s: Any, leader: int, offset: int) -> Value:
+    """A stale leader may yet commit this offset."""
+    return k.all_of(is_stale(k, s, leader), may_commit(k, s, leader), unimpaired.within_reach(k, s, leader, offset))
+
+
+def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
+    """The controller may still commit the leader's request to admit a replica, whose log is whole."""
+    asked = k.all_of(knows_all(k, s, leader), s.pending[leader] == member, k.not_(s.leader_isr[leader][member]))
+    return k.all_of(asked, is_whole(k, s, member), k.not_(s.request_outdated))
+
+
+def registration(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        if s.sizes.elr:
+            found.append(implies(k, s.isr[r], k.not_(k.any_of(s.is_fenced[r], s.elr[r]))))
+            found.append(implies(k, s.stopped_cleanly[r], k.all_of(s.is_fenced[r], k.not_(s.is_running[r]))))
+        else:
+            alone = k.not_(k.any_of(False, *[s.isr[each] for each in others(s, r)]))
+            found.append(implies(k, k.all_of(s.isr[r], s.is_fenced[r]), k.all_of(alone, s.leader == NO_REPLICA)))
+    return found
+
+
+def quorum_survives(k: Any, s: Any) -> list[Value]:
+    if not s.sizes.elr:
+        return [k.any_of(*s.isr)]
+    lost = [has_lost_data(k, s, r) for r in everyone(s)]
+    marked = [implies(k, k.not_(is_whole(k, s, r)), lost[r]) for r in everyone(s)]
+    return [*marked, count(k, [k.any_of(is_sound(k, s, r), lost[r]) for r in everyone(s)]) >= minimum_isr(k, s)]
+
+
+def elr_below_minimum(k: Any, s: Any) -> list[Value]:
+    if not s.sizes.elr:
+        return []
+    return [*kraft_elr.elr_below_minimum(k, s), k.any_of(minimum_isr(k, s) > 1, count(k, list(s.elr)) <= 1)]
+
+
+def one_leader(k: Any, s: Any) -> list[Value]:
+    _there_is_one, *found = unimpaired.one_leader(k, s)
+    return found
+
+
+def leader_waits_for_quorum(k: Any, s: Any) -> list[Value]:
+    if not s.sizes.elr:
+        return unimpaired.leader_waits_for_isr(k, s)
+    return kraft_elr.leader_waits_for_quorum(k, s)
+
+
+def fetches_still_true(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        active = is_active(k, s, leader)
+        for m in others(s, leader):
+            known = s.fetch_offset[leader][m]
+            found.append(known <= log_end(k, s, leader))
+            elsewhere = k.all_of(s.follows[m] != leader, s.follows[m] != NO_REPLICA)
+            found.append(implies(k, k.all_of(active, elsewhere), known <= s.high_watermark[leader]))
+            trusted = k.any_of(is_sound(k, s, m), is_joining(k, s, leader, m))
+            for o in offsets(s):
+                found.append(implies(k, k.all_of(active, trusted, known > o), s.log_record[m][o] == s.log_record[leader][o]))
+    return found
+
+
+def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for m in others(s, leader):
+            known = s.fetch_offset[leader][m]
+            reached = k.all_of(known >= s.high_watermark[leader], known >= s.leader_epoch_start_offset)
+            follows = implies(k, s.is_running[m], s.follows[m] == leader)
+            found.append(implies(k, is_joining(k, s, leader, m), k.all_of(follows, reached)))
+    return found
+
+
+def quorum_is_complete(k: Any, s: Any) -> list[Value]:
+    return [
+        implies(k, k.all_of(is_sound(k, s, r), is_committed(s, o)), s.log_record[r][o] == s.ghost_committed[o])
+        for r in everyone(s)
+        for o in offsets(s)
+    ]
+
+
+def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for o in offsets(s):
+            for m in others(s, leader):
+                same = s.log_record[m][o] == s.log_record[leader][o]
+                has_it = k.all_of(s.log_record[leader][o] != EMPTY, same)
+                follows = k.all_of(is_waited_for(k, s, leader, m), s.follows[m] == leader)
+                fetches = k.all_of(follows, implies(k, s.fetch_offset[leader][m] > o, same))
+                concerns = k.all_of(is_reached(k, s, leader, o), is_sound(k, s, m))
+                found.append(implies(k, concerns, k.any_of(has_it, fetches)))
+    return found
+
+
+def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for r in everyone(s):
+        for o in offsets(s):
+            known = k.any_of(s.high_watermark[r] > o, s.leader_epoch_start_offset > o)
+            found.append(implies(k, k.all_of(is_active(k, s, r), is_committed(s, o)), known))
+            found += [implies(k, k.all_of(is_active(k, s, r), is_reached(k, s, stale, o)), known) for stale in others(s, r)]
+    return found
+
+
+def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
+    found: list[Value] = []
+    for leader in everyone(s):
+        for m in others(s, leader):
+            follows = k.all_of(is_sound(k, s, m), s.follows[m] == leader, is_stale(k, s, leader))
+            for o in offsets(s):
+                here = s.log_record[leader][o]
+                found.append(implies(k, k.all_of(follows, is_committed(s, o)), here == s.ghost_committed[o]))
+                for other in others(s, leader):
+                    found.append(implies(k, k.all_of(follows, is_reached(k, s, other, o)), here == s.log_record[other][o]))
+    return found
+
+
+THEORY = Theory(
+    models=("kraft", "kraft-elr"),
+    covers=covers,
+    lemmas=(
+        NO_GAPS,
+        Lemma(
+            "registration",
+            "a fenced ISR member is the only one, and there is no leader; with ELR none is fenced, or in the ELR too, and who "
+            "has a clean-shutdown file is down and fenced",
+            "fencing removes a broker from the ISR, without ELR unless it is the last; a controlled shutdown ends with both",
+            registration,
+        ),
+        FEW_WERE_STRUCK,
+        Lemma(
+            "quorum-survives",
+            "with ELR, who is down without a clean-shutdown file has lost data, and those that have, with the sound members, "
+            "are min.insync.replicas at least; without ELR the ISR is not empty",
+            "who leaves the ISR below the minimum enters the ELR, which only who has lost data leaves while it is needed",
+            quorum_survives,
+        ),
+        Lemma(
+            "elr-below-minimum",
+            "the ELR is empty while the ISR has min.insync.replicas members; where that is one it has one member at most",
+            "the controller clears it whenever the ISR is full, and an election from it makes an ISR of one",
+            elr_below_minimum,
+        ),
+        Lemma(
+            "one-leader",
+            "the elected leader is in the ISR; once it applied its leadership it runs and leads; who is followed leads",
+            "an election takes members of the quorum only; who stops leading leaves its followers without a leader",
+            one_leader,
+        ),
+        Lemma(
+            "only-leaders-remember",
+            "who does not lead has no ISR, no request in flight and no fetch offsets",
+            "they are in the leader's memory, which a stop and a new leader epoch clear",
+            only_leaders_remember,
+        ),
+        Lemma(
+            "leader-waits-for-quorum",
+            "the elected leader waits for every ISR member, and for the ELR too while it may commit",
+            "the ELR holds only what has left the ISR since that was full",
+            leader_waits_for_quorum,
+        ),
+        Lemma(
+            "fetches-still-true",
+            "as far as its fetches show, a sound member, or one about to join, agrees with the elected leader; a follower of "
+            "another leader has not been seen beyond the high watermark",
+            "a replica follows only this leader and truncates to what both logs share",
+            fetches_still_true,
+        ),
+        Lemma(
+            "joining-has-caught-up",
+            "a replica that the controller may still admit has reached the high watermark and the epoch's start, and follows "
+            "the leader while it runs",
+            "the leader asks for it only then, and waits for it from then on",
+            joining_has_caught_up,
+        ),
+        Lemma(
+            "quorum-is-complete",
+            "every sound member has every committed record",
+            "a commit waits for all of them, and each that joins has reached what is committed",
+            quorum_is_complete,
+        ),
+        WATERMARK_IS_COMMITTED,
+        Lemma(
+            "reach-of-stale-leaders",
+            "what a stale leader may still commit is in the log of each sound member, unless that one follows it still",
+            "it waits for every member of its time, and who becomes leader, or joins one, no longer follows it",
+            reach_of_stale_leaders,
+        ),
+        Lemma(
+            "leader-knows-how-far",
+            "what is committed, or may be by a stale leader, ends below the leader's high watermark or its epoch's start",
+            "a new leader has all of that in its log, whose end is its epoch's start",
+            leader_knows_how_far,
+        ),
+        Lemma(
+            "members-follow-complete-logs",
+            "where a sound member follows a stale leader, that one's log has what is committed and what others may commit",
+            "the member has not followed a later leader, so no later one has committed without it",
+            members_follow_complete_logs,
+        ),
+        ACKNOWLEDGED_IS_COMMITTED,
+    ),
+)

@@ -1,0 +1,143 @@
+"""Spots of the tolerance table are proved where a search finds that nothing is lost, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from neverlost.checker.atlas.ways import by_induction, by_search, without_returns
+from neverlost.checker.campaign.necessity import clauses_of, without
+from neverlost.checker.outcome import Finding, Verdict
+from neverlost.checker.search.explore import explore
+from neverlost.checker.search.options import Options
+from neverlost.model.system import System
+from neverlost.specs.common_settings import SAFE, TABLE
+from neverlost.specs.lemma import lemmas_of
+from neverlost.specs.lemmas import by_kind, whole_logs
+from neverlost.specs.property import Property, properties
+from neverlost.specs.spot import Spot, spots
+from tests.checker.prove.test_unimpaired_proof import ACKED, is_open, is_proved, proof, verdict
+from tests.support.modern import system
+
+ASKED = [properties()[each] for each in TABLE]
+
+
+def at(model: str, rf: int, spot: Spot, min_isr: int, **given: Any) -> System:
+    """The question of a spot, as designed."""
+    return system(model, **{"rf": rf, "min_isr": min_isr, "defects": "fixed", **spot.limits, **given})
+
+
+def said(found: list[Finding] | None) -> dict[str, Verdict]:
+    assert found is not None
+    return {each.property.name: each.verdict for each in found}
+
+
+def compared(model: str, rf: int, min_isr: int, records: int) -> int:
+    """How many safety questions of a table are proved; what is proved, a search finds to hold too."""
+    proved = 0
+    for spot in spots(rf):
+        bound = at(model, rf, spot, min_isr, records=records)
+        asked = (bound.model, bound.configurations, ASKED)
+        searched = said(by_search(*asked, 0))
+        assert set(searched.values()) <= {Verdict.HOLDS, Verdict.VIOLATED}
+        is_covered = bool(lemmas_of(bound))
+        assert is_covered or spot == Spot(0, 0) or Verdict.VIOLATED in {searched[each] for each in SAFE}
+        for name, answer in (said(by_induction(*asked)) if is_covered else {}).items():
+            assert answer in (searched[name], Verdict.INCONCLUSIVE), (spot, name)
+            assert answer is searched[name] or searched[name] is Verdict.VIOLATED or name not in SAFE, (spot, name)
+            proved += answer is Verdict.HOLDS and name in SAFE
+    return proved
+
+
+@pytest.mark.parametrize(
+    ("model", "rf", "min_isr", "records", "proved"),
+    [
+        ("kraft-elr", 2, 2, 1, 10),
+        *[
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in [
+                ("kraft-elr", 2, 1, 2, 8),
+                ("kraft", 2, 2, 2, 6),
+                ("kraft", 3, 2, 1, 12),
+                ("kraft-elr", 3, 1, 1, 14),
+                ("kraft-elr", 3, 2, 1, 16),
+                ("kraft-elr", 3, 3, 1, 18),
+            ]
+        ],
+    ],
+)
+def test_what_is_proved_is_what_a_search_finds_to_hold(model: str, rf: int, min_isr: int, records: int, proved: int) -> None:
+    """Every spot at which nothing is lost is proved, but without ELR the first, at which nothing happens.
+
+    The numbers follow from the argument: nothing is lost where a replica stays unimpaired, nor where all are impaired and fewer
+    have lost data than are remembered.
+    """
+    assert compared(model, rf, min_isr, records) == proved
+
+
+WHOLE = at("kraft-elr", 2, Spot(1, 1), 2)
+"""All replicas may be impaired at once, and one of them may have lost data."""
+
+
+def test_every_lemma_is_true_of_each_reachable_state() -> None:
+    for bound in (WHOLE, at("kraft", 2, Spot(0, 2), 1, records=2), at("kraft", 2, Spot(1, 0), 1)):
+        asked = [Property(each.name, each.says, each.condition, (), "") for each in lemmas_of(bound)]
+        outcome = explore(bound, asked, Options(workers=1, keep_going=True))
+        assert outcome.reason is None, "the reachable set is complete"
+        assert [each.property.name for each in outcome.findings if each.verdict is not Verdict.HOLDS] == []
+
+
+def test_the_theory_is_the_one_that_a_spot_needs() -> None:
+    """An unimpaired replica is the simpler argument; where too many lose data there is none."""
+    cases = {
+        ("kraft", Spot(1, 1), 2): by_kind.THEORY.lemmas,
+        ("kraft", Spot(0, 3), 2): whole_logs.THEORY.lemmas,
+        ("kraft", Spot(1, 2), 2): (),
+        ("kraft-elr", Spot(1, 2), 2): whole_logs.THEORY.lemmas,
+        ("kraft-elr", Spot(2, 1), 2): (),
+        ("kraft-elr", Spot(2, 1), 3): whole_logs.THEORY.lemmas,
+        ("kraft-elr", Spot(3, 0), 3): (),
+    }
+    for (model, spot, min_isr), expected in cases.items():
+        assert lemmas_of(at(model, 3, spot, min_isr)) == expected, (model, spot, min_isr)
+    for given in ({"defects": "shipped"}, {"unclean": "true"}, {"kill": "any"}, {"reassign": 1}, {"min_isr_change": "any"}):
+        assert lemmas_of(at("kraft-elr", 3, Spot(1, 2), 2, **given)) == ()
+
+
+@pytest.mark.parametrize("part", [0, *[pytest.param(each, marks=pytest.mark.slow) for each in range(1, 9)]])
+def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part: int) -> None:
+    """Every clause of every action, one at a time: the proof of a weakened system is worth something only if it can fail."""
+    found = {}
+    for clause in clauses_of(WHOLE)[part::9]:
+        weakened = without(WHOLE, *clause)
+        found[clause] = (verdict(weakened), is_proved(weakened, clause[0]))
+    assert [clause for clause, (said, is_proved) in found.items() if is_proved and said != "holds"] == []
+    assert any(said == "violated" for said, _ in found.values()), "the search finds losses"
+    assert any(is_proved for _, is_proved in found.values()), "and some clauses are not needed for this"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [each.name for each in whole_logs.THEORY.lemmas])
+def test_the_proof_fails_without_any_one_lemma(name: str) -> None:
+    bound = at("kraft-elr", 3, Spot(1, 2), 2, records=2)
+    found = proof(bound, ACKED, tuple(each for each in whole_logs.THEORY.lemmas if each.name != name), until_refuted=True)
+    assert any(each.answer == "refuted" for each in found.open)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spot", [Spot(2, 2), Spot(2, 3), Spot(0, 5)], ids=str)
+def test_five_replicas(spot: Spot) -> None:
+    for name in SAFE:
+        assert is_open(proof(at("kraft-elr", 5, spot, 3), name)) == []
+
+
+def test_a_loss_is_found_among_the_behaviours_without_returns() -> None:
+    """Wherever a search finds a loss with all replicas impaired; it has no steps, because it need not be a shortest one."""
+    safe = [properties()[each] for each in SAFE]
+    for model, spot in [("kraft", Spot(1, 1)), ("kraft", Spot(2, 0)), ("kraft-elr", Spot(2, 0)), ("kraft-elr", Spot(1, 1))]:
+        bound = at(model, 2, spot, 2)
+        asked = (bound.model, bound.configurations, safe)
+        few, every = said(without_returns(*asked)), said(by_search(*asked, 0))
+        assert few == {name: each if each is Verdict.VIOLATED else Verdict.INCONCLUSIVE for name, each in every.items()}
+        assert all(each.trace is None for each in without_returns(*asked) or ())
