@@ -173,6 +173,9 @@ CHAPTERS = (
     Chapter("five replicas, one impaired", (5,), USUAL | ONE, most_impaired=1, together=3),
     Chapter("five replicas, up to two impaired", (5,), USUAL | ONE, most_impaired=2, together=1, most_states=8_000_000),
     Chapter("five replicas", (5,), USUAL | ONE, together=1, most_states=1_500_000),
+    Chapter("two records, as designed: proofs", (3,), USUAL | TWO, defects=DESIGNED, together=100, how=INDUCTION),
+    Chapter("two records, as designed: losses", (3,), USUAL | TWO, SAFE, defects=DESIGNED, how=NO_RETURN, wanted=loses_all),
+    Chapter("two records, as designed: writes", (3,), USUAL | TWO, WRITES, defects=DESIGNED, wanted=leaves_too_few),
     Chapter("three replicas, two records", (3,), USUAL | TWO, together=1),
 )
 """In the order in which they are decided; what an earlier chapter has decided is not decided again."""

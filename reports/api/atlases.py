@@ -14,7 +14,7 @@ from typing import Any
 from neverlost.checker.atlas import build as building
 from neverlost.checker.atlas import index, table
 from neverlost.checker.atlas.lookup import question
-from neverlost.checker.atlas.unit import units
+from neverlost.checker.atlas.unit import is_asked, units
 from neverlost.checker.digest import question_id
 from neverlost.checker.machine.whole_files import writable_directory, write_text
 from neverlost.checker.outcome import Verdict
@@ -57,16 +57,14 @@ def count_atlas(out: str | PathLike[str]) -> CoverageResult:
     atlas, seen = index.shipped(), set[str]()
     chapters: list[dict[str, Any]] = []
     for chapter in CHAPTERS:
-        ids = {
-            question_id(chosen.model, question(chosen.model, {**chosen.configuration, **limits}), [name])
-            for chosen, limits in chapter.questions()
-            for name in chapter.asked
-        } - seen
+        asked = ((one.model, question(one.model, {**one.configuration, **limits})) for one, limits in chapter.questions())
+        every = {question_id(*one, [name]) for one in asked if is_asked(chapter, *one) for name in chapter.asked}
+        ids = every - seen
         seen |= ids
         decided = sum(_is_decided(atlas, each) for each in ids) if atlas is not None else 0
         chapters.append({"name": chapter.name, "questions": len(ids), "decided": decided, "undecided": len(ids) - decided})
-    every = {key: sum(each[key] for each in chapters) for key in ("questions", "decided", "undecided")}
-    document = {"schema": SCHEMA, "index": _digest_of_index(), "chapters": chapters, "all": every}
+    both = {key: sum(each[key] for each in chapters) for key in ("questions", "decided", "undecided")}
+    document = {"schema": SCHEMA, "index": _digest_of_index(), "chapters": chapters, "all": both}
     write_text(Path(out), json.dumps(document, indent=1, sort_keys=True) + "\n")
     return CoverageResult.of({**document, "is_of_these_models": atlas is not None and atlas.is_of_these_models})
 

@@ -181,17 +181,31 @@ def test_what_is_looked_up_needs_no_search() -> None:
     assert done.stdout.splitlines() == ["{'atlas'}", "[]"]
 
 
+@pytest.mark.parametrize("min_isr", [1, 2, 3, 4, 5])
+def test_five_replicas_as_designed_are_looked_up(min_isr: int) -> None:
+    """A record is lost where all are impaired and min.insync.replicas of them lose data; writes stop where fewer are left."""
+    given = {"kafka.version": "4.3", "replication.factor": 5, "min.insync.replicas": min_isr, "defects": "fixed"}
+    found = neverlost.tolerance(given)
+    (designed,) = found.tables
+    assert found.verdict == "violated" and {each["source"] for rows in found.tolerance.values() for each in rows} == {"atlas"}
+    for spot in designed.entries:
+        impaired = spot.losing + spot.out
+        safe = "ok" if 5 - impaired >= min_isr else "writes stop"
+        assert describe.answer(designed, spot)[0] == ("LOST" if impaired == 5 and spot.losing >= min_isr else safe), spot
+    assert not any("Not decided" in each or each.endswith((": .", " .")) for each in describe.sentences(designed))
+
+
 def test_what_the_atlas_gave_up_is_no_loss_but_where_less_is_one() -> None:
-    """Five replicas: that three others may be out is not decided as designed; as shipped one that is out loses a record."""
-    found = neverlost.tolerance({"kafka.version": "4.3", "replication.factor": 5, "min.insync.replicas": 2})
-    designed, shipped = found.tables
-    assert found.verdict == "inconclusive" and not describe.is_decided(designed)
-    assert describe.cells_of(designed, 0)[:4] == ["ok", "ok", "ok", "not decided"]
-    says = describe.sentences(designed)
-    assert says[0] == "Nothing acknowledged is lost while no broker loses data and 2 others are out, or fewer."
-    assert "Not decided: no broker loses data while 3 others are out." in says and not any("enough" in each for each in says)
+    """Five replicas as shipped: that two lose data is not decided; one that is out loses a record, beside two that do too."""
+    given = {"kafka.version": "4.3", "replication.factor": 5, "min.insync.replicas": 4, "defects": "shipped"}
+    found = neverlost.tolerance(given)
+    (shipped,) = found.tables
+    assert found.verdict == "inconclusive" and not describe.is_decided(shipped)
+    assert describe.cells_of(shipped, 2)[:2] == ["not decided", "LOST"]
     assert describe.cells_of(shipped, 0)[1:] == ["LOST, 15 steps", "LOST, 15 steps", "LOST", "LOST", "LOST"]
-    assert describe.sentences(shipped)[0] == "Brokers that are slow, fenced or shut down are enough to lose a record."
+    says = describe.sentences(shipped)
+    assert says[0] == "Brokers that are slow, fenced or shut down are enough to lose a record."
+    assert "Not decided: 2 brokers lose data at once while no other is out." in says
 
 
 def test_as_designed_and_as_shipped() -> None:
