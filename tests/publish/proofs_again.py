@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 import z3
@@ -108,8 +109,8 @@ def needed(premises: Sequence[Any], refuted: Sequence[Any], options: Mapping[str
 
 
 def _z3_proves(terms: Sequence[Any]) -> bool:
-    for finds_models in (True, False):
-        solver = z3.SimpleSolver()
+    for kind, finds_models in product((z3.SimpleSolver, z3.Solver), (True, False)):
+        solver = kind()
         solver.set("timeout", PATIENCE * 1000)
         solver.set("mbqi", finds_models)
         solver.add(*terms)
