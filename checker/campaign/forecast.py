@@ -177,9 +177,13 @@ def estimating(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[
 
 
 def _unseen(known: Mapping[Point, float], target: Point) -> float:
-    """How much is not known because samples are missing: each size, and each pair, should have been seen above the least."""
+    """How much is not known because samples are missing: each size, and each pair, should have been seen above the least.
+
+    A size of which nothing was seen is a guess, which may be twice too high or too low for each of them.
+    """
     wanted = set(_small_points(target)) - {target}
-    return math.log(3) * (1 - len(wanted & set(known)) / max(1, len(wanted)))
+    guessed = sum(size > 0 and not any(point[number] for point in known) for number, size in enumerate(target))
+    return math.log(3) * (1 - len(wanted & set(known)) / max(1, len(wanted))) + math.log(2) * guessed
 
 
 def _error(known: Mapping[Point, float], steady: Steady) -> float:

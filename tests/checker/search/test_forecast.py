@@ -76,8 +76,11 @@ def test_growth_by_replicas_goes_on() -> None:
 
 
 def test_nothing_known_about_a_size_is_a_wide_interval() -> None:
-    found = estimating({(0, 0): 5.0})((1, 1))
-    assert found.low < found.likely < found.high
+    """Two kinds of faults of `kraft-elr` beside the one that was seen, as they were found."""
+    found = estimating({(0, 0): math.log(119_955)})((1, 1))
+    assert found.low < 684_978 < found.likely < found.high
+    closer = estimating({(0, 0): math.log(119_955), (1, 0): math.log(358_416), (0, 1): math.log(236_757)})((1, 1))
+    assert closer.low < 684_978 < closer.high and closer.high / closer.low < found.high / found.low / 8
 
 
 ANY = ("faults.crash", "faults.isr_shrink", "faults.fence")
