@@ -62,6 +62,11 @@ class Sweep:
     distinct: tuple[int | None, ...]
     seconds: float
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether somebody stopped it."""
+        return any(each.reason == "interrupted" for each in self.searches)
+
     def finding(self, cell: int, decision: Decision) -> Finding:
         """A decision as a finding on the cell's own system."""
         return Finding(decision.property, 0, decision.verdict, decision.trace)

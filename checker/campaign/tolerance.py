@@ -28,13 +28,17 @@ Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict,
 
 @dataclass(frozen=True)
 class Entry:
-    """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`."""
+    """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`.
+
+    `is_interrupted` says that somebody stopped the search that would have decided more.
+    """
 
     property: Property
     verdict: Verdict
     steps: int | None
     source: str
     trace: Trace | None = None
+    is_interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,11 @@ class Tolerance:
     def asked(self, spot: Spot) -> Configuration:
         """The configuration with the fault limits of a spot."""
         return {**self.configuration, **self.more, **spot.limits_among(self.model.keys)}
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether somebody stopped a search for it."""
+        return any(each.is_interrupted for row in self.entries.values() for each in row)
 
     def system(self, spot: Spot) -> System:
         """The system that a spot asks about."""
@@ -96,7 +105,14 @@ def decided(
         sweep = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter).run()
         for number, decisions in zip(left, sweep.decisions, strict=True):
             entries[number] = tuple(
-                Entry(each.property, each.verdict, len(each.trace.steps) if each.trace else None, SEARCH, each.trace)
+                Entry(
+                    each.property,
+                    each.verdict,
+                    len(each.trace.steps) if each.trace else None,
+                    SEARCH,
+                    each.trace,
+                    sweep.is_interrupted,
+                )
                 for each in decisions
             )
     return [entries[number] for number in range(len(cells))]

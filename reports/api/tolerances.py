@@ -259,7 +259,7 @@ def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
 
 @dataclass
 class Tables:
-    """Makes tables, each once."""
+    """Makes tables, each once; after an interrupt, of what is known only."""
 
     names: Iterable[str] | None
     request: Request
@@ -268,6 +268,7 @@ class Tables:
 
     def __post_init__(self) -> None:
         self._made: dict[str, Tolerance] = {}
+        self._options = self.request.options()
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
         """The table of a configuration; None where it would have to be searched for and only what is known is wanted."""
@@ -275,16 +276,18 @@ class Tables:
         if key not in self._made:
             if known_only and not self.is_known(chosen, more):
                 return None
-            self._made[key] = campaign.tolerance(
+            found = self._made[key] = campaign.tolerance(
                 chosen.model,
                 chosen.configuration,
                 self.asked(chosen),
-                self.request.options(),
+                self._options,
                 more,
                 self.request.engine,
                 self.progress,
                 self._known(),
             )
+            if found.is_interrupted:
+                self._options = replace(self._options, limits=replace(self._options.limits, seconds=0.0))
         return replace(self._made[key], configuration=chosen.configuration, more=more)
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import neverlost
+from neverlost.checker.search.memory import MemorySearch
 from neverlost.reports.documents import tolerance as describe
 from neverlost.specs.spot import Spot, spots
 from neverlost.tolerances import Subject
@@ -275,3 +276,16 @@ def test_a_table_for_one_record_warns_where_logs_may_diverge() -> None:
         if (found := neverlost.tolerance({"kafka.version": version, "replication.factor": "1", "bounds.records": records}))
     }
     assert {key for key, said in warned.items() if said} == {("2.8", "1")}
+
+
+def test_an_interrupt_ends_every_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As shipped, as designed and with kills there are several tables; one interrupt is enough for all of them."""
+    begun: list[MemorySearch] = []
+
+    def interrupted(search: MemorySearch) -> bool:
+        begun.append(search)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MemorySearch, "_level", interrupted)
+    found = neverlost.tolerance({"kafka.version": "4.1", "min.insync.replicas": "2"}, workers=1, again=True)
+    assert len(begun) == 1 and len(found.tables) == 2 and found.verdict == "inconclusive"
