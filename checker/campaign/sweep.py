@@ -64,7 +64,7 @@ class Sweep:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether somebody stopped it."""
+        """Whether a search was interrupted."""
         return any(each.reason == "interrupted" for each in self.searches)
 
     def finding(self, cell: int, decision: Decision) -> Finding:

@@ -30,7 +30,7 @@ Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict,
 class Entry:
     """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`.
 
-    `is_interrupted` says that somebody stopped the search that would have decided more.
+    `is_interrupted` says that an interrupt ended the search that would have decided more.
     """
 
     property: Property
@@ -56,7 +56,7 @@ class Tolerance:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether somebody stopped a search for it."""
+        """Whether an interrupt ended a search for it."""
         return any(each.is_interrupted for row in self.entries.values() for each in row)
 
     def system(self, spot: Spot) -> System:
