@@ -203,7 +203,7 @@ def test_bounds_are_left_from_arbitrary_states() -> None:
 
 
 def is_slow(name: str, is_wide: bool) -> bool:
-    """Whether the mutants of a model are left to those who ask for slow rows; wide programs of large models take long to compile."""
+    """Whether mutants are left to those who ask for slow rows: the wide program of a large model takes long to compile."""
     return name in (*LONG, *COMPOSED) or (is_wide and name == "kraft-elr")
 
 
