@@ -215,7 +215,7 @@ class Sweeper:
             )
         )
         if outcome.reason == "interrupted":
-            self.options = replace(self.options, limits=replace(self.options.limits, seconds=0.0))
+            self.options = self.options.out_of_time()
 
     def _limits(self, started: float) -> Any:
         limits = self.options.limits

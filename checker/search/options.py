@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -77,3 +77,7 @@ class Options:
     resume: bool = False
     spark_master: str | None = None
     spark_conf: tuple[tuple[str, str], ...] = ()
+
+    def out_of_time(self) -> Options:
+        """The same with no time left: what is searched for next is given up at once."""
+        return replace(self, limits=replace(self.limits, seconds=0.0))

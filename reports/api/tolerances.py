@@ -287,7 +287,7 @@ class Tables:
                 self._known(),
             )
             if found.is_interrupted:
-                self._options = replace(self._options, limits=replace(self._options.limits, seconds=0.0))
+                self._options = self._options.out_of_time()
         return replace(self._made[key], configuration=chosen.configuration, more=more)
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
