@@ -141,6 +141,10 @@ class JobsDone:
     levels: tuple[int, ...] = ()
     states: int = 0
 
+    def together(self, other: JobsDone) -> JobsDone:
+        """What two parts of a search had done."""
+        return JobsDone(self.master, self.jobs + other.jobs, (*other.levels, *self.levels), self.states + other.states)
+
 
 @dataclass(frozen=True)
 class Outcome:

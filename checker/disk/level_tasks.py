@@ -24,6 +24,7 @@ from neverlost.checker.digest import question_digest
 from neverlost.checker.disk.levels import KEYED, StateFile, Store
 from neverlost.checker.disk.sorted_states import Keyed, key_range, keyed, merged, sorted_distinct, unkeyed, within, without
 from neverlost.checker.disk.storage import Bytes
+from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import BATCH, Expansion
@@ -33,14 +34,14 @@ from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System, Words, bind
-from neverlost.specs.configuration.plain import restored
+from neverlost.specs.configuration.plain import plain, restored
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property, properties
 
 BLOCK_BYTES = 1 << 20
 STATES, COUNTED, FAILED = b"states..", b"counted.", b"failed.."
 RUNS = "runs"
-_ERRORS = {each.__name__: each for each in (InputError, EngineError, ModelError)}
+ERRORS = {each.__name__: each for each in (InputError, EngineError, ModelError, GaveOut)}
 
 Block = tuple[int, Bytes]
 """The owner and the content."""
@@ -58,6 +59,25 @@ class SearchDescription:
     properties: tuple[str, ...]
     symmetry: bool
 
+    @classmethod
+    def about(cls, location: str, system: System, asked: Sequence[Property], symmetry: bool) -> SearchDescription:
+        """The description of a search whose levels are at a location."""
+        return cls(
+            location=location,
+            model=system.model.name,
+            digest=question_digest(system.model, asked),
+            configurations=tuple(map(plain, system.configurations)),
+            disabled=tuple(sorted(system.disabled)),
+            properties=tuple(each.name for each in asked),
+            symmetry=symmetry,
+        )
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> SearchDescription:
+        """A description that came as JSON."""
+        more = {"configurations": tuple(given["configurations"]), "disabled": tuple(map(tuple, given["disabled"]))}
+        return cls(**{**given, **more, "properties": tuple(given["properties"])})
+
     def bound(self) -> System:
         """The system, from this machine's own source of the model and of the properties.
 
@@ -72,6 +92,12 @@ class SearchDescription:
         """The properties, from this machine's own source."""
         known = properties()
         return [known[name] for name in self.properties if name in known]
+
+
+def can_be_named(system: System, asked: Sequence[Property]) -> bool:
+    """Whether others find the model and the properties under their names; if not, one process does everything."""
+    known = properties()
+    return models().get(system.model.name) is system.model and all(known.get(each.name) is each for each in asked)
 
 
 @dataclass(frozen=True)
@@ -241,10 +267,7 @@ def described(search: SearchDescription, task: LevelTask, **more: Any) -> str:
 @lru_cache(maxsize=2)
 def _worker(search_text: str) -> LevelWorker:
     """One per process and search: its files stay mapped and verified from task to task."""
-    given = json.loads(search_text)
-    given["configurations"] = tuple(given["configurations"])
-    given["disabled"] = tuple(map(tuple, given["disabled"]))
-    search = SearchDescription(**given)
+    search = SearchDescription.of(json.loads(search_text))
     return LevelWorker(Store.attach(search.location), search.bound(), search.asked(), search.symmetry)
 
 
@@ -267,8 +290,8 @@ def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Bloc
             yield 0, COUNTED + json.dumps(vars(counted)).encode()
             if number == 0:
                 yield from ((owner, STATES) for owner in range(task.parts))  # so that every owner has work
-    except tuple(_ERRORS.values()) as problem:
-        yield 0, _failure(problem)
+    except tuple(ERRORS.values()) as problem:
+        yield 0, failure(problem)
 
 
 def _blocks(states: Keyed, parts: int) -> Iterator[Block]:
@@ -294,8 +317,8 @@ def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Byt
             yield COUNTED + json.dumps(vars(Counted(retried=retried))).encode()
         for owner in sorted(candidates):
             yield STATES + json.dumps(asdict(worker.settle(task, owner, candidates.pop(owner)))).encode()
-    except tuple(_ERRORS.values()) as problem:
-        yield _failure(problem)
+    except tuple(ERRORS.values()) as problem:
+        yield failure(problem)
 
 
 def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
@@ -305,11 +328,11 @@ def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
         targets = [tuple(each) for each in given["targets"]]
         found = worker.parents([task.slices[number] for number in numbers], targets)
         yield STATES + json.dumps([[target, *found[target]] for target in found]).encode()
-    except tuple(_ERRORS.values()) as problem:
-        yield _failure(problem)
+    except tuple(ERRORS.values()) as problem:
+        yield failure(problem)
 
 
-def _failure(problem: Exception) -> bytes:
+def failure(problem: Exception) -> bytes:
     return FAILED + json.dumps([type(problem).__name__, str(problem)]).encode()
 
 
@@ -322,7 +345,7 @@ def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
     for row in rows:
         tag, body = row[:8], json.loads(row[8:])
         if tag == FAILED:
-            raise _ERRORS[body[0]](body[1])
+            raise ERRORS[body[0]](body[1])
         if tag == COUNTED:
             total.add(Counted(body["generated"], Counter(body["fired"]), body["retried"]))
         else:

@@ -18,8 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.digest import question_digest
-from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, LevelWorker, SearchDescription, Settled
+from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, LevelWorker, SearchDescription, Settled, can_be_named
 from neverlost.checker.disk.levels import KEYED, Level, StateFile
 from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
@@ -29,13 +28,10 @@ from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
 from neverlost.checker.search.options import Options, Progress, Reporter
 from neverlost.checker.search.symmetry import Symmetry
-from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.system import System, Words
-from neverlost.specs.configuration.plain import plain
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
-from neverlost.specs.property import properties as known_properties
 
 TUNING = {
     "neverlost.driver.states": 600_000,
@@ -43,9 +39,13 @@ TUNING = {
     "neverlost.task.candidates": 1 << 22,
     "neverlost.task.least": 1 << 14,
     "neverlost.task.columns": 60_000,
+    "neverlost.task.memory": -1,
 }
 """What `--spark-conf` can say about our own work: the widest level that this process does itself; the most states and
-candidates of a task; the fewest states worth a task; the states from which machine code beats columns, its making included."""
+candidates of a task; the fewest states worth a task; the states from which machine code beats columns, its making included;
+the MB of memory that a task may take to hold states, by default none but on this machine."""
+
+MAY_BE_ZERO = ("neverlost.driver.states", "neverlost.task.memory")
 
 SUCCESSORS = 3
 """Candidates expected per state, for choosing how many owners share a level."""
@@ -116,12 +116,7 @@ class _SearchOnDisk(LevelSearch):
 
     def _outcome(self) -> Outcome:
         found = super()._outcome()
-        done = self.on_disk.done
-        if done is not None and not done.jobs and self.reporter is not None:
-            narrow = self.on_disk.tuning["neverlost.driver.states"]
-            note = f"no job was needed: no level has more than {narrow:,} states (--spark-conf neverlost.driver.states)"
-            self.reporter(Progress(self.levels, 0, found.counts.generated, found.counts.distinct, found.seconds, 0, note=note))
-        return replace(found, cluster=done)
+        return replace(found, cluster=self.on_disk.done)
 
     def _share(self) -> None:
         """Levels are shared as they come."""
@@ -141,18 +136,10 @@ class LevelsOnDisk:
         self, system: System, properties: Sequence[Property], options: Options, place: str, hire: Hire | None = None
     ) -> None:
         self.system, self.properties = system, tuple(properties)
-        self.tuning = _tuning(dict(options.spark_conf))
+        self.tuning = tuning(dict(options.spark_conf))
         self.store = opened(place, system, self.properties, options)
-        search = SearchDescription(
-            location=self.store.files.location,
-            model=system.model.name,
-            digest=question_digest(system.model, properties),
-            configurations=tuple(map(plain, system.configurations)),
-            disabled=tuple(sorted(system.disabled)),
-            properties=tuple(each.name for each in properties),
-            symmetry=options.symmetry,
-        )
-        self.jobs = hire(search) if hire is not None and self._can_be_named() else None
+        search = SearchDescription.about(self.store.files.location, system, self.properties, options.symmetry)
+        self.jobs = hire(search) if hire is not None and can_be_named(system, self.properties) else None
         self.worker = LevelWorker(self.store, system, properties, options.symmetry)
         self.symmetry = Symmetry(system) if options.symmetry else None
         self.levels: list[Level] = []
@@ -164,12 +151,6 @@ class LevelsOnDisk:
         self._running: Future[tuple[list[Settled], Counted]] | None = None
         self._task = LevelTask(0, 1)
         self.done = JobsDone(self.jobs.master) if self.jobs is not None else None
-
-    def _can_be_named(self) -> bool:
-        """Whether others find the model and the properties under their names; if not, this process does everything."""
-        return models().get(self.system.model.name) is self.system.model and all(
-            known_properties().get(each.name) is each for each in self.properties
-        )
 
     def seed(self) -> None:
         """The initial states become level 0."""
@@ -379,7 +360,7 @@ def _sliced(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateFile, 
             yield file, start, min(start + most, file.rows)
 
 
-def _tuning(conf: Mapping[str, str]) -> dict[str, int]:
+def tuning(conf: Mapping[str, str]) -> dict[str, int]:
     """Our own settings.
 
     Errors: `InputError` for one that does not exist or is no whole number.
@@ -392,5 +373,5 @@ def _tuning(conf: Mapping[str, str]) -> dict[str, int]:
             raise InputError(f"unknown setting {name!r} in --spark-conf; available: {', '.join(sorted(TUNING))}")
         if not value.isdigit():
             raise InputError(f"bad value {value!r} for {name} in --spark-conf: use a whole number")
-        found[name] = max(int(value), 0 if name == "neverlost.driver.states" else 1)
+        found[name] = max(int(value), 0 if name in MAY_BE_ZERO else 1)
     return found

@@ -170,6 +170,24 @@ class StateTables:
                 return int(filled[0])
             self.grow(int(mixed[done, 0]) & (TABLES - 1))
 
+    def taken(self, number: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+        """The description of a table and its buckets, which are let go: for `put` in another process."""
+        description, memory = self.descriptions[number].copy(), self._memory[number]
+        start = int(description[ADDRESS]) - memory.ctypes.data
+        content = memory[start : start + int(description[BUCKETS]) * BUCKET]
+        self._memory[number] = np.empty(0, np.uint8)
+        return description, content
+
+    def put(self, number: int, description: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        """Have a table that another process had, of the same layout; its buckets belong into what is returned."""
+        fresh, memory = self._new(int(description[PARTS]), int(description[K]))
+        if not np.array_equal(np.delete(fresh, [ADDRESS, USED]), np.delete(description, [ADDRESS, USED])):
+            raise EngineError("a table of states of another form")
+        fresh[USED] = description[USED]
+        self.descriptions[number], self._memory[number] = fresh, memory
+        start = int(fresh[ADDRESS]) - memory.ctypes.data
+        return memory[start : start + int(fresh[BUCKETS]) * BUCKET]
+
     def collect(self, number: int, level: int) -> NDArray[np.uint64]:
         """The states of a table that a level brought, in no order."""
         found = np.empty((int(self.descriptions[number, USED]), self.layout.words), np.uint64)

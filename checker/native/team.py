@@ -23,9 +23,9 @@ from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
 from neverlost.checker.native.state_tables import StateTables, cleared, none_passed_on
 from neverlost.checker.native.table_text import TABLES, K, Layout
-from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
+from neverlost.checker.search.workers import best
 from neverlost.model.interpreters.machine_code import Rows, left_its_bounds
 from neverlost.model.system import Words
 
@@ -85,7 +85,7 @@ class Native:
         self._until = 0
         self._looks: dict[str, Known] = {}
         self._runs: list[Run] = []
-        self._decided: NDArray[np.bool_] | None = local.expansion.decided
+        self.decided: NDArray[np.bool_] | None = local.expansion.decided
         self._frontier: Sequence[Rows | Block] = []
         self._fresh: list[list[Rows]] = [[] for _ in range(self.total)]
         self._waiting = Shares([], self._chunk, self._rows)
@@ -178,8 +178,8 @@ class Native:
             chunk = self._waiting.take()
             if chunk is None:
                 return
-            if self._decided is not None:
-                chunk = np.ascontiguousarray(chunk[~self._decided[self.configurations.of(chunk.T)]])
+            if self.decided is not None:
+                chunk = np.ascontiguousarray(chunk[~self.decided[self.configurations.of(chunk.T)]])
             count = expand(chunk.ctypes.data, len(chunk), *places)
             if count < 0:
                 raise left_its_bounds(self.system, chunk, count)
@@ -193,14 +193,15 @@ class Native:
 
     def _insert(self, owner: int) -> None:
         for sender in range(self.total):
-            count = int(self._filled[sender, owner])
-            if count:
-                box = self._boxes[sender][owner]
-                fresh = cleared(count * self.system.words * 8).view(np.uint64).reshape(count, self.system.words)
-                new = self.tables.absorb(box, count, min(self._level, DEEP), fresh)
-                if new:
-                    self._fresh[owner].append(fresh[:new])
-                self._filled[sender, owner] = 0
+            self._absorb(owner, self._boxes[sender][owner], int(self._filled[sender, owner]))
+            self._filled[sender, owner] = 0
+
+    def _absorb(self, owner: int, box: Rows, count: int) -> None:
+        if count:
+            fresh = cleared(count * self.system.words * 8).view(np.uint64).reshape(count, self.system.words)
+            new = self.tables.absorb(box, count, min(self._level, DEEP), fresh)
+            if new:
+                self._fresh[owner].append(fresh[:new])
 
     def close_level(self) -> LevelReport:
         """Finish the level: check its states, which become the frontier."""
@@ -255,6 +256,19 @@ class Native:
         self._waiting = Shares(blocks, self._chunk, self._rows)
         return [store.write_level_content(depth, [each.stored() for each in blocks], self._waiting.left, ASCENDING)]
 
+    def keep_levels(self, location: str, depths: Sequence[int]) -> list[list[StateFile]]:
+        """Write levels that are in memory to a store."""
+        return [[self._written(Store.attach(location), depth)] for depth in depths]
+
+    def _written(self, store: Store, depth: int) -> StateFile:
+        run = self._order.run([self._rows(block) for block in self._states_of(depth)])
+        return store.write_level_content(depth, [each.stored() for each in run.blocks()], len(run), ASCENDING)
+
+    @property
+    def holds_every_level(self) -> bool:
+        """Whether the tables are all there is."""
+        return self._store is None and not self._deep
+
     def offload(self, location: str) -> None:
         """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""
         self._store = self._store or Store.attach(location)
@@ -291,16 +305,20 @@ class Native:
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
         """Stop expanding these configurations."""
-        self._decided = decided if decided.any() else None
+        self.decided = decided if decided.any() else None
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
         """The smallest predecessor of each state in the level before it, and the lowest such step.
 
         Errors: `EngineError` for a target without one.
         """
+        return best(targets, [self.predecessors(targets, depth)])
+
+    def predecessors(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """Of each target that has one here, the smallest state of a level with a step to it, and the lowest such step."""
         wanted = np.array(targets, np.uint64)
         known = set(targets)
-        best: dict[Words, tuple[Words, int]] = {}
+        least: dict[Words, tuple[Words, int]] = {}
         for block in self._states_of(depth):
             shares = Shares([block], CHUNK, self._rows)
             while (rows := shares.take()) is not None:
@@ -310,10 +328,8 @@ class Native:
                     if target in known:
                         origin = int(origins[place])
                         found = (tuple(rows[origin & 0xFFFFFFFF].tolist()), origin >> 32)
-                        best[target] = min(best.get(target, found), found)
-        if len(best) != len(known):
-            raise EngineError("a state of a trace has no predecessor in the level before it")
-        return best
+                        least[target] = min(least.get(target, found), found)
+        return least
 
     def _states_of(self, depth: int) -> Iterable[Rows]:
         if self._store is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,19 +100,21 @@ class MemorySearch(LevelSearch):
 
     def _commit(self, store: Store, report: LevelReport) -> None:
         """Make the level durable."""
+        level = self._level_of(report)
+        files = self.workers.keep(store.files.location, level.depth) if report.new else []
+        store.commit(replace(level, files=tuple(each for each in files if each.rows)))
+
+    def _level_of(self, report: LevelReport) -> Level:
+        """What the manifest of the level that was closed says, but for its files."""
         generated, _, _, fired = self.workers.counts()
-        depth = self.levels - 1 if report.new else self.levels
-        files = self.workers.keep(store.files.location, depth) if report.new else []
-        store.commit(
-            Level(
-                depth=depth,
-                files=tuple(each for each in files if each.rows),
-                generated=generated - self._kept[0],
-                fired=dict(sorted((fired - self._kept[1]).items())),
-                **kept(report, self.properties),
-            )
+        before, self._kept = self._kept, (generated, Counter(fired))
+        return Level(
+            depth=self.levels - 1 if report.new else self.levels,
+            files=(),
+            generated=generated - before[0],
+            fired=dict(sorted((fired - before[1]).items())),
+            **kept(report, self.properties),
         )
-        self._kept = (generated, Counter(fired))
 
     def _relieve(self, most: float = 0.5) -> None:
         """Move visited states to the store when they fill such a part of the memory that is allowed."""
@@ -129,9 +132,9 @@ class MemorySearch(LevelSearch):
         if isinstance(self.workers, Local) and not self._compile():
             self._spread()
 
-    def _compile(self) -> bool:
-        """Move to machine code where there is a compiler and the search is worth it; whether it did."""
-        known = self.local.known
+    def _compile(self, at_once: bool = False) -> bool:
+        """Move to machine code where there is a compiler and the search is worth it, or at once; whether it did."""
+        known = WORTH_COMPILING if at_once else self.local.known
         if not self._may_compile or self.local.runs or known < min(WORTH_LOADING, WORTH_COMPILING):
             return False
         try:

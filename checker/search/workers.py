@@ -10,17 +10,17 @@ import multiprocessing
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.levels import Level, StateFile, Store
+from neverlost.checker.disk.levels import PACKED, Level, StateFile, Store
 from neverlost.checker.machine.processes import Child, without_main_module
 from neverlost.checker.machine.resources import GaveOut, free_shared_memory, given_out, reserve
 from neverlost.checker.outcome import EngineError
@@ -54,6 +54,17 @@ class Workers(Protocol):
     def close(self) -> None: ...
 
 
+class Answering(Protocol):
+    """A worker that is called over a pipe."""
+
+    @property
+    def pipe(self) -> Connection: ...
+    def received(self) -> Any: ...
+
+
+A = TypeVar("A", bound=Answering)
+
+
 class Local:
     """One worker, in this process."""
 
@@ -75,7 +86,7 @@ class Local:
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
         """The smallest predecessor of each state in the level before it, and the step."""
-        return _best(targets, [self.owned.parents(targets, depth)])
+        return best(targets, [self.owned.parents(targets, depth)])
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Generated, distinct, waiting, and how often each action fired."""
@@ -92,6 +103,11 @@ class Local:
         """Write the frontier to a store."""
         return [self.owned.keep(location, depth)]
 
+    def keep_levels(self, location: str, depths: Sequence[int]) -> list[list[StateFile]]:
+        """Write levels that are in memory to a store."""
+        store = Store.attach(location)
+        return [[store.write_level(depth, self.owned.level(depth), PACKED)] for depth in depths]
+
     def offload(self, location: str) -> None:
         """Move visited states to a store."""
         self.owned.offload(location)
@@ -100,7 +116,7 @@ class Local:
         """Nothing to release."""
 
 
-def _best(targets: Sequence[Words], answers: Sequence[dict[Words, tuple[Words, int]]]) -> dict[Words, tuple[Words, int]]:
+def best(targets: Sequence[Words], answers: Sequence[dict[Words, tuple[Words, int]]]) -> dict[Words, tuple[Words, int]]:
     """The smallest predecessor of each target among the answers.
 
     Errors: `EngineError` for a target without one.
@@ -135,12 +151,73 @@ def _shared(size: int) -> Iterator[SharedMemory]:
         memory.unlink()
 
 
-class Processes:
+class Remote(Generic[A]):
+    """Several workers that answer calls, each over a pipe of its own.
+
+    A subclass says what each one answered to `counts` last, and what was counted before they began.
+    """
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._children: list[A] = []
+        self._base: tuple[int, Counter[str]] = (0, Counter())
+        self._last: list[dict[str, Any]] = []
+
+    def _ask(self, method: str, *arguments: Any) -> list[Any]:
+        return self._ask_each(method, [arguments] * len(self._children))
+
+    def _ask_each(self, method: str, arguments: Sequence[tuple[Any, ...]], content: Sequence[Any] = ()) -> list[Any]:
+        """One call on every worker, or the first ones; answers to a call that was interrupted are passed over."""
+        self._calls += 1
+        asked = self._children[: len(arguments)]
+        for child, each, more in zip_longest(asked, arguments, content):
+            with suppress(BrokenPipeError, ConnectionResetError):  # what it has to say of its end is read below
+                self._send(child, (self._calls, method, each), more)
+        return [received(child, self._calls) for child in asked]
+
+    def _send(self, child: A, message: tuple[Any, ...], content: Any = None) -> None:
+        """Call a worker; `content`, where workers understand that, follows as it is."""
+        child.pipe.send(message)
+
+    def close_level(self) -> LevelReport:
+        """Finish the level on every worker; what it brought."""
+        first, *others = self._ask("close_level")
+        report: LevelReport = first
+        for each in others:
+            report = report.merge(each)
+        self._last = self._ask("counts")
+        return report
+
+    def forget(self, decided: NDArray[np.bool_]) -> None:
+        """Stop expanding these configurations."""
+        self._ask("forget", decided)
+
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """The smallest predecessor of each state over all workers."""
+        return best(targets, self._ask("parents", targets, depth))
+
+    def counts(self) -> tuple[int, int, int, Counter[str]]:
+        """Generated, distinct, waiting, and how often each action fired, over all workers."""
+        fired = Counter(self._base[1])
+        for each in self._last:
+            fired.update(each["fired"])
+        return (
+            self._base[0] + sum(each["generated"] for each in self._last),
+            sum(each["distinct"] for each in self._last),
+            sum(each["waiting"] for each in self._last),
+            fired,
+        )
+
+    def keep(self, location: str, depth: int) -> list[StateFile]:
+        """Write the frontier to a store, a file per worker."""
+        return self._ask("keep", location, depth)
+
+
+class Processes(Remote[Child]):
     """Several workers, one process each, continuing from what one has found so far."""
 
     def __init__(self, local: OwnedStates, total: int) -> None:
-        self._calls = 0
-        self._children: list[Child] = []
+        super().__init__()
         self._memory = ExitStack()
         try:
             self._start(local, total)
@@ -148,7 +225,7 @@ class Processes:
             self.close()
             raise
         self._base = (local.expansion.generated, local.expansion.fired)
-        self._last: list[dict[str, Any]] = self._ask("counts")
+        self._last = self._ask("counts")
 
     def _start(self, local: OwnedStates, total: int) -> None:
         context = multiprocessing.get_context("spawn")
@@ -179,57 +256,13 @@ class Processes:
             theirs.close()
             self._children.append(Child(child, ours))
         for each in self._children:
-            _received(each, 0)
-
-    def _ask(self, method: str, *arguments: Any) -> list[Any]:
-        return self._ask_each(method, [arguments] * len(self._children))
-
-    def _ask_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """One call on every worker; answers to a call that was interrupted are passed over."""
-        self._calls += 1
-        for child, each in zip(self._children, arguments, strict=True):
-            with suppress(BrokenPipeError):  # what it has to say of its end is read below
-                child.pipe.send((self._calls, method, each))
-        return [_received(child, self._calls) for child in self._children]
+            received(each, 0)
 
     def round(self) -> bool:
         """Expand a batch on every worker; whether there is more of this level."""
         arriving = [([each["sent"][number] for each in self._last],) for number in range(len(self._children))]
         self._last = self._ask_each("round", arriving)
         return any(each["busy"] or any(each["sent"]) for each in self._last)
-
-    def close_level(self) -> LevelReport:
-        """Finish the level on every worker; what it brought."""
-        first, *others = self._ask("close_level")
-        report: LevelReport = first
-        for each in others:
-            report = report.merge(each)
-        self._last = self._ask("counts")
-        return report
-
-    def forget(self, decided: NDArray[np.bool_]) -> None:
-        """Stop expanding these configurations."""
-        self._ask("forget", decided)
-
-    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """The smallest predecessor of each state over all workers."""
-        return _best(targets, self._ask("parents", targets, depth))
-
-    def counts(self) -> tuple[int, int, int, Counter[str]]:
-        """Generated, distinct, waiting, and how often each action fired, over all workers."""
-        fired = Counter(self._base[1])
-        for each in self._last:
-            fired.update(each["fired"])
-        return (
-            self._base[0] + sum(each["generated"] for each in self._last),
-            sum(each["distinct"] for each in self._last),
-            sum(each["waiting"] for each in self._last),
-            fired,
-        )
-
-    def keep(self, location: str, depth: int) -> list[StateFile]:
-        """Write the frontier to a store, a file per worker."""
-        return self._ask("keep", location, depth)
 
     def offload(self, location: str) -> None:
         """Move visited states to a store."""
@@ -260,7 +293,7 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _received(child: Child, call: int) -> Any:
+def received(child: Answering, call: int) -> Any:
     number = -1
     while number != call:
         try:
@@ -347,18 +380,23 @@ class _Worker:
 
 
 def _serve(task: dict[str, Any], pipe: Connection) -> None:
-    """A worker process: answer calls until the pipe closes.  Interrupts are the driver's business."""
+    """A worker process.  Interrupts are the driver's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    answer(pipe, lambda: _Worker(task))
+
+
+def answer(pipe: Connection, make: Callable[[], Any]) -> None:
+    """Be a worker: answer calls until the pipe closes."""
     call = 0
     try:
-        worker = _Worker(task)
+        worker = make()
         pipe.send((0, "done", None))
         while True:
             call, method, arguments = pipe.recv()
             target = worker if hasattr(worker, method) else worker.owned
             pipe.send((call, "done", getattr(target, method)(*arguments)))
-    except (EOFError, BrokenPipeError, KeyboardInterrupt):
+    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         return
     except InputError as problem:
         pipe.send((call, "input", str(problem)))

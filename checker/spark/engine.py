@@ -1,13 +1,25 @@
-"""The Spark engine: a search on stored levels, whose wide levels are done by Spark tasks."""
+"""The Spark engine: wide levels are done by Spark tasks, which hold the states in memory as long as they can.
+
+A search begins in this process.  From a wide level on a team of tasks holds its states; where there can be none, or the
+states become too many, the search goes on from levels in files, whose tasks may come and go.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from itertools import pairwise
 
 from neverlost.checker.disk import on_disk_search
-from neverlost.checker.outcome import Outcome
-from neverlost.checker.search.options import Options, Reporter
+from neverlost.checker.disk.level_tasks import SearchDescription, can_be_named
+from neverlost.checker.disk.levels import Store
+from neverlost.checker.disk.storage import storage
+from neverlost.checker.machine import scratch
+from neverlost.checker.outcome import Counts, JobsDone, Outcome
+from neverlost.checker.search.options import Options, Progress, Reporter
+from neverlost.checker.spark import session
 from neverlost.checker.spark.jobs import SparkJobs
 from neverlost.model.system import System
 from neverlost.specs.property import Property
@@ -18,8 +30,68 @@ def explore(
 ) -> Outcome:
     """Every reachable state of the system; see `neverlost.checker.search.explore.explore`."""
     asked = options or Options()
+    with nullcontext(str(asked.state_dir)) if asked.state_dir else scratch.folder("levels") as place:
+        return _explore(system, tuple(properties), asked, reporter, place)
+
+
+def _explore(
+    system: System, properties: tuple[Property, ...], asked: Options, reporter: Reporter | None, place: str
+) -> Outcome:
     master = asked.spark_master or f"local[{asked.workers or '*'},4]"
-    found = on_disk_search.explore(
-        system, properties, asked, reporter, lambda search: SparkJobs(search, master, dict(asked.spark_conf))
-    )
-    return replace(found, engine="spark")
+    tuning = on_disk_search.tuning(dict(asked.spark_conf))
+    described = SearchDescription.about(storage(place).location, system, properties, asked.symmetry)
+    jobs = SparkJobs(described, master, dict(asked.spark_conf))
+    try:
+        before, done = 0.0, JobsDone(master)
+        memory = _memory_of_a_task(master, tuning["neverlost.task.memory"])
+        may_be_held = asked.machine_code and not session.is_connect(master) and can_be_named(system, properties)
+        if may_be_held and memory != 0 and not _is_large(asked, place, tuning["neverlost.driver.states"]):
+            from neverlost.checker.spark.held import HeldSearch
+            from neverlost.checker.spark.team import Team
+
+            search = HeldSearch(system, properties, asked, reporter, place, Team(jobs, memory), tuning)
+            found = search.attempt()
+            if found is not None:
+                return _noted(replace(found, engine="spark", cluster=search.done), tuning, reporter)
+            before, done = time.monotonic() - search.started, search.done
+            _say(reporter, f"from level {search.levels} on levels are in files: {search.moved}")
+            asked = replace(asked, resume=True, limits=asked.limits.after(before))
+        found = on_disk_search.explore(system, properties, replace(asked, state_dir=place), reporter, lambda _: jobs)
+        cluster = found.cluster.together(done) if found.cluster else None
+        return _noted(replace(found, engine="spark", cluster=cluster, seconds=found.seconds + before), tuning, reporter)
+    finally:
+        jobs.close()
+
+
+def _memory_of_a_task(master: str, megabytes: int) -> int | None:
+    """The bytes that a task may take to hold states: None is a share of this machine, and 0 none.
+
+    What a task of a cluster may take, the cluster does not say here; a task that takes too much is killed.
+    """
+    if megabytes >= 0:
+        return megabytes << 20
+    return None if master.startswith("local") else 0
+
+
+def _is_large(asked: Options, place: str, most: int) -> bool:
+    """Whether a search that is resumed has more states than this process should hold."""
+    return asked.resume and Store.exists(place) and sum(level.rows for level in Store.attach(place).levels()) > most
+
+
+def _noted(found: Outcome, tuning: Mapping[str, int], reporter: Reporter | None) -> Outcome:
+    """What was found; where there was no job, it is said why."""
+    if found.cluster is not None and not found.cluster.jobs:
+        narrow = tuning["neverlost.driver.states"]
+        sizes = [after - before for (_, before), (_, after) in pairwise([(0, 0), *found.growth])]
+        why = f"no level has more than {narrow:,} states (--spark-conf neverlost.driver.states)"
+        if max(sizes, default=0) > narrow:
+            why = "the search ended before Spark was ready"
+        _say(reporter, f"no job was needed: {why}", found)
+    return found
+
+
+def _say(reporter: Reporter | None, note: str, found: Outcome | None = None) -> None:
+    if reporter is not None:
+        counts = found.counts if found else Counts(0, 0, 0, 0)
+        seconds = found.seconds if found else 0.0
+        reporter(Progress(counts.depth, 0, counts.generated, counts.distinct, seconds, 0, note=note))

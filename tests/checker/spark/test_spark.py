@@ -34,8 +34,11 @@ from tests.support import modern
 from tests.support.searches import classic, essence, kraft_matrix
 
 ROOT = Path(__file__).resolve().parents[3]
-EVERYWHERE = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"))
-"""Even the narrowest level is done by Spark, in several tasks as soon as it has a hundred states."""
+IN_FILES = ("neverlost.task.memory", "0")
+EVERYWHERE = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"), IN_FILES)
+"""Even the narrowest level is done by Spark, in several tasks as soon as it has a hundred states, and tasks hold none."""
+HELD = (("neverlost.driver.states", "0"),)
+"""Even the narrowest level is done by Spark, in tasks that hold the states."""
 
 
 @pytest.fixture(scope="module")
@@ -54,24 +57,92 @@ def in_memory(system: System, **options: Any) -> dict[str, Any]:
     return essence(explore(system, guarantees(system.model), Options(workers=1, **options)))
 
 
+ROWS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "holds": (lambda: classic("kip-320", 2, 2, 2, 1), {}),
+    "violated": (lambda: classic("kip-101", 3, 1, 1, 1), {"keep_going": True}),
+    "symmetry": (lambda: classic("kip-101", 3, 1, 1, 1), {"symmetry": True}),
+    "matrix": (kraft_matrix, {"every_configuration": True}),
+}
+
+
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize(
-    ("make", "options"),
+    ("row", "conf"),
     [
-        (lambda: classic("kip-320", 2, 2, 2, 1), {}),
-        (lambda: classic("kip-101", 3, 1, 1, 1), {"keep_going": True}),
-        (lambda: classic("kip-101", 3, 1, 1, 1), {"symmetry": True}),
-        (kraft_matrix, {"every_configuration": True}),
+        *(pytest.param(row, HELD, id=f"{row}, held") for row in ROWS),
+        *(pytest.param(row, EVERYWHERE, id=f"{row}, in files") for row in ("violated", "matrix")),
+        *(pytest.param(row, EVERYWHERE, id=f"{row}, in files", marks=pytest.mark.slow) for row in ("holds", "symmetry")),
     ],
-    ids=["holds", "violated", "symmetry", "matrix"],
 )
-def test_spark_equals_memory(make: Any, options: dict[str, Any]) -> None:
+def test_spark_equals_memory(row: str, conf: tuple[tuple[str, str], ...]) -> None:
+    make, options = ROWS[row]
     system = make()
-    found = on_spark(system, **options)
+    found = on_spark(system, conf, **options)
     assert found.engine == "spark" and found.cluster is not None
     assert found.cluster.states == found.counts.distinct - found.growth[0][1]
-    assert set(range(1, found.counts.depth)) <= {*found.cluster.levels} and len(found.cluster.levels) <= found.cluster.jobs
+    assert set(range(1, found.counts.depth)) <= {*found.cluster.levels}
+    assert found.cluster.jobs == 1 if conf is HELD else found.cluster.jobs >= len(found.cluster.levels)
     assert essence(found) == in_memory(system, **options)
+
+
+class Said:
+    """A reporter that keeps the notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.note:
+            self.notes.append(progress.note)
+
+
+@pytest.mark.usefixtures("session")
+def test_what_tasks_cannot_hold_goes_on_in_files(tmp_path: Path) -> None:
+    """The team takes over in the middle, and its tasks have used up a MB before they do anything; all levels are kept."""
+    system, said = classic("kip-101", 3, 1, 1, 1), Said()
+    conf = (("neverlost.driver.states", "0"), ("neverlost.task.memory", "1"))
+    found = on_spark(system, conf, said, keep_going=True, state_dir=tmp_path / "s")
+    assert essence(found) == in_memory(system, keep_going=True)
+    (note,) = said.notes
+    assert note == "from level 1 on levels are in files: tasks hold as many states as they may"
+    assert found.cluster is not None and found.cluster.states == found.counts.distinct - 1
+    assert sum(level.rows for level in Store.attach(tmp_path / "s").levels()) == found.counts.distinct
+
+
+@pytest.mark.usefixtures("session")
+def test_a_team_that_loses_a_task_goes_on_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Levels that were not written by then are searched again."""
+    monkeypatch.setattr("neverlost.checker.spark.held.KEPT_EVERY", 0.0)
+    system, said, killed = classic("kip-101", 3, 1, 1, 1), Said(), set()
+
+    def reporter(progress: Progress) -> None:
+        said(progress)
+        if progress.level == 9 and not killed:
+            killed.update(python_workers(os.getpid()))
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    found = on_spark(system, HELD, reporter, keep_going=True)
+    assert killed
+    assert essence(found) == in_memory(system, keep_going=True)
+    assert [re.sub(r"level \d+", "level N", each) for each in said.notes if "in files" in each] == [
+        "from level N on levels are in files: a task that held states is gone"
+        " (a worker process died: it was killed, or memory ran out (try --memory-limit))"
+    ]
+
+
+@pytest.mark.usefixtures("session")
+def test_held_levels_that_are_kept_can_be_resumed(tmp_path: Path) -> None:
+    """A search by a team is cut, goes on in memory, is cut again, and goes on in files."""
+    system = classic("kip-101", 3, 2, 2, 1)
+    place = tmp_path / "s"
+    cut = on_spark(system, HELD, state_dir=place, keep_going=True, limits=Limits(depth=9))
+    assert cut.counts.left > 0 and len(Store.attach(place).levels()) == cut.counts.depth
+    options = Options(workers=1, state_dir=place, keep_going=True, resume=True, limits=Limits(depth=12))
+    assert explore(system, guarantees(system.model), options).counts.left > 0
+    mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"))
+    found = on_spark(system, mixed, state_dir=place, keep_going=True, resume=True)
+    assert essence(found) == in_memory(system, keep_going=True)
 
 
 def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,11 +169,16 @@ def test_a_master_that_cannot_be_reached_is_an_error_before_the_first_level(mast
 def test_levels_may_change_hands(tmp_path: Path) -> None:
     """Narrow levels on the driver, wide ones on Spark, a cut, and a resumption with another number of partitions."""
     system = classic("kip-101", 3, 2, 2, 1)
-    mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"))
+    mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"), IN_FILES)
     place = tmp_path / "s"
     cut = on_spark(system, mixed, state_dir=place, keep_going=True, limits=Limits(depth=12))
     assert cut.counts.left > 0
-    finer = (("neverlost.driver.states", "5000"), ("neverlost.task.candidates", "3000"), ("neverlost.task.states", "2000"))
+    finer = (
+        ("neverlost.driver.states", "5000"),
+        ("neverlost.task.candidates", "3000"),
+        ("neverlost.task.states", "2000"),
+        IN_FILES,
+    )
     found = on_spark(system, finer, state_dir=place, keep_going=True, resume=True)
     assert essence(found) == in_memory(system, keep_going=True)
     files = [len(level.files) for level in Store.attach(place).levels()]
@@ -160,7 +236,7 @@ def test_killed_workers_change_nothing(tmp_path: Path) -> None:
 def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
     """The level is given up, those before it stay, and the session is there for the next search."""
     system = classic("kip-101", 3, 2, 2, 1)
-    slow = (("neverlost.driver.states", "100"), ("neverlost.task.states", "100"))
+    slow = (("neverlost.driver.states", "100"), ("neverlost.task.states", "100"), IN_FILES)
     cut = on_spark(system, slow, state_dir=tmp_path / "s", keep_going=True, limits=Limits(seconds=3))
     assert cut.reason == "the time limit of 3 s was reached"
     assert len(Store.attach(tmp_path / "s").levels()) == cut.counts.depth
@@ -170,11 +246,12 @@ def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("session")
-def test_a_model_error_in_a_task_keeps_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("conf", [HELD, EVERYWHERE], ids=["held", "in files"])
+def test_a_model_error_in_a_task_keeps_its_kind(monkeypatch: pytest.MonkeyPatch, conf: tuple[tuple[str, str], ...]) -> None:
     """An executor with another source of the model is refused, and is not retried into a wrong answer."""
-    monkeypatch.setattr("neverlost.checker.disk.on_disk_search.question_digest", lambda model, asked: "sha256:other")
+    monkeypatch.setattr("neverlost.checker.disk.level_tasks.question_digest", lambda model, asked: "sha256:other")
     with pytest.raises(Exception, match="an executor has another version of kip-320 than the driver") as caught:
-        on_spark(classic("kip-320", 2, 1, 1, 1))
+        on_spark(classic("kip-320", 2, 1, 1, 1), conf)
     assert type(caught.value).__name__ == "EngineError"
 
 

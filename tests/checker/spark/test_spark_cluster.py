@@ -52,9 +52,11 @@ def running(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.mark.slow
-def test_counts_survive_the_death_of_executor_worker_and_driver(running: Cluster) -> None:
-    """The driver has nothing but its own source to give to the executors, and the storage."""
-    found, events = disturbed(running, "kip-320", SETTINGS, ON_SPARK, [9, 11, 13], random.Random(20))
+@pytest.mark.parametrize("memory", [0, 400])
+def test_counts_survive_the_death_of_executor_worker_and_driver(running: Cluster, memory: int) -> None:
+    """The driver has nothing but its own source to give to the executors, and the storage; tasks may hold states or not."""
+    conf = [*ON_SPARK, "--spark-conf", f"neverlost.task.memory={memory}"]
+    found, events = disturbed(running, "kip-320", SETTINGS, conf, [9, 11, 13], random.Random(20))
     assert found == undisturbed()
     assert {key: found[key] for key in EXPECTED} == EXPECTED
     assert len(events) == 3
