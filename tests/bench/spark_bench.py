@@ -1,8 +1,8 @@
 """The Spark engine's figures in one run: `python -m tests.bench.spark_bench [held] [level] [jobs] [large] [small-memory] [growth]`.
 
-held          the states in the memory of tasks, for two sizes: from a wide level on, or from the first; beside the memory engine
+held          states in the memory of tasks, two sizes: from a wide level on, or from the first; beside the memory engine
 level         the cost of an almost empty level, all of its stages on Spark
-jobs          64,739,578 states in files, all in jobs: machine code beside the columns interpreter, and the memory engine
+jobs          64,739,578 states in files, all in jobs: machine code beside columns, and the memory engine
 large         64,739,578 states, levels durable, beside the memory engine
 small-memory  the same with memory for driver, Java and workers kept below 2 GB together
 growth        time and disk for four sizes
