@@ -1,4 +1,4 @@
-"""The Spark engine's figures in one run: `python -m tests.bench.spark_bench [held] [level] [jobs] [large] [small-memory] [growth]`.
+"""The Spark engine's figures in one run: `python -m tests.bench.spark_bench [PART ...]`.
 
 held          states in the memory of tasks, two sizes: from a wide level on, or from the first; beside the memory engine
 level         the cost of an almost empty level, all of its stages on Spark
