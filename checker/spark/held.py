@@ -1,4 +1,4 @@
-"""The search whose states Spark's tasks hold in memory: it begins in this process, and a team of tasks takes over."""
+"""The search whose states Spark's tasks hold in memory: it begins in this process, and a team of tasks continues it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class HeldSearch(MemorySearch):
         if not native.holds_every_level:
             self.moved = "some levels are in files already"
             return
-        self.team.take_over(native, self.levels)
+        self.team.continue_from(native, self.levels)
         native.close()
         self.workers = self.team
         self.done = replace(self.done, jobs=1)

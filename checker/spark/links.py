@@ -34,7 +34,7 @@ def connected(address: Address, key: bytes) -> socket.socket:
 
 
 def accepted(door: socket.socket, key: bytes) -> tuple[socket.socket, str] | None:
-    """Who comes to a door, and from where; None where that is somebody else.
+    """Who comes to a door, and from where; None where that is a stranger.
 
     Errors: `TimeoutError` where the door has a time limit, and it has passed.
     """

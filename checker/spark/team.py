@@ -126,7 +126,7 @@ class Team(Remote[Task]):
             self.problem = self.problem or session.reason(problem)
 
     def _admit(self, door: socket.socket, key: bytes, count: int) -> list[int]:
-        """Let the members in; the ports at which they hear each other."""
+        """Let the members in; the ports at which they meet each other."""
         assert self._job is not None
         ports: list[int] = []
         door.settimeout(LOOK)
@@ -153,7 +153,7 @@ class Team(Remote[Task]):
         if content is not None:
             child.link.sendall(content)
 
-    def take_over(self, native: Native, levels: int) -> None:
+    def continue_from(self, native: Native, levels: int) -> None:
         """Hold what was found so far, and go on from there."""
         generated, _, _, fired = native.counts()
         self._base = generated, fired

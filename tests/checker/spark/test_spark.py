@@ -98,7 +98,7 @@ class Said:
 
 @pytest.mark.usefixtures("session")
 def test_what_tasks_cannot_hold_goes_on_in_files(tmp_path: Path) -> None:
-    """The team takes over in the middle, and its tasks have used up a MB before they do anything; all levels are kept."""
+    """Its tasks have used up a MB before they do anything; all levels are kept."""
     system, said = classic("kip-101", 3, 1, 1, 1), Said()
     conf = (("neverlost.driver.states", "0"), ("neverlost.task.memory", "1"))
     found = on_spark(system, conf, said, keep_going=True, state_dir=tmp_path / "s")

@@ -124,7 +124,7 @@ def test_a_member_with_another_source_is_refused() -> None:
 
 
 class TestLinks:
-    """Nothing is read from whoever does not know the key."""
+    """Nothing is read from an end that does not know the key."""
 
     def test_both_ends_know_the_key(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as door, ThreadPoolExecutor(1) as pool:
