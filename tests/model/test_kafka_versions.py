@@ -83,7 +83,10 @@ def test_versions(scenario: str, version: str, name: str, expected: str, given: 
     assert verdict(version, name, **given) == expected, scenario
 
 
-@pytest.mark.parametrize(("rf", "min_isr"), [(2, 2), (3, 2), (3, 3), (4, 2), (4, 3)])
+LARGE = [pytest.param(4, each, marks=pytest.mark.slow) for each in (2, 3)]
+
+
+@pytest.mark.parametrize(("rf", "min_isr"), [(2, 2), (3, 2), (3, 3), *LARGE])
 def test_elr_survives_one_lossy_crash_less_than_min_isr(rf: int, min_isr: int) -> None:
     shrinks = {"isr_shrink": rf - min_isr}
     assert verdict("kraft-elr", ACKED, rf=rf, min_isr=min_isr, lossy_crash=min_isr - 1, **shrinks, **NO_LATE_RECORD) == "holds"

@@ -76,7 +76,7 @@ REASSIGN = {"rf": 2, "reassign": 1, "leader_move": 1}
     [
         ("reassign-grow-shrink", "holds", "3.9", REASSIGN),
         ("reassign-completes-thin", "violated", "3.7", {"rf": 2, "reassign": 1, "lossy_crash": 1}),
-        ("elr-cancelled-reassignment", "violated", "4.1", CANCELLED),
+        pytest.param("elr-cancelled-reassignment", "violated", "4.1", CANCELLED, marks=pytest.mark.slow),  # also a scenario
         ("elr-cancelled-reassignment", "holds", "4.1", CANCELLED | {"on": "elr-within-replicas,equal-epoch-record-skipped"}),
         ("elr-minisr-raise-race", "violated", "4.1", RAISED),
         ("elr-minisr-raise-race", "holds", "4.3", RAISED | MENDED),

@@ -26,6 +26,7 @@ from tests.model.test_interpreters import (
     BATCHES,
     LONG,
     OUT_OF_BOUNDS,
+    THREE,
     defined,
     defined_successors,
     in_bounds,
@@ -34,7 +35,7 @@ from tests.model.test_interpreters import (
 )
 from tests.support.searches import kraft_matrix
 
-SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted(models())}
+SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted([*models(), THREE])}
 SYSTEMS["three configurations"] = kraft_matrix
 
 
@@ -59,9 +60,14 @@ COMPOSED = ("amid a change", "observed")
 """Whose steps are those of another model, each in several ways."""
 
 
-def is_long(name: str, effort: Effort) -> bool:
+def is_slow(name: str, is_wide: bool) -> bool:
+    """Whether a test is left to those who ask for slow ones: the wide program of a large model takes long to compile."""
+    return name in (*LONG, *COMPOSED) or (is_wide and name == "kraft-elr")
+
+
+def is_long(name: str, effort: Effort, is_wide: bool) -> bool:
     """Whether a test is left to those who ask for slow ones; the best code of large models takes half a minute to make."""
-    return name in (*LONG, *COMPOSED) or (effort is Effort.BEST and not name.startswith("kip"))
+    return is_slow(name, is_wide) or (effort is Effort.BEST and not name.startswith("kip"))
 
 
 def compiled(system: System, effort: Effort, is_wide: bool = False) -> Machine:
@@ -109,7 +115,7 @@ USED = ((Effort.PLAIN, False), (Effort.QUICK, False), (Effort.BEST, True))
 @pytest.mark.parametrize(
     ("name", "effort", "is_wide"),
     [
-        pytest.param(name, effort, is_wide, marks=pytest.mark.slow if is_long(name, effort) else ())
+        pytest.param(name, effort, is_wide, marks=pytest.mark.slow if is_long(name, effort, is_wide) else ())
         for name in SYSTEMS
         for effort, is_wide in [*USED, (Effort.PLAIN, True)]
     ],
@@ -200,11 +206,6 @@ def leaves_its_bounds(name: str) -> bool:
 @pytest.mark.slow
 def test_bounds_are_left_from_arbitrary_states() -> None:
     assert [name for name in MUTATED if not leaves_its_bounds(name)] == KEPT
-
-
-def is_slow(name: str, is_wide: bool) -> bool:
-    """Whether mutants are left to those who ask for slow rows: the wide program of a large model takes long to compile."""
-    return name in (*LONG, *COMPOSED) or (is_wide and name == "kraft-elr")
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_a_partition_epoch_that_moves_alone_changes_no_verdict(model: str, given
     ("model", "given"),
     [
         ("4.3", {"isr_shrink": 2, "lossy_crash": 1, "defects": "fixed"}),
-        ("4.3", {"isr_shrink": 2, "crash": 1, "lossy_crash": 1, "defects": "fixed"}),
+        pytest.param("4.3", {"isr_shrink": 2, "crash": 1, "lossy_crash": 1, "defects": "fixed"}, marks=pytest.mark.slow),
         ("3.9", {"isr_shrink": 2, "lossy_crash": 1, "defects": "fixed"}),
         pytest.param("4.1", {"isr_shrink": 2, "fence": 1, "crash": 1, "defects": "fixed"}, marks=pytest.mark.slow),
         pytest.param("4.3", {"isr_shrink": 3, "crash": 1, "min_isr": 3, "defects": "fixed"}, marks=pytest.mark.slow),
@@ -219,7 +219,7 @@ def broker_restart_before_4_0(k: Any, s: Any, broker: int, outcome: int) -> Clau
 @pytest.mark.parametrize(
     ("model", "given"),
     [
-        ("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "crash": 2, "reassign": 1}),
+        pytest.param("3.9", {"rf": 2, "min_isr": 1, "unclean": True, "crash": 2, "reassign": 1}, marks=pytest.mark.slow),
         pytest.param(
             "3.9",
             {"rf": 2, "min_isr": 1, "unclean": True, "crash": 1, "lossy_crash": 1, "reassign": 1, "defects": "fixed"},
@@ -284,11 +284,11 @@ def test_orbits_sum_to_the_states_from_every_first_leader(model: str, given: dic
     ("model", "given"),
     [
         ("3.9", {"lossy_crash": 1, "leader_move": 1}),
-        ("3.9", {"lossy_crash": 1, "crash": 1}),
+        pytest.param("3.9", {"lossy_crash": 1, "crash": 1}, marks=pytest.mark.slow),
         ("3.9", {"rf": 2, "lossy_crash": 1, "fence": 1, "leader_move": 1}),
         ("3.9", {"min_isr": 1, "crash": 2}),
         ("4.1", {"lossy_crash": 1, "isr_shrink": 2}),
-        ("4.1", {"crash": 1, "lossy_crash": 1}),
+        pytest.param("4.1", {"crash": 1, "lossy_crash": 1}, marks=pytest.mark.slow),
         ("4.3", {"rf": 2, "disk_loss": 1, "fence": 1, "leader_move": 1}),
     ],
 )

@@ -39,10 +39,14 @@ def mixed(code: Loaded, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return found[: filled[0]]
 
 
-def absorbed(code: Loaded, tables: StateTables, rows: NDArray[np.uint64], level: int) -> list[tuple[int, ...]]:
+def taken_in(code: Loaded, tables: StateTables, rows: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
+    """The rows that were new."""
     passed_on, fresh = mixed(code, rows), np.zeros_like(rows)
-    count = tables.absorb(passed_on, len(passed_on), level, fresh)
-    return [tuple(each) for each in fresh[:count].tolist()]
+    return fresh[: tables.absorb(passed_on, len(passed_on), level, fresh)]
+
+
+def absorbed(code: Loaded, tables: StateTables, rows: NDArray[np.uint64], level: int) -> list[tuple[int, ...]]:
+    return [tuple(each) for each in taken_in(code, tables, rows, level).tolist()]
 
 
 @pytest.mark.parametrize("widths", WIDTHS, ids=str)
@@ -87,8 +91,8 @@ def test_tables_grow_when_states_lie_too_far_from_their_buckets(monkeypatch: pyt
     rows = np.unique(states(np.random.default_rng(1), (63, 20), 900_000, 1 << 20), axis=0)
     places = int((tables.descriptions[:, PLACES] * tables.descriptions[:, BUCKETS]).sum())
     assert len(rows) > places
-    assert absorbed(code, tables, rows, 3) == [tuple(each) for each in rows.tolist()]
-    assert len(tables) == len(rows) and absorbed(code, tables, rows, 4) == []
+    assert np.array_equal(taken_in(code, tables, rows, 3), rows)
+    assert len(tables) == len(rows) and len(taken_in(code, tables, rows, 4)) == 0
     found = np.concatenate([tables.collect(number, 3) for number in range(TABLES)])
     assert np.array_equal(np.unique(found, axis=0), rows)
 
