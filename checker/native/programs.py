@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -73,6 +74,9 @@ def write(path: Path, content: bytes) -> None:
             old.unlink(missing_ok=True)
 
 
+LOOK = 0.5
+"""Seconds between two looks at what another process makes."""
+
 MADE = (Effort.QUICK, Effort.BEST)
 """What the other process makes, in this order."""
 
@@ -120,6 +124,9 @@ class Programs:
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
         wide = text_of(system, properties, symmetry) if text is None else text
         self._best = folder() / name_of(wide, Effort.BEST)
+        self._lock: int | None = None
+        self._texts: tuple[str, str] | None = None
+        self._looked_at = 0.0
         self._compiler: subprocess.Popen[bytes] | None = None
         self._scratch: scratch.Folder | None = None
         self._awaited: list[Effort] = []
@@ -127,6 +134,7 @@ class Programs:
         try:
             if found is None:
                 text = text_of(system, properties, symmetry, is_wide=False)
+                self._texts = text, wide
                 self._start_compiler(text, wide)
                 found = self._plain(text)
             self._load(found)
@@ -148,8 +156,32 @@ class Programs:
             write(place, found)
         return found
 
+    def _is_ours(self) -> bool:
+        """Whether no other process on this machine makes this program, and none will until we are done."""
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = os.open(f"{self._best}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(self._lock)
+                self._lock = None
+                return False
+        return True
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self._best}.lock")
+            os.close(self._lock)
+            self._lock = None
+
     def _start_compiler(self, plain: str, wide: str) -> None:
-        """Have another process make better code."""
+        """Have another process make better code, unless one does already."""
+        if not self._is_ours():
+            return
         self._awaited = [*MADE]
         self._scratch = scratch.Folder("machine-code")
         self._place = Path(self._scratch.name)
@@ -168,7 +200,7 @@ class Programs:
     def improve(self) -> bool:
         """Change to better code if some has been made by now; whether it was.  No call may be running."""
         if self._compiler is None:
-            return False
+            return self._texts is not None and self._improve_by_another(*self._texts)
         has_ended = self._compiler.poll() is not None
         ready = [effort for effort in self._awaited if made(self._place, effort).exists()]
         found = read(made(self._place, ready[-1])) if ready else None
@@ -180,6 +212,19 @@ class Programs:
         if has_ended or not self._awaited:
             self.close()
         return found is not None
+
+    def _improve_by_another(self, plain: str, wide: str) -> bool:
+        """Change to what another process has made; where that is gone without, make it here."""
+        if time.monotonic() - self._looked_at < LOOK:
+            return False
+        self._looked_at = time.monotonic()
+        found = read(self._best)
+        if found is None:
+            self._start_compiler(plain, wide)
+            return False
+        self._texts = None
+        self._load(found)
+        return True
 
     def identify(self, rows: Rows, count: int) -> int:
         """Put the first rows into the form that the search knows them by; how many states they stand for."""
@@ -216,6 +261,7 @@ class Programs:
 
     def close(self) -> None:
         """End the compiler."""
+        self._texts = None
         if self._compiler is not None:
             self._compiler.kill()
             self._compiler.wait()
@@ -223,3 +269,4 @@ class Programs:
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
+        self._unlock()

@@ -347,10 +347,14 @@ class Native:
         distinct = len(self.tables) if self._store is None else self._distinct
         return self._base[0] + int(self._fired.sum()), distinct, self._waiting.left, fired
 
-    def close(self) -> None:
-        """End the threads."""
+    def end_threads(self) -> None:
+        """Nothing will be expanded here any more."""
         if self._pool is not None:
             self._pool.shutdown()
+
+    def close(self) -> None:
+        """End the threads, and the compiler."""
+        self.end_threads()
         self.programs.close()
 
 

@@ -361,6 +361,9 @@ class _Worker:
                 self._unsent[owner].insert(0, states[:, fits:])
         return used
 
+    def close(self) -> None:
+        """Nothing runs beside this."""
+
     def forget(self, decided: NDArray[np.bool_]) -> None:
         """Stop expanding these configurations."""
         self.owned.expansion.forget(decided)
@@ -389,19 +392,21 @@ def _serve(task: dict[str, Any], pipe: Connection) -> None:
 def answer(pipe: Connection, make: Callable[[], Any]) -> None:
     """Be a worker: answer calls until the pipe closes."""
     call = 0
-    try:
-        worker = make()
-        pipe.send((0, "done", None))
-        while True:
-            call, method, arguments = pipe.recv()
-            target = worker if hasattr(worker, method) else worker.owned
-            pipe.send((call, "done", getattr(target, method)(*arguments)))
-    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        return
-    except InputError as problem:
-        pipe.send((call, "input", str(problem)))
-    except Exception as problem:
+    with ExitStack() as stack:
         try:
-            pipe.send((call, "gone", given_out(problem)))
-        except type(problem):
-            pipe.send((call, "error", f"{type(problem).__name__}: {problem}"))
+            worker = make()
+            stack.callback(worker.close)
+            pipe.send((0, "done", None))
+            while True:
+                call, method, arguments = pipe.recv()
+                target = worker if hasattr(worker, method) else worker.owned
+                pipe.send((call, "done", getattr(target, method)(*arguments)))
+        except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+            return
+        except InputError as problem:
+            pipe.send((call, "input", str(problem)))
+        except Exception as problem:
+            try:
+                pipe.send((call, "gone", given_out(problem)))
+            except type(problem):
+                pipe.send((call, "error", f"{type(problem).__name__}: {problem}"))

@@ -114,7 +114,6 @@ class HeldSearch(MemorySearch):
             self.moved = "some levels are in files already"
             return
         self.team.continue_from(native, self.levels)
-        native.close()
         self.workers = self.team
         self.done = replace(self.done, jobs=1)
 

@@ -169,6 +169,11 @@ class Member:
             links.filled(peer, rows.data.cast("B"))
         return rows, more, late
 
+    def close(self) -> None:
+        """End what runs beside this."""
+        self._sender.shutdown()
+        self.owned.close()
+
     def close_level(self) -> LevelReport:
         """Finish the level; what it brought here."""
         return self.owned.close_level()

@@ -18,6 +18,7 @@ from typing import Any
 
 from neverlost.checker.disk.levels import StateFile
 from neverlost.checker.machine.resources import GaveOut, allowed_memory
+from neverlost.checker.native.programs import Programs
 from neverlost.checker.native.table_text import TABLES
 from neverlost.checker.native.team import Native
 from neverlost.checker.search.workers import Remote, received
@@ -71,6 +72,7 @@ class Team(Remote[Task]):
         self._is_gathering = self._is_closed = False
         self._door = ExitStack()
         self._job: Thread | None = None
+        self._programs: Programs | None = None
 
     def prepare(self) -> None:
         """Start Spark and gather the members in the background."""
@@ -156,15 +158,18 @@ class Team(Remote[Task]):
     def continue_from(self, native: Native, levels: int) -> None:
         """Hold what was found so far, and go on from there."""
         generated, _, _, fired = native.counts()
-        self._base = generated, fired
+        self._base, self._programs = (generated, fired), native.programs
         for first in range(0, TABLES, len(self)):
             tables = [(each, *native.tables.taken(each)) for each in range(first, min(first + len(self), TABLES))]
             self._ask_each("take", [(number, description) for number, description, _ in tables], [part for *_, part in tables])
+        native.end_threads()
         self._ask("begin", levels, native.decided)
         self._last = self._ask("counts")
 
     def round(self) -> bool:
         """Work on the level for a while; whether there is more of it."""
+        if self._programs is not None:
+            self._programs.improve()  # what is being made here serves tasks on this machine
         self._last = self._ask("round")
         return any(each["waiting"] for each in self._last)
 
@@ -184,6 +189,8 @@ class Team(Remote[Task]):
     def close(self) -> None:
         """Let the members go."""
         self._is_closed = True
+        if self._programs is not None:
+            self._programs.close()
         for child in self._children:
             child.close()
         self._door.close()

@@ -204,6 +204,7 @@ def disturbed(
             chance.shuffle(kills)
             for depth, kill in zip(depths, kills, strict=False):
                 until(lambda wanted=depth: manifests(levels) > wanted or first.poll() is not None, f"level {depth}")
+                until(lambda: running.executors() or first.poll() is not None, "an executor")
                 if first.poll() is not None:
                     break
                 events.append(f"{kill.__name__} {kill(chance)} at level {manifests(levels)}")

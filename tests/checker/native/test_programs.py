@@ -60,6 +60,21 @@ def test_code_that_is_made_soon_is_used_before_the_best(system: System) -> None:
     assert first_successors(found) == expected and is_kept(text_of(system, (), None))
 
 
+def test_one_process_at_a_time_makes_a_program_and_others_use_it(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "LOOK", 0.0)
+    first, second, third = (Programs(system, ()) for _ in range(3))
+    expected = first_successors(first)
+    assert first._compiler is not None and second._compiler is None and third._compiler is None
+    assert not second.improve(), "there is nothing yet"
+    first.close()
+    assert not second.improve() and second._compiler is not None, "the first ended without it"
+    assert not third.improve() and third._compiler is None
+    assert second._compiler.wait() == 0 and second.improve()
+    assert third.improve() and not third.improve() and third._compiler is None
+    assert first_successors(second) == first_successors(third) == expected
+    assert len(list(folder().iterdir())) == 2, "no lock is left"
+
+
 def test_damaged_code_is_ignored(system: System) -> None:
     expected = first_successors(improved(system))
     for file in folder().iterdir():

@@ -19,7 +19,9 @@ import pytest
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from tests.support.searches import classic
+from tests.support.spark_cluster import EXPECTED as THOSE
 from tests.support.spark_cluster import (
+    MILLIONS,
     Cluster,
     cluster,
     descendants,
@@ -51,15 +53,24 @@ def running(tmp_path: Path) -> Iterator[Cluster]:
         yield found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("memory", [0, 400])
-def test_counts_survive_the_death_of_executor_worker_and_driver(running: Cluster, memory: int) -> None:
-    """The driver has nothing but its own source to give to the executors, and the storage; tasks may hold states or not."""
-    conf = [*ON_SPARK, "--spark-conf", f"neverlost.task.memory={memory}"]
-    found, events = disturbed(running, "kip-320", SETTINGS, conf, [9, 11, 13], random.Random(20))
-    assert found == undisturbed()
-    assert {key: found[key] for key in EXPECTED} == EXPECTED
+def survived(running: Cluster, settings: dict[str, int], conf: list[str], expected: dict[str, int]) -> None:
+    found, events = disturbed(running, "kip-320", settings, conf, [9, 11, 13], random.Random(20))
+    assert {key: found[key] for key in expected} == expected
     assert len(events) == 3
+
+
+@pytest.mark.slow
+def test_counts_survive_the_death_of_executor_worker_and_driver(running: Cluster) -> None:
+    """The driver has nothing but its own source to give to the executors, and the storage."""
+    survived(running, SETTINGS, ON_SPARK, undisturbed())
+
+
+@pytest.mark.slow
+def test_a_team_survives_the_death_of_executor_worker_and_driver(running: Cluster) -> None:
+    """Two tasks hold the states, until one of them dies."""
+    held = [part for each in ("driver.states=0", "task.memory=400") for part in ("--spark-conf", f"neverlost.{each}")]
+    survived(running, MILLIONS, held, THOSE)
+    assert "a task that held states is gone" in (running.folder / "driver.log").read_text()
 
 
 @pytest.fixture

@@ -41,7 +41,10 @@ def members(system: System, total: int, symmetry: bool = False) -> Iterator[tupl
             for other in range(one):
                 peers[one][other], peers[other][one] = map(stack.enter_context, socket.socketpair())
         pairs = [tuple(map(stack.enter_context, socket.socketpair())) for _ in range(total)]
-        yield [Member(about, number, peers[number], pairs[number][0]) for number in range(total)], [end for _, end in pairs]
+        found = [Member(about, number, peers[number], pairs[number][0]) for number in range(total)]
+        for each in found:
+            stack.callback(each.close)
+        yield found, [end for _, end in pairs]
 
 
 def together(pool: ThreadPoolExecutor, all_members: list[Member], method: str, *arguments: Any) -> list[Any]:
