@@ -21,6 +21,9 @@ from neverlost.specs.property import properties
 PATIENCE = 20
 """How long the second solver may take for one obligation.  Units: seconds."""
 
+TOGETHER = 120
+"""How long it may take for all obligations of a step together.  Units: seconds."""
+
 
 @dataclass(frozen=True)
 class Again:
@@ -37,15 +40,40 @@ class Again:
 
 
 def asked_again(task: tuple[str, str], until: float) -> Again:
-    """A task's obligations, asked of cvc5 first; those that it leaves, of z3 as it reads a text."""
+    """A task's obligations, asked of cvc5 together, then one by one; those that it leaves, of z3 as it reads a text."""
     step, text = task
     if time.monotonic() > until:
         return Again(step)
+    is_never = smtlib.solve_with_cvc5(smtlib.premises_of(text), PATIENCE) == ["unsat"]
+    if asked_at_once(text) == "unsat":
+        return Again(step, text.count("(check-sat)"), is_never=is_never)
     answers = smtlib.solve_with_cvc5(text, PATIENCE)
     others = [] if set(answers) == {"unsat"} else smtlib.solve_with_z3(f"(set-option :timeout {PATIENCE * 1000})\n{text}")
     by_z3 = sum(one != "unsat" and other == "unsat" for one, other in zip(answers, others, strict=False))
-    is_never = smtlib.solve_with_cvc5(smtlib.premises_of(text), PATIENCE) == ["unsat"]
     return Again(step, answers.count("unsat"), by_z3, "sat" in (*answers, *others), is_never)
+
+
+def asked_at_once(text: str) -> str:
+    """What cvc5 says to all checks of a text as one: whether any of them can be satisfied."""
+    import cvc5
+
+    solver = cvc5.Solver()
+    for name, value in {"bitblast": "eager", "tlimit-per": str(TOGETHER * 1000)}.items():
+        solver.setOption(name, value)
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, as_one(text), "obligations")
+    said = ""
+    while not (command := parser.nextCommand()).isNull():
+        said = str(command.invoke(solver, parser.getSymbolManager())).strip() or said
+    return said
+
+
+def as_one(text: str) -> str:
+    """A text of `smtlib` with one check, which is satisfied where any of its checks is."""
+    premises, *checks = text.split("(push 1)\n")
+    parts = [check.partition("(check-sat)")[0].split("\n(assert ")[1:] for check in checks]
+    refuted = [f"(and true {' '.join(each.strip().removesuffix(')') for each in assertions)})" for assertions in parts]
+    return "\n".join([premises, "(assert (or false", *refuted, "))", "(check-sat)", ""])
 
 
 @cache

@@ -13,7 +13,7 @@ from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.system import System
 from neverlost.specs.common_settings import SAFE, TABLE
-from neverlost.specs.lemma import lemmas_of
+from neverlost.specs.lemma import Lemma, Theory, lemmas_of
 from neverlost.specs.lemmas import by_kind, whole_logs
 from neverlost.specs.property import Property, properties
 from neverlost.specs.spot import Spot, spots
@@ -118,11 +118,19 @@ def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part:
     assert any(is_proved for _, is_proved in found.values()), "and some clauses are not needed for this"
 
 
+NEEDED = [
+    *[(whole_logs.THEORY, Spot(1, 2), 2, each) for each in whole_logs.THEORY.lemmas],
+    *[(by_kind.THEORY, Spot(1, 1), 1, each) for each in by_kind.THEORY.lemmas],
+]
+"""Each lemma of both theories, and a spot of three replicas that it is needed at."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [each.name for each in whole_logs.THEORY.lemmas])
-def test_the_proof_fails_without_any_one_lemma(name: str) -> None:
-    bound = at("kraft-elr", 3, Spot(1, 2), 2, records=2)
-    found = proof(bound, ACKED, tuple(each for each in whole_logs.THEORY.lemmas if each.name != name), until_refuted=True)
+@pytest.mark.parametrize(("theory", "spot", "min_isr", "lemma"), NEEDED, ids=lambda each: getattr(each, "name", ""))
+def test_the_proof_fails_without_any_one_lemma(theory: Theory, spot: Spot, min_isr: int, lemma: Lemma) -> None:
+    bound, goal = at("kraft-elr", 3, spot, min_isr, records=2), lemma.only_for or ACKED
+    assert lemmas_of(bound) == theory.lemmas
+    found = proof(bound, goal, tuple(each for each in lemmas_of(bound, goal) if each is not lemma), until_refuted=True)
     assert any(each.answer == "refuted" for each in found.open)
 
 
