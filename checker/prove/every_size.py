@@ -170,7 +170,7 @@ class EverySize:
     def refutation(self, task: Task, goal: Goal) -> list[Any]:
         """The negated conclusion, with the witnesses that were enough for it."""
         if task.kind == INITIATION:
-            return [z3.Or([self._refuted(state, goal, ALL, []) for state in initial(self.system, self._lengths)])]
+            return [self._k.any_of(*[self._refuted(each, goal, ALL, []) for each in initial(self.system, self._lengths)])]
         after = self.before if task.step is None else self.transitions[task.step][1]
         arguments = () if task.step is None else self.steps[task.step].elements
         return [self._refuted(after, goal, self._enough.get((task, goal.name), ALL), arguments)]

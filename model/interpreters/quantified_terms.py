@@ -313,8 +313,8 @@ class Array:
         before = old[closed]
 
         def read(*at: Any) -> Any:
-            here = [one == other for one, other in zip(at, opened, strict=False)]
-            return z3.If(z3.And(here), value(at), before(*at)) if here else value(at)
+            here = Terms.all_of(*[one == other for one, other in zip(at, opened, strict=False)])
+            return value(at) if here is True else z3.If(here, value(at), before(*at))
 
         self._view.functions[self._field.name] = {**old, closed: read}
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
-
-import z3
 
 from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.every_size import EverySize
-from neverlost.checker.prove.obligations import symbols_of
 from neverlost.specs.configuration.choose import choose, read_given
 from neverlost.specs.lemma import lemmas_of
 from neverlost.specs.property import properties
+
+RULES = os.environ.get("ETHOS_RULES", "")
+"""The rules of cvc5's proofs, for ethos to check them by: `proofs/eo/cpc/Cpc.eo` among the sources of cvc5."""
 
 PATIENCE = 20
 """How long the second solver may take for one obligation.  Units: seconds."""
@@ -24,10 +29,13 @@ PATIENCE = 20
 TOGETHER = 120
 """How long it may take for all obligations of a step together.  Units: seconds."""
 
+ROUNDS = (4, 30)
+"""How long it looks for a proof with quantifiers with one choice of witnesses, each in turn; and once more.  Units: seconds."""
+
 
 @dataclass(frozen=True)
 class Again:
-    """How many obligations of a step cvc5 confirms, and how many z3 does that cvc5 leaves.
+    """How many obligations of a step cvc5 confirms, and how many z3 does that cvc5 leaves; of how many a proof was checked.
 
     `is_wrong`: a solver has a counterexample.  `is_never`: the premises contradict each other.
     """
@@ -37,6 +45,7 @@ class Again:
     z3: int = 0
     is_wrong: bool = False
     is_never: bool = False
+    checked: int = 0
 
 
 def asked_again(task: tuple[str, str], until: float) -> Again:
@@ -55,17 +64,22 @@ def asked_again(task: tuple[str, str], until: float) -> Again:
 
 def asked_at_once(text: str) -> str:
     """What cvc5 says to all checks of a text as one: whether any of them can be satisfied."""
+    return said_by_cvc5(as_one(text), {"bitblast": "eager", "tlimit-per": str(TOGETHER * 1000)})[0]
+
+
+def said_by_cvc5(text: str, options: Mapping[str, str]) -> list[str]:
+    """All that cvc5 says to a text, command by command."""
     import cvc5
 
     solver = cvc5.Solver()
-    for name, value in {"bitblast": "eager", "tlimit-per": str(TOGETHER * 1000)}.items():
+    for name, value in options.items():
         solver.setOption(name, value)
     parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, as_one(text), "obligations")
-    said = ""
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligations")
+    said = []
     while not (command := parser.nextCommand()).isNull():
-        said = str(command.invoke(solver, parser.getSymbolManager())).strip() or said
-    return said
+        said.append(str(command.invoke(solver, parser.getSymbolManager())).strip())
+    return [each for each in said if each]
 
 
 def as_one(text: str) -> str:
@@ -83,65 +97,54 @@ def every_size(settings: tuple[tuple[str, Any], ...], goal: str) -> EverySize:
     return EverySize(system, lemmas_of(system, goal), properties()[goal])
 
 
-def asked_with_quantifiers(number: int, settings: tuple[tuple[str, Any], ...], goal: str, until: float) -> Again:
-    """A task's obligations with quantifiers: cvc5 proves them again and names the premises that it needed; z3 has these only.
+def missing_for_ethos() -> str:
+    """What the check of proofs needs and is not there; nothing, if all is."""
+    if shutil.which("ethos") is None:
+        return "ethos is not on the PATH: cmake builds it from https://github.com/cvc5/ethos"
+    return "" if Path(RULES).is_file() else "ETHOS_RULES must name proofs/eo/cpc/Cpc.eo among the sources of cvc5"
 
-    Counted as `z3` are those that both prove, since here cvc5 was the first solver.
+
+def is_proof(text: str, proof: str) -> bool:
+    """Whether a proof ends in a contradiction, and ethos finds no gap in it and nothing assumed but what a text asserts."""
+    last = proof.rstrip().rpartition("\n")[2].split()
+    is_closed = proof.count("(assume-push ") == proof.count("(step-pop ")
+    if last[:1] != ["(step"] or last[2:3] != ["false"] or not is_closed:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        asked, written = Path(folder, "obligation.smt2"), Path(folder, "obligation.cpc")
+        asked.write_text(text)
+        written.write_text(f'(include "{Path(RULES).resolve()}")\n(reference "{asked}")\n{proof}')
+        done = subprocess.run(["ethos", str(written)], capture_output=True, text=True, timeout=TOGETHER, check=False)
+    return done.stdout.split() == ["correct"]
+
+
+def asked_with_quantifiers(number: int, settings: tuple[tuple[str, Any], ...], goal: str) -> Again:
+    """A task's obligations with quantifiers: cvc5 proves them again, and its proofs are checked.
+
+    Counted are those of which a proof was checked: here cvc5 was the first solver too.
     """
     reading = every_size(settings, goal)
-    task = reading.tasks()[number]
-    by_cvc5 = by_z3 = 0
+    task, shared = reading.tasks()[number], smtlib.Shared(reading)
+    checked, text = 0, ""
     for each in reading.goals(task):
-        found = None
-        for choice in reading.attempts(task, each):
+        for patience, choice, options in product(ROUNDS, reading.attempts(task, each), ({}, smtlib.MORE_INSTANCES)):
             reading.is_enough(task, each, choice)
-            refuted = reading.refutation(task, each)
-            premises = [part for premise in reading.premises(task) for part in _parts(premise)]
-            for options in ({}, smtlib.MORE_INSTANCES):
-                found = found or (None if time.monotonic() > until else needed(premises, refuted, options))
-            if found is not None:
-                by_cvc5 += 1
-                by_z3 += _z3_proves([*found, *refuted])
+            text = smtlib.text_of(reading, task, shared, [each])
+            proof = proof_of(alone(text), {**options, "tlimit-per": str(patience * 1000)})
+            if proof is not None:
+                checked += is_proof(alone(text), proof)
                 break
-    return Again(task.label.split("(")[0], by_cvc5, by_z3)
+    is_never = smtlib.solve_with_cvc5(smtlib.premises_of(text), PATIENCE) == ["unsat"]
+    return Again(task.label.split("(")[0], checked=checked, is_never=is_never)
 
 
-def _parts(term: Any) -> list[Any]:
-    return [part for each in term.children() for part in _parts(each)] if z3.is_and(term) else [term]
+def alone(text: str) -> str:
+    """A text of `smtlib` with one check, as one that nothing is taken back from."""
+    return text.replace("(push 1)\n", "").replace("(pop 1)\n", "")
 
 
-def needed(premises: Sequence[Any], refuted: Sequence[Any], options: Mapping[str, str]) -> list[Any] | None:
-    """The premises from which cvc5 finds a contradiction with a negated conclusion; None where it finds none."""
-    import cvc5
-
-    solver = cvc5.Solver()
-    for name, value in {**options, "produce-unsat-cores": "true", "tlimit-per": str(PATIENCE * 1000)}.items():
-        solver.setOption(name, value)
-    symbols = {name: each.sexpr() for name, each in symbols_of([*premises, *refuted]).items()}
-    lines = ["(set-logic UFLIA)", *(symbols[name] for name in sorted(symbols))]
-    lines += [f"(assert (! {each.sexpr()} :named premise!{number}))" for number, each in enumerate(premises)]
-    lines += [*(f"(assert {each.sexpr()})" for each in refuted), "(check-sat)", "(get-unsat-core)"]
-    parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, "\n".join(lines), "obligation")
-    said = ""
-    while not (command := parser.nextCommand()).isNull():
-        text = str(command.invoke(solver, parser.getSymbolManager())).strip()
-        if command.getCommandName() == "check-sat":
-            said = text
-        elif said == "unsat" and command.getCommandName() == "get-unsat-core":
-            names = text.strip("()").split()
-            return [premises[int(each.partition("!")[2])] for each in names if each.startswith("premise!")]
-        if said not in ("", "unsat"):
-            return None
-    return None
-
-
-def _z3_proves(terms: Sequence[Any]) -> bool:
-    for kind, finds_models in product((z3.SimpleSolver, z3.Solver), (True, False)):
-        solver = kind()
-        solver.set("timeout", PATIENCE * 1000)
-        solver.set("mbqi", finds_models)
-        solver.add(*terms)
-        if solver.check() == z3.unsat:
-            return True
-    return False
+def proof_of(text: str, options: Mapping[str, str]) -> str | None:
+    """cvc5's proof, each step with its rule, that a text contradicts itself; None where it finds none."""
+    written = {"produce-proofs": "true", "proof-format-mode": "cpc", "proof-print-reference": "true"}
+    said = said_by_cvc5(f"{text}(get-proof)\n", {**options, **written})
+    return said[1].strip().removeprefix("(").removesuffix(")") if said[0] == "unsat" else None
