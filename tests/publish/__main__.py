@@ -146,7 +146,7 @@ PAGES = (
     Page("isr-and-majority.md", "how many copies for how many faults", "python -m tests.publish.isr_and_majority"),
     Page(
         "proofs.md",
-        "what is proved by induction: models, properties, numbers of replicas, faults; and what cvc5 confirms",
+        "what is proved by induction: models, properties, numbers of replicas, faults; and what cvc5 and ethos confirm",
         "python -m tests.publish.proofs",
         inputs=("specs/lemmas/*.py", "tests/publish/proofs.py"),
     ),
