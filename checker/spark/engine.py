@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk.level_tasks import SearchDescription, can_be_named
@@ -23,6 +24,9 @@ from neverlost.checker.spark import session
 from neverlost.checker.spark.jobs import SparkJobs
 from neverlost.model.system import System
 from neverlost.specs.property import Property
+
+if TYPE_CHECKING:
+    from neverlost.checker.spark.held import HeldSearch
 
 
 def explore(
@@ -43,13 +47,8 @@ def _explore(
     jobs = SparkJobs(described, master, dict(asked.spark_conf))
     try:
         before, done = 0.0, JobsDone(master)
-        memory = _memory_of_a_task(master, tuning["neverlost.task.memory"])
-        may_be_held = asked.machine_code and not session.is_connect(master) and can_be_named(system, properties)
-        if may_be_held and memory != 0 and not _is_large(asked, place, tuning["neverlost.driver.states"]):
-            from neverlost.checker.spark.held import HeldSearch
-            from neverlost.checker.spark.team import Team
-
-            search = HeldSearch(system, properties, asked, reporter, place, Team(jobs, memory), tuning)
+        search = _held(system, properties, asked, reporter, place, jobs, tuning)
+        if search is not None:
             found = search.attempt()
             if found is not None:
                 return _noted(replace(found, engine="spark", cluster=search.done), tuning, reporter)
@@ -61,6 +60,29 @@ def _explore(
         return _noted(replace(found, engine="spark", cluster=cluster, seconds=found.seconds + before), tuning, reporter)
     finally:
         jobs.close()
+
+
+def _held(
+    system: System,
+    properties: tuple[Property, ...],
+    asked: Options,
+    reporter: Reporter | None,
+    place: str,
+    jobs: SparkJobs,
+    tuning: Mapping[str, int],
+) -> HeldSearch | None:
+    """The search whose states tasks hold, where they may and can."""
+    memory = _memory_of_a_task(jobs.master, tuning["neverlost.task.memory"])
+    may_be = memory != 0 and asked.machine_code and not session.is_connect(jobs.master) and can_be_named(system, properties)
+    if not may_be or _is_large(asked, place, tuning["neverlost.driver.states"]):
+        return None
+    try:
+        from neverlost.checker.spark.held import HeldSearch
+        from neverlost.checker.spark.team import Team
+    except (ImportError, OSError):  # there is no compiler
+        return None
+    team = Team(jobs, memory, asked.limits.memory_bytes)
+    return HeldSearch(system, properties, asked, reporter, place, team, tuning)
 
 
 def _memory_of_a_task(master: str, megabytes: int) -> int | None:

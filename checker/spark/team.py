@@ -61,11 +61,14 @@ class Task:
 
 
 class Team(Remote[Task]):
-    """The members of a search.  `memory` are the bytes that one may use; without, half of this machine is for all."""
+    """The members of a search.
 
-    def __init__(self, jobs: SparkJobs, memory: int | None) -> None:
+    `memory` are the bytes that one may use; without, half of `limit`, or of this machine, is for all.
+    """
+
+    def __init__(self, jobs: SparkJobs, memory: int | None, limit: int | None = None) -> None:
         super().__init__()
-        self.jobs, self._memory = jobs, memory
+        self.jobs, self._memory, self._limit = jobs, memory, min(limit or allowed_memory(), allowed_memory())
         self.problem: str | None = None
         self.lost: str | None = None
         self._settled = Event()
@@ -119,7 +122,7 @@ class Team(Remote[Task]):
         for child in self._children:
             received(child, 0)
         if self._memory is None:
-            self._memory = int(MOST * allowed_memory()) // count
+            self._memory = int(MOST * self._limit) // count
 
     def _run(self, text: str, count: int) -> None:
         try:

@@ -145,8 +145,11 @@ def test_held_levels_that_are_kept_can_be_resumed(tmp_path: Path) -> None:
     assert essence(found) == in_memory(system, keep_going=True)
 
 
-def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_compiler", [True, False])
+def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch, has_compiler: bool) -> None:
     monkeypatch.setattr(spark_session, "start", None)
+    if not has_compiler:
+        monkeypatch.setitem(sys.modules, "neverlost.checker.spark.held", None)
     said: list[str] = []
     system = classic("kip-320", 2, 2, 2, 1)
     found = on_spark(system, (), lambda progress: said.append(progress.note))
