@@ -13,7 +13,7 @@ from neverlost.checker.outcome import JobsDone, Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
 from neverlost.checker.search.memory import MemorySearch
-from neverlost.checker.search.options import Options, Reporter
+from neverlost.checker.search.options import Options, Progress, Reporter
 from neverlost.checker.search.workers import Local
 from neverlost.checker.spark.team import Team
 from neverlost.model.system import System
@@ -103,7 +103,12 @@ class HeldSearch(MemorySearch):
         return (sizes[2] - sizes[1]) / (sizes[1] - sizes[0]) if len(sizes) == 3 else 1.0
 
     def _hand_over(self) -> None:
-        """Let the team go on; this process goes on to ask, and keeps no states."""
+        """Let the team go on; this process goes on to ask, and keeps no states.
+
+        Errors: `InputError` where Spark cannot be started.
+        """
+        if self.team.wrong is not None:
+            raise self.team.wrong
         self.moved = self.team.problem
         if isinstance(self.workers, Local) and not self._compile(at_once=True):
             self.moved = "there is no machine code here"
@@ -116,6 +121,8 @@ class HeldSearch(MemorySearch):
         self.team.continue_from(native, self.levels)
         self.workers = self.team
         self.done = replace(self.done, jobs=1)
+        self._report_events()
+        self._say(f"from level {self.levels} on {len(self.team)} tasks hold the states")
 
     def _close(self) -> LevelReport:
         report = super()._close()
@@ -123,6 +130,19 @@ class HeldSearch(MemorySearch):
             depth = self.levels - 1 if report.new else self.levels
             self.done = replace(self.done, levels=(*self.done.levels, depth), states=self.done.states + report.new)
         return report
+
+    def _report_progress(self) -> None:
+        super()._report_progress()
+        self._report_events()
+
+    def _report_events(self) -> None:
+        for note in self.team.jobs.events():
+            self._say(note)
+
+    def _say(self, note: str) -> None:
+        if self.reporter is not None:
+            generated, distinct, waiting, _ = self.workers.counts()
+            self.reporter(Progress(self.levels, waiting, generated, distinct, time.monotonic() - self.started, 0, note=note))
 
     def _commit(self, store: Store, report: LevelReport) -> None:
         """Make the level durable where it is kept; else all that are not, from time to time."""

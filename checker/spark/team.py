@@ -24,6 +24,7 @@ from neverlost.checker.native.team import Native
 from neverlost.checker.search.workers import Remote, received
 from neverlost.checker.spark import links, session
 from neverlost.checker.spark.jobs import SparkJobs
+from neverlost.specs.errors import InputError
 
 STARTS_WITHIN = 60.0
 """Seconds in which all tasks have to come, once Spark is there."""
@@ -71,6 +72,7 @@ class Team(Remote[Task]):
         self.jobs, self._memory, self._limit = jobs, memory, min(limit or allowed_memory(), allowed_memory())
         self.problem: str | None = None
         self.lost: str | None = None
+        self.wrong: InputError | None = None
         self._settled = Event()
         self._is_gathering = self._is_closed = False
         self._door = ExitStack()
@@ -85,7 +87,7 @@ class Team(Remote[Task]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the members are there, or it is known why they are not."""
+        """Whether the members are there, or it is known why they are not: `problem`, or what is `wrong` with the settings."""
         return self._settled.is_set()
 
     def wait(self) -> None:
@@ -96,6 +98,8 @@ class Team(Remote[Task]):
     def _gather(self) -> None:
         try:
             self._meet()
+        except InputError as wrong:
+            self.wrong = wrong
         except Exception as problem:
             self.problem = session.reason(problem)
         if self._is_closed:

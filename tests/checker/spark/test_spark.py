@@ -25,7 +25,7 @@ from neverlost.checker.search.options import Limits, Options, Progress
 from neverlost.checker.spark import java as spark_java
 from neverlost.checker.spark import session as spark_session
 from neverlost.model.catalogue import models
-from neverlost.model.system import System
+from neverlost.model.system import System, bind
 from neverlost.reports.documents.result import document
 from neverlost.specs.errors import InputError
 from neverlost.specs.instances import Golden, golden_counts, golden_verdicts
@@ -103,8 +103,10 @@ def test_what_tasks_cannot_hold_goes_on_in_files(tmp_path: Path) -> None:
     conf = (("neverlost.driver.states", "0"), ("neverlost.task.memory", "1"))
     found = on_spark(system, conf, said, keep_going=True, state_dir=tmp_path / "s")
     assert essence(found) == in_memory(system, keep_going=True)
-    (note,) = said.notes
-    assert note == "from level 1 on levels are in files: tasks hold as many states as they may"
+    assert said.notes == [
+        "from level 1 on 2 tasks hold the states",
+        "from level 1 on levels are in files: tasks hold as many states as they may",
+    ]
     assert found.cluster is not None and found.cluster.states == found.counts.distinct - 1
     assert sum(level.rows for level in Store.attach(tmp_path / "s").levels()) == found.counts.distinct
 
@@ -337,18 +339,20 @@ def command(path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("memory", ["neverlost.task.memory=0", "neverlost.task.memory=500"])
+def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path, memory: str) -> None:
     """Nothing of Spark's own is shown, but for the address of its page, which is asked for."""
     for folder in os.environ["PATH"].split(os.pathsep):
         for each in Path(folder).glob("*"):
             if not each.name.startswith("java") and not (tmp_path / each.name).exists():
                 (tmp_path / each.name).symlink_to(each)
-    conf = ["neverlost.driver.states=3000", "spark.ui.enabled=true", "spark.ui.port=0"]
+    conf = ["neverlost.driver.states=0", "spark.ui.enabled=true", "spark.ui.port=0", memory]
     ran = command(str(tmp_path), "--master", "local[2]", *[part for each in conf for part in ("--spark-conf", each)])
     assert ran.returncode == 0, ran.stderr
     assert "39,619 distinct states, 102,220 generated, depth 22" in ran.stdout
-    (line,) = ran.stderr.splitlines()
-    assert line.startswith("Spark UI at http://")
+    first, *others = ran.stderr.splitlines()
+    assert first.startswith("Spark UI at http://")
+    assert others == ([] if memory.endswith("=0") else ["from level 1 on 2 tasks hold the states"])
 
 
 JAVA_IS_KILLED = """
@@ -403,7 +407,7 @@ def test_a_scenario_is_judged_the_same() -> None:
 
 @pytest.mark.slow
 def test_what_java_says_is_shown_in_one_line() -> None:
-    conf = ["--spark-conf", "spark.driver.memory=tiny", "--spark-conf", "neverlost.driver.states=300"]
+    conf = ["--spark-conf", "spark.driver.memory=tiny", "--spark-conf", "neverlost.driver.states=0"]
     ran = command(os.environ["PATH"], "--master", "local[2]", *conf)
     assert (ran.returncode, ran.stdout) == (64, "")
     (line,) = ran.stderr.splitlines()
@@ -416,15 +420,17 @@ GOLDENS = [each for each in (*golden_counts(), *golden_verdicts()) if each.expec
 
 
 @cache
-def explored(*named: Any) -> Outcome:
-    """A classic model on Spark, every level of 1,000 states or more; equal to the memory engine's."""
-    return equal_to_memory(classic(*named))
+def explored(model: str, given: tuple[tuple[str, Any], ...]) -> Outcome:
+    """A model on Spark, levels of 1,000 states or more in files and then every level in tasks; equal to the memory engine's."""
+    return equal_to_memory(bind(models()[model], dict(given)))
 
 
 def equal_to_memory(system: System) -> Outcome:
     """The outcome on Spark, after comparing everything that does not depend on the engine; replay of traces included."""
-    found = on_spark(system, (("neverlost.driver.states", "1000"), ("neverlost.task.least", "2000")), keep_going=True)
-    assert essence(found) == in_memory(system, keep_going=True)
+    expected = in_memory(system, keep_going=True)
+    for conf in ((("neverlost.driver.states", "1000"), ("neverlost.task.least", "2000"), IN_FILES), HELD):
+        found = on_spark(system, conf, keep_going=True)
+        assert essence(found) == expected
     return found
 
 
@@ -433,7 +439,7 @@ def equal_to_memory(system: System) -> Outcome:
 @pytest.mark.parametrize("golden", GOLDENS, ids=lambda golden: golden.name)
 def test_goldens(golden: Golden) -> None:
     """Counts, depths, verdicts and lengths of counterexamples as TLC, Spin and the design have them."""
-    found = explored(golden.model, *golden.configuration.values())
+    found = explored(golden.model, tuple(golden.configuration.items()))
     if "property" in golden.expected:
         (finding,) = (each for each in found.findings if each.property.name == golden.expected["property"])
         assert finding.verdict == golden.expected["verdict"]

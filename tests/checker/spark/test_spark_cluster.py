@@ -70,7 +70,7 @@ def test_a_team_survives_the_death_of_executor_worker_and_driver(running: Cluste
     """Two tasks hold the states, until one of them dies."""
     held = [part for each in ("driver.states=0", "task.memory=400") for part in ("--spark-conf", f"neverlost.{each}")]
     survived(running, MILLIONS, held, THOSE)
-    assert "a task that held states is gone" in (running.folder / "driver.log").read_text()
+    assert "2 tasks hold the states" in (running.folder / "driver.log").read_text()
 
 
 @pytest.fixture
