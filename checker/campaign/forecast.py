@@ -13,8 +13,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise, product
-from statistics import median
+from itertools import combinations, pairwise, product, repeat
+from operator import ge
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +45,20 @@ DAMPING = 0.8
 PATIENCE = 3.0
 """How much longer than its processor time the sampling may take on the clock, on a machine that is busy."""
 
-MARGIN = 0.2
-"""What is added to half of an interval, in the logarithm: intervals then hold for about 19 of 20 forecasts."""
+MARGIN, STRETCH = 0.2, 0.1
+"""What is added to half of an interval, in the logarithm, and for each e-fold that the target is larger than any sample."""
 
 MACHINE_CODE = 5e6
 """States that machine code generates in a second with one worker, at least (decision 008)."""
+
+SMALL = 0.4
+"""The part of the time that small samples of two sizes may take; where models are large, beginning is most of it."""
+
+BEYOND = 3
+"""A sample that turns out so many times larger than the time allows is given up."""
+
+SAMPLED, COMPILED = 4e5, 1.0
+"""States that a sample finds in a second of machine code, at least, and the seconds that its compilation takes."""
 
 MOST_POINTS = 4_000
 LEAST = 1e-3
@@ -57,7 +66,10 @@ LEAST = 1e-3
 
 @dataclass(frozen=True)
 class Sample:
-    """A complete search of a smaller point.  `seconds` passed on the clock, `processor` seconds were spent."""
+    """A search of a smaller point.  `seconds` passed on the clock, `processor` seconds were spent.
+
+    Where it was cut because there were more states than expected, there are at least so many, and it is not `whole`.
+    """
 
     point: Point
     distinct: int
@@ -66,6 +78,7 @@ class Sample:
     widest: int
     seconds: float
     processor: float
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -127,9 +140,9 @@ def predicted(
     samples: Mapping[Point, Sample], target: Point, steady: Steady, words: int, workers: int, spent: float
 ) -> Forecast:
     """What the samples say about the target."""
-    known = {point: math.log(each.distinct) for point, each in samples.items()}
-    estimate = estimating(known, steady)
+    estimate = estimating(_known(samples, steady), steady)
     states = estimate(target)
+    samples = {point: each for point, each in samples.items() if each.whole}
     largest = max(samples.values(), key=lambda each: each.generated)
     exact = target in samples
     cost = _Cost(list(samples.values()), states.likely > WORTH_COMPILING)
@@ -144,6 +157,15 @@ def predicted(
     less = {number: lowered(target, (number,)) for number, size in enumerate(target) if size}
     smaller = {number: estimate(point).likely for number, point in less.items()}
     return Forecast(states, generated, seconds, memory, widest, states.times(8 * words), smaller, len(samples), spent, exact)
+
+
+def _known(samples: Mapping[Point, Sample], steady: Steady) -> dict[Point, float]:
+    """The logarithm of the states of each sample; of one that was cut only where more were found than the others predict."""
+    known = {point: math.log(each.distinct) for point, each in samples.items() if each.whole}
+    for point, each in samples.items():
+        if not each.whole and _both(known, steady, point) < math.log(each.distinct):
+            known[point] = math.log(each.distinct)
+    return known
 
 
 class _Cost:
@@ -169,9 +191,10 @@ def estimating(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[
     def value(point: Point) -> Estimate:
         if point in known:
             return Estimate(*[math.exp(known[point])] * 3)
-        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, point) + MARGIN
-        likely = (one(point) + other(point)) / 2
-        return Estimate(math.exp(likely - spread), math.exp(likely), math.exp(likely + spread))
+        least = max(each for below, each in known.items() if _allows(point, below))
+        likely = max(least, (one(point) + other(point)) / 2)
+        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, point) + MARGIN + STRETCH * (likely - least)
+        return Estimate(math.exp(max(least, likely - spread)), math.exp(likely), math.exp(likely + spread))
 
     return value
 
@@ -181,20 +204,22 @@ def _unseen(known: Mapping[Point, float], target: Point) -> float:
 
     A size of which nothing was seen is a guess, which may be twice too high or too low for each of them.
     """
-    wanted = set(_small_points(target)) - {target}
-    guessed = sum(size > 0 and not any(point[number] for point in known) for number, size in enumerate(target))
-    return math.log(3) * (1 - len(wanted & set(known)) / max(1, len(wanted))) + math.log(2) * guessed
+    above = [number for number, size in enumerate(target) if size]
+    guessed = sum(not any(point[number] for point in known) for number in above)
+    pairs = [*combinations(above, 2)]
+    missing = sum(not any(point[one] and point[other] for point in known) for one, other in pairs)
+    return math.log(3) * missing / max(1, len(pairs)) + math.log(2) * guessed
 
 
 def _error(known: Mapping[Point, float], steady: Steady) -> float:
-    """How far the larger half of the points is, in the middle, from what those that are far smaller predict."""
+    """How far the larger half of the points is, at most, from what those that are far smaller predict."""
     order = sorted(known, key=known.__getitem__)
     errors = []
     for point in order[len(order) // 2 :][-6:]:
         smaller = {each: value for each, value in known.items() if value < known[point] - math.log(8)}
         if len(smaller) >= 4:
             errors.append(abs(_both(smaller, steady, point) - known[point]))
-    return median(errors) if errors else math.log(2)
+    return max(errors, default=math.log(2))
 
 
 def _both(known: Mapping[Point, float], steady: Steady, point: Point) -> float:
@@ -269,58 +294,92 @@ def _sample(send: Send, make: Make, target: Point, steady: Steady, symmetry: boo
     deadline = time.process_time() + seconds
     samples: dict[Point, Sample] = {}
     for point in _small_points(target):
-        if point != target or with_target:
+        is_wanted = sum(point) <= 1 or deadline - time.process_time() > (1 - SMALL) * seconds
+        if is_wanted and (point != target or with_target):
             _explore(send, make, point, symmetry, deadline, samples)
-    for point in iter(lambda: _next(samples, target, steady, deadline - time.process_time(), with_target), None):
-        if not _explore(send, make, point, symmetry, deadline, samples):
+    while (left := deadline - time.process_time()) > 0 and target not in samples:
+        point, most = _next(samples, target, steady, left, with_target)
+        if point is None:
             return
+        _explore(send, make, point, symmetry, deadline, samples, most)
 
 
-def _explore(send: Send, make: Make, point: Point, symmetry: bool, deadline: float, samples: dict[Point, Sample]) -> bool:
-    """Explore a point completely, unless the time is up."""
+def _explore(
+    send: Send,
+    make: Make,
+    point: Point,
+    symmetry: bool,
+    deadline: float,
+    samples: dict[Point, Sample],
+    most: int | None = None,
+) -> None:
+    """Explore a point, unless the time is up, or until there are more states than that."""
     started = time.process_time()
     if started >= deadline:
-        return False
-    limits = Limits(seconds=PATIENCE * (deadline - started))
+        return
+    limits = Limits(seconds=PATIENCE * (deadline - started), states=most)
     outcome = explore(make(point), (), Options(limits=limits, workers=1, symmetry=symmetry))
-    if outcome.reason is not None:
-        return False
+    if outcome.reason is not None and outcome.reason != limits.too_many_states:
+        return
     counts = outcome.counts
     levels = [0, *(distinct for _, distinct in outcome.growth)]
     widest = max(after - before for before, after in pairwise(levels))
     spent = time.process_time() - started
-    samples[point] = Sample(point, counts.distinct, counts.generated, counts.depth, widest, outcome.seconds, spent)
+    whole = outcome.reason is None
+    samples[point] = Sample(point, counts.distinct, counts.generated, counts.depth, widest, outcome.seconds, spent, whole)
     send(samples[point])
-    return True
 
 
 def _small_points(target: Point) -> Iterator[Point]:
-    """The least point, and those that are one or two steps above it."""
+    """The least point, those that are one step above it, and those that are one step above it in two sizes."""
     least = (0,) * len(target)
     above = [number for number, size in enumerate(target) if size]
-    yield least
-    for one in above:
-        yield lowered(least, (one,), -1)
-    for one in above:
-        if target[one] > 1:
-            yield lowered(least, (one,), -2)
-    for pair in combinations(above, 2):
-        yield lowered(least, pair, -1)
+    for size in (0, 1, 2):
+        yield from (lowered(least, each, -1) for each in combinations(above, size))
 
 
-def _next(samples: Mapping[Point, Sample], target: Point, steady: Steady, left: float, with_target: bool) -> Point | None:
-    """The target if there is time for it, else the largest unknown point that takes a quarter of the time that is left."""
-    if not samples or left <= 0 or target in samples:
-        return None
-    largest = max(samples.values(), key=lambda each: each.distinct)
-    rate = largest.distinct / max(largest.processor, LEAST)
-    known = {point: math.log(each.distinct) for point, each in samples.items()}
+def _next(
+    samples: Mapping[Point, Sample], target: Point, steady: Steady, left: float, with_target: bool
+) -> tuple[Point | None, int]:
+    """The largest unknown point that takes a third of the time that is left, and how many states it may have at most.
+
+    What allows as much as a point that had too many is passed over.
+    """
+    whole = [each for each in samples.values() if each.whole]
+    if not whole:
+        return None, 0
+    known = _known(samples, steady)
     one, other = excluding(known, steady), fitted(known, steady)
-    guessed = {point: (one(point) + other(point)) / 2 for point in _box(target) if point not in samples and point != target}
-    if with_target and math.exp(min(50.0, (one(target) + other(target)) / 2)) / rate < left / 3:
-        return target
-    affordable = [point for point, value in guessed.items() if math.exp(min(50.0, value)) / rate < left / 4]
-    return max(affordable, key=lambda point: (guessed[point], point), default=None)
+    most = _affordable(whole, left / 3)
+    too_large = [point for point, each in samples.items() if not each.whole]
+    guessed = {
+        point: (one(point) + other(point)) / 2
+        for point in _box(target)
+        if point not in samples and not any(map(_allows, repeat(point), too_large)) and (point != target or with_target)
+    }
+    found = max(
+        (point for point, value in guessed.items() if value < math.log(most)),
+        key=lambda each: (guessed[each], each),
+        default=None,
+    )
+    return found, int(BEYOND * most)
+
+
+def _allows(one: Point, other: Point) -> bool:
+    """Whether a point is at least as large as another in every size."""
+    return all(map(ge, one, other))
+
+
+def _affordable(samples: Sequence[Sample], seconds: float) -> float:
+    """States of a search of so many processor seconds: what it takes to begin, and the rate of the largest sample.
+
+    Where there is time for machine code, at least so many as it finds.
+    """
+    start = min(each.processor for each in samples)
+    largest = max(samples, key=lambda each: each.distinct)
+    rate = largest.distinct / max(largest.processor - start, largest.processor / 4, LEAST)
+    left = max(seconds - start, LEAST)
+    return max(rate * left, SAMPLED * (left - COMPILED))
 
 
 def _box(target: Point) -> list[Point]:

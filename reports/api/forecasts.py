@@ -36,10 +36,7 @@ SHORTEST = 0.5
 
 
 REPLICAS, FEW = "replication.factor", 3
-"""More than a few replicas are lowered where little else can be, as long as one more than the minimum ISR is left."""
-
-LITTLE = 1
-"""So many other sizes."""
+"""More than a few replicas are lowered, as long as one more than the minimum ISR is left."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ def axes_of(model: str, configurations: Sequence[Configuration]) -> tuple[Axis, 
             together = (name, "bounds.log_size")
         axis = Axis(together, _up_to(name, first))
         is_alike = all(each[key] == first[name] for each in configurations for key in together)
-        is_wanted = name != stays and len(axis.values) > 1 and (name != REPLICAS or len(found) <= LITTLE)
+        is_wanted = name != stays and len(axis.values) > 1
         if is_wanted and is_alike and not _contradicts(model, configurations, axis):
             found.append(axis)
     return tuple(found)

@@ -135,10 +135,11 @@ def test_faults_of_any_number_are_lowered_until_one_kind_is_left() -> None:
         "faults.lossy_crash": ["0", "any:1", "any:2"],
         "faults.isr_shrink": ["0", "any"],
         "faults.at_once": ["1", "2"],
+        "replication.factor": ["2", "3", "4", "5"],
     }
 
 
-def test_replicas_are_lowered_where_little_else_can_be() -> None:
+def test_replicas_are_lowered_to_one_more_than_the_minimum_isr() -> None:
     chosen = keys("kraft", **{"replication.factor": 5, "bounds.records": 1, "faults.crash": "any", "faults.at_once": 2})
     assert axes("kraft", chosen) == {"faults.at_once": ["1", "2"], "replication.factor": ["2", "3", "4", "5"]}
     given = {"replication.factor": 4, "min.insync.replicas": 2, "bounds.records": 1, "faults.crash": "any"}
