@@ -83,6 +83,92 @@ def test_nothing_known_about_a_size_is_a_wide_interval() -> None:
     assert closer.low < 684_978 < closer.high and closer.high / closer.low < found.high / found.low / 8
 
 
+Counts = dict[tuple[int, ...], int]
+FIVE_KINDS: Counts = {
+    (0, 0, 0, 0, 0, 0): 1_035,
+    (1, 0, 0, 0, 0, 0): 1_839,
+    (0, 1, 0, 0, 0, 0): 1_839,
+    (0, 0, 1, 0, 0, 0): 1_295,
+    (0, 0, 0, 1, 0, 0): 2_078,
+    (0, 0, 0, 0, 1, 0): 10_027,
+    (0, 0, 0, 0, 0, 1): 3_156,
+    (1, 1, 0, 0, 0, 0): 1_839,
+    (1, 0, 1, 0, 0, 0): 2_285,
+    (1, 0, 0, 1, 0, 0): 3_173,
+    (0, 0, 1, 1, 2, 0): 267_407,
+    (1, 1, 0, 1, 2, 0): 273_075,
+}
+"""`kraft-elr`, 1 record, up to symmetry, any number of crashes: lossy crashes, disk losses, slow followers and fences off or on;
+one to three impaired at once; three and four replicas."""
+CUT = {(1, 0, 1, 1, 1, 1): 384_540}
+"""One that was given up when it had so many."""
+BUDGETS: Counts = {
+    (0, 0, 0, 0, 0): 13,
+    (1, 0, 0, 0, 0): 814,
+    (0, 1, 0, 0, 0): 503,
+    (0, 0, 1, 0, 0): 265,
+    (0, 0, 0, 1, 0): 767,
+    (0, 0, 0, 0, 1): 203,
+    (1, 1, 0, 0, 0): 11_698,
+    (1, 0, 1, 0, 0): 9_077,
+    (1, 0, 0, 1, 0): 21_850,
+    (1, 0, 0, 0, 1): 6_622,
+    (0, 1, 1, 0, 0): 5_334,
+    (0, 1, 0, 1, 0): 14_030,
+    (0, 1, 0, 0, 1): 4_306,
+    (0, 0, 1, 1, 0): 9_015,
+    (0, 0, 0, 1, 1): 7_090,
+    (0, 0, 1, 0, 1): 3_627,
+    (1, 1, 0, 1, 0): 170_221,
+    (1, 0, 1, 1, 0): 147_811,
+    (0, 0, 1, 1, 1): 79_772,
+}
+"""`kraft-elr`, once each: crash, lossy crash, slow (twice), fence, leader move; 1 record."""
+
+
+@pytest.mark.parametrize(
+    ("found", "cut", "target", "steady", "expected", "times"),
+    [
+        (FIVE_KINDS, CUT, (1, 1, 1, 1, 2, 1), 5, 34_014_858, 8),
+        (BUDGETS, {}, (1, 1, 2, 1, 1), None, 10_560_267, 4),
+        ({(0, 0): 119_955}, {}, (1, 1), None, 684_978, 20),
+    ],
+    ids=["five kinds of any number", "five budgets", "two kinds of which nothing is known"],
+)
+def test_what_was_found_is_inside_the_interval(
+    found: Counts, cut: Counts, target: tuple[int, ...], steady: int | None, expected: int, times: int
+) -> None:
+    """Counts of searches that ended, and what the largest of their kind had."""
+    known = {
+        each: Sample(each, count, 8 * count, 30, count // 10, 1.0, 1.0, each in found) for each, count in (found | cut).items()
+    }
+    states = predicted(known, target, predicting.Steady({steady} - {None}), 4, 1, 1.0).states
+    assert states.low <= expected <= states.high
+    assert expected / times < states.likely < expected * times
+
+
+def test_a_target_has_no_fewer_states_than_a_part_of_it() -> None:
+    """Also where that was cut; the sizes by themselves would say less."""
+    known = {(0, 0): 100, (1, 0): 110, (0, 1): 120}
+    samples = {each: Sample(each, count, count, 9, 9, 1.0, 1.0) for each, count in known.items()}
+    assert predicted(samples, (1, 2), predicting.NONE, 1, 1, 1.0).states.low < 9_000
+    samples[1, 1] = Sample((1, 1), 9_000, 9_000, 9, 9, 1.0, 1.0, whole=False)
+    assert predicted(samples, (1, 2), predicting.NONE, 1, 1, 1.0).states.low >= 9_000
+
+
+def test_no_sample_takes_much_more_than_its_part_of_the_time() -> None:
+    """What turns out too large is given up, and nothing that allows as much is tried."""
+    chosen = keys("kraft", **{"replication.factor": 2, "bounds.records": 2} | dict.fromkeys(ANY, "any"))
+    make = forecasts.Lowered("kraft", (chosen,), axes_of("kraft", [chosen]))
+    found: dict[tuple[int, ...], Sample] = {}
+    predicting._explore(lambda value: None, make, (0,) * len(make.target), False, math.inf, found)
+    predicting._explore(lambda value: None, make, make.target, False, math.inf, found, most=3_000)
+    cut = found[make.target]
+    assert not cut.whole and 3_000 < cut.distinct < 5_000
+    point, _ = predicting._next(found, make.target, predicting.NONE, 5.0, True)
+    assert point is not None and point != make.target
+
+
 ANY = ("faults.crash", "faults.isr_shrink", "faults.fence")
 
 
