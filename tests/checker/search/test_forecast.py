@@ -98,7 +98,7 @@ FIVE_KINDS: Counts = {
     (0, 0, 1, 1, 2, 0): 267_407,
     (1, 1, 0, 1, 2, 0): 273_075,
 }
-"""`kraft-elr`, 1 record, up to symmetry, any number of crashes: lossy crashes, disk losses, slow followers and fences off or on;
+"""`kraft-elr`, 1 record, up to symmetry, crashes of any number: lossy ones, disk losses, slow followers and fences off or on;
 one to three impaired at once; three and four replicas."""
 CUT = {(1, 0, 1, 1, 1, 1): 384_540}
 """One that was given up when it had so many."""
