@@ -45,7 +45,7 @@ DAMPING = 0.8
 PATIENCE = 3.0
 """How much longer than its processor time the sampling may take on the clock, on a machine that is busy."""
 
-MARGIN, STRETCH = 0.2, 0.1
+MARGIN, FARTHER = 0.2, 0.1
 """What is added to half of an interval, in the logarithm, and for each e-fold that the target is larger than any sample."""
 
 MACHINE_CODE = 5e6
@@ -193,7 +193,7 @@ def estimating(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[
             return Estimate(*[math.exp(known[point])] * 3)
         least = max(each for below, each in known.items() if _allows(point, below))
         likely = max(least, (one(point) + other(point)) / 2)
-        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, point) + MARGIN + STRETCH * (likely - least)
+        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, point) + MARGIN + FARTHER * (likely - least)
         return Estimate(math.exp(max(least, likely - spread)), math.exp(likely), math.exp(likely + spread))
 
     return value
