@@ -295,8 +295,8 @@ def prove(
     Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
     """
     started = time.monotonic()
-    apart = given is None and bool(renumbered(system))
-    reading: Reading = given or (Renumbered if apart else Closed)(system, lemmas, goal)
+    reading: Reading = given or reading_of(system, lemmas, goal)
+    apart = given is None and isinstance(reading, Renumbered)
     answers, texts = _discharged(reading, reading.tasks(), effort, with_texts, until_refuted and not apart)
     refuted_apart = {each.task for each in answers if apart and each.answer == "refuted"}
     if isinstance(reading, Renumbered) and refuted_apart:
@@ -321,6 +321,11 @@ def prove(
         _replay(proof, each)
     left = _left(effort, proof.seconds)
     return _explored(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+
+
+def reading_of(system: System, lemmas: Sequence[Lemma], goal: Property) -> Reading:
+    """The reading within the declared bounds; of a system that renumbers, with the renumbering apart."""
+    return (Renumbered if renumbered(system) else Closed)(system, lemmas, goal)
 
 
 def _left(effort: Effort, spent: float) -> float | None:

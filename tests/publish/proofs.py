@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -22,18 +21,17 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.digest import lemma_digest, model_digest, property_digest
-from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.induction import Proof
 from neverlost.model.catalogue import models
 from neverlost.model.interpreters.terms import solver_name
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.lemma import lemmas_of
 from neverlost.specs.property import properties
-from tests.publish.proofs_again import asked_again, asked_with_quantifiers, every_size, missing_for_ethos
+from tests.publish.proofs_again import asked_of_row, missing_for_ethos, reading_of_row
 
 KEPT = Path(__file__).resolve().parents[2] / "reports" / "published" / "proofs.json"
-SECONDS = 900
-"""How long one row may take, and how long its obligations may be asked again."""
+SECONDS, AGAIN = 900, 3600
+"""How long a row's proof may take, and how long its obligations may be asked again."""
 
 ANY = {
     f"faults.{each}": "any"
@@ -158,37 +156,22 @@ def keep(text: str, found: dict[str, Any]) -> None:
 
 
 def checked_again(row: Row) -> dict[str, Any]:
-    """What cvc5, or else z3 in another configuration, says of every obligation of a row; and which steps can never be taken."""
-    with tempfile.TemporaryDirectory() as out:
-        folder = Path(out, "proof")
-        proof = row.proved(folder)
-        directory = folder / "obligations" / row.goal
-        manifest = json.loads((directory / smtlib.MANIFEST).read_text())
-        texts = [(each["label"].split("(")[0], (directory / each["file"]).read_text()) for each in manifest["files"]]
-    until = time.monotonic() + SECONDS
+    """What another solver, or a checker of proofs, says of every obligation of a row; and which steps can never be taken."""
+    asked = (tuple(sorted(row.settings.items())), row.goal, row.unbounded, row.every_rf)
+    tasks, until = range(len(reading_of_row(*asked).tasks())), time.monotonic() + AGAIN
     with ProcessPoolExecutor(2) as pool:
-        found = list(pool.map(asked_again, texts, repeat(until)))
+        found = list(pool.map(asked_of_row, tasks, repeat(asked), repeat(until)))
     steps, never = [each.step for each in found], [each.step for each in found if each.is_never]
     second = {
         "stamp": row.stamp(),
-        "checks": len(proof.answers),
+        "checks": sum(each.checks for each in found),
         "cvc5": sum(each.cvc5 for each in found),
         "z3": sum(each.z3 for each in found),
+        "checked": sum(each.checked for each in found),
         "wrong": sorted({each.step for each in found if each.is_wrong}),
         "impossible": [f"{name} ({never.count(name)} of {steps.count(name)})" for name in sorted(set(never))],
     }
     return {"second": second}
-
-
-def checked_with_quantifiers(row: Row) -> dict[str, Any]:
-    """Of how many obligations of a row about every number of replicas, which cvc5 proved, its proof was checked."""
-    settings = tuple(sorted(row.settings.items()))
-    tasks = range(len(every_size(settings, row.goal).tasks()))
-    with ProcessPoolExecutor(2) as pool:
-        found = list(pool.map(asked_with_quantifiers, tasks, repeat(settings), repeat(row.goal)))
-    checked = sum(each.checked for each in found)
-    second = {"stamp": row.stamp(), "checks": known()[row.text]["obligations"], "checked": checked}
-    return {"second": {**second, "wrong": [], "impossible": [each.step for each in found if each.is_never]}}
 
 
 def page() -> Iterator[str]:
@@ -291,8 +274,7 @@ def main() -> int:
             if given.second_solver and row.every_rf and (missing := missing_for_ethos()):
                 print(f"{row.second} {missing}", file=sys.stderr)
                 continue
-            again = checked_with_quantifiers if row.every_rf else checked_again
-            keep(row.text, again(row) if given.second_solver else answer(row, row.proved()))
+            keep(row.text, checked_again(row) if given.second_solver else answer(row, row.proved()))
             print(f"{row.text} {known()[row.text]}", file=sys.stderr, flush=True)
     print("\n".join(page()))
     return 0

@@ -16,6 +16,9 @@ from typing import Any
 
 from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.every_size import EverySize
+from neverlost.checker.prove.induction import reading_of
+from neverlost.checker.prove.obligations import Reading, Task
+from neverlost.checker.prove.unbounded import Open
 from neverlost.specs.configuration.choose import choose, read_given
 from neverlost.specs.lemma import lemmas_of
 from neverlost.specs.property import properties
@@ -35,12 +38,13 @@ ROUNDS = (4, 30)
 
 @dataclass(frozen=True)
 class Again:
-    """How many obligations of a step cvc5 confirms, and how many z3 does that cvc5 leaves; of how many a proof was checked.
+    """How many obligations a step has, how many cvc5 confirms, and z3 of those that it leaves; of how many a proof was checked.
 
     `is_wrong`: a solver has a counterexample.  `is_never`: the premises contradict each other.
     """
 
     step: str
+    checks: int
     cvc5: int = 0
     z3: int = 0
     is_wrong: bool = False
@@ -48,18 +52,43 @@ class Again:
     checked: int = 0
 
 
-def asked_again(task: tuple[str, str], until: float) -> Again:
-    """A task's obligations, asked of cvc5 together, then one by one; those that it leaves, of z3 as it reads a text."""
-    step, text = task
+@cache
+def reading_of_row(settings: tuple[tuple[str, Any], ...], goal: str, unbounded: bool, every_rf: bool) -> Reading:
+    """How a row's obligations are read."""
+    system = choose(read_given(None, dict(settings))).system
+    lemmas, asked = lemmas_of(system, goal), properties()[goal]
+    if every_rf:
+        return EverySize(system, lemmas, asked)
+    return Open(system, lemmas, asked) if unbounded else reading_of(system, lemmas, asked)
+
+
+@cache
+def shared_by(reading: Reading) -> smtlib.Shared:
+    """What the texts of a reading share."""
+    return smtlib.Shared(reading)
+
+
+def asked_of_row(number: int, row: tuple[Any, ...], until: float) -> Again:
+    """A task's obligations, asked again; where they have quantifiers over the replicas, proved and checked."""
+    reading = reading_of_row(*row)
+    task = reading.tasks()[number]
     if time.monotonic() > until:
-        return Again(step)
+        return Again(task.label.split("(")[0], len(reading.goals(task)))
+    if isinstance(reading, EverySize):
+        return asked_with_quantifiers(reading, task)
+    return asked_again(task.label.split("(")[0], smtlib.text_of(reading, task, shared_by(reading)))
+
+
+def asked_again(step: str, text: str) -> Again:
+    """A text's obligations, asked of cvc5 together, then one by one; those that it leaves, of z3 as it reads a text."""
+    checks = text.count("(check-sat)")
     is_never = smtlib.solve_with_cvc5(smtlib.premises_of(text), PATIENCE) == ["unsat"]
     if asked_at_once(text) == "unsat":
-        return Again(step, text.count("(check-sat)"), is_never=is_never)
+        return Again(step, checks, checks, is_never=is_never)
     answers = smtlib.solve_with_cvc5(text, PATIENCE)
     others = [] if set(answers) == {"unsat"} else smtlib.solve_with_z3(f"(set-option :timeout {PATIENCE * 1000})\n{text}")
     by_z3 = sum(one != "unsat" and other == "unsat" for one, other in zip(answers, others, strict=False))
-    return Again(step, answers.count("unsat"), by_z3, "sat" in (*answers, *others), is_never)
+    return Again(step, checks, answers.count("unsat"), by_z3, "sat" in (*answers, *others), is_never)
 
 
 def asked_at_once(text: str) -> str:
@@ -90,13 +119,6 @@ def as_one(text: str) -> str:
     return "\n".join([premises, "(assert (or false", *refuted, "))", "(check-sat)", ""])
 
 
-@cache
-def every_size(settings: tuple[tuple[str, Any], ...], goal: str) -> EverySize:
-    """A row's obligations for every number of replicas."""
-    system = choose(read_given(None, dict(settings))).system
-    return EverySize(system, lemmas_of(system, goal), properties()[goal])
-
-
 def missing_for_ethos() -> str:
     """What the check of proofs needs and is not there; nothing, if all is."""
     if shutil.which("ethos") is None:
@@ -118,24 +140,22 @@ def is_proof(text: str, proof: str) -> bool:
     return done.stdout.split() == ["correct"]
 
 
-def asked_with_quantifiers(number: int, settings: tuple[tuple[str, Any], ...], goal: str) -> Again:
+def asked_with_quantifiers(reading: EverySize, task: Task) -> Again:
     """A task's obligations with quantifiers: cvc5 proves them again, and its proofs are checked.
 
     Counted are those of which a proof was checked: here cvc5 was the first solver too.
     """
-    reading = every_size(settings, goal)
-    task, shared = reading.tasks()[number], smtlib.Shared(reading)
-    checked, text = 0, ""
-    for each in reading.goals(task):
+    checked, text, goals = 0, "", reading.goals(task)
+    for each in goals:
         for patience, choice, options in product(ROUNDS, reading.attempts(task, each), ({}, smtlib.MORE_INSTANCES)):
             reading.is_enough(task, each, choice)
-            text = smtlib.text_of(reading, task, shared, [each])
+            text = smtlib.text_of(reading, task, shared_by(reading), [each])
             proof = proof_of(alone(text), {**options, "tlimit-per": str(patience * 1000)})
             if proof is not None:
                 checked += is_proof(alone(text), proof)
                 break
     is_never = smtlib.solve_with_cvc5(smtlib.premises_of(text), PATIENCE) == ["unsat"]
-    return Again(task.label.split("(")[0], checked=checked, is_never=is_never)
+    return Again(task.label.split("(")[0], len(goals), is_never=is_never, checked=checked)
 
 
 def alone(text: str) -> str:
