@@ -10,10 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import repeat
 from pathlib import Path
@@ -27,11 +26,11 @@ from neverlost.model.interpreters.terms import solver_name
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.lemma import lemmas_of
 from neverlost.specs.property import properties
-from tests.publish.proofs_again import asked_of_row, missing_for_ethos, reading_of_row
+from tests.publish.proofs_again import Again, asked_of_row, missing_for_ethos, reading_of_row
 
 KEPT = Path(__file__).resolve().parents[2] / "reports" / "published" / "proofs.json"
-SECONDS, AGAIN = 900, 3600
-"""How long a row's proof may take, and how long its obligations may be asked again."""
+SECONDS = 900
+"""How long a row's proof may take."""
 
 ANY = {
     f"faults.{each}": "any"
@@ -149,21 +148,29 @@ def known() -> dict[str, Any]:
 
 
 def keep(text: str, found: dict[str, Any]) -> None:
-    """Keep an answer, or a part of one."""
+    """Keep an answer, or a part of one; what is empty is kept no longer."""
     kept = known()
-    kept[text] = {**kept.get(text, {}), **found}
+    kept[text] = {key: value for key, value in {**kept.get(text, {}), **found}.items() if value != {}}
     KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 
 def checked_again(row: Row) -> dict[str, Any]:
-    """What another solver, or a checker of proofs, says of every obligation of a row; and which steps can never be taken."""
+    """What another solver, or a checker of proofs, says of every obligation of a row; and which steps can never be taken.
+
+    What it said of each step is kept until all are asked.
+    """
     asked = (tuple(sorted(row.settings.items())), row.goal, row.unbounded, row.every_rf)
-    tasks, until = range(len(reading_of_row(*asked).tasks())), time.monotonic() + AGAIN
+    stamp, before = row.stamp(), known().get(row.text, {}).get("steps", {})
+    said = before["said"] if before.get("stamp") == stamp else {}
+    left = [each for each in range(len(reading_of_row(*asked).tasks())) if str(each) not in said]
     with ProcessPoolExecutor(2) as pool:
-        found = list(pool.map(asked_of_row, tasks, repeat(asked), repeat(until)))
+        for number, answered in zip(left, pool.map(asked_of_row, left, repeat(asked)), strict=True):
+            said[str(number)] = asdict(answered)
+            keep(row.text, {"steps": {"stamp": stamp, "said": said}})
+    found = [Again(**each) for each in said.values()]
     steps, never = [each.step for each in found], [each.step for each in found if each.is_never]
     second = {
-        "stamp": row.stamp(),
+        "stamp": stamp,
         "checks": sum(each.checks for each in found),
         "cvc5": sum(each.cvc5 for each in found),
         "z3": sum(each.z3 for each in found),
@@ -171,7 +178,7 @@ def checked_again(row: Row) -> dict[str, Any]:
         "wrong": sorted({each.step for each in found if each.is_wrong}),
         "impossible": [f"{name} ({never.count(name)} of {steps.count(name)})" for name in sorted(set(never))],
     }
-    return {"second": second}
+    return {"second": second, "steps": {}}
 
 
 def page() -> Iterator[str]:

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -68,12 +67,10 @@ def shared_by(reading: Reading) -> smtlib.Shared:
     return smtlib.Shared(reading)
 
 
-def asked_of_row(number: int, row: tuple[Any, ...], until: float) -> Again:
+def asked_of_row(number: int, row: tuple[Any, ...]) -> Again:
     """A task's obligations, asked again; where they have quantifiers over the replicas, proved and checked."""
     reading = reading_of_row(*row)
     task = reading.tasks()[number]
-    if time.monotonic() > until:
-        return Again(task.label.split("(")[0], len(reading.goals(task)))
     if isinstance(reading, EverySize):
         return asked_with_quantifiers(reading, task)
     return asked_again(task.label.split("(")[0], smtlib.text_of(reading, task, shared_by(reading)))
