@@ -85,6 +85,12 @@ def test_spark_equals_memory(row: str, conf: tuple[tuple[str, str], ...]) -> Non
     assert essence(found) == in_memory(system, **options)
 
 
+def test_what_a_level_shuffled_does_not_stay(session: Any) -> None:
+    found = on_spark(classic("kip-320", 2, 2, 2, 1), limits=Limits(depth=4))
+    assert found.cluster is not None and found.cluster.jobs >= 4
+    assert [*Path(session.conf.get("spark.local.dir")).rglob("shuffle_*")] == []
+
+
 class Said:
     """A reporter that keeps the notes."""
 
