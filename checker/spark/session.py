@@ -65,8 +65,8 @@ DEFAULTS = {
 }
 """Blocks are large and random: few rows to a batch, nothing to compress, no plans worth adapting.  Java only moves them:
 its second compiler would cost more time than it saves (a level of fixed cost 0.23 s instead of 0.40 s, start 6 s instead of
-10 s, on two busy cores).  What a level shuffled goes with its job: left to Java's garbage collection, it stayed (36 GB for 8 * 10^8 states)."""
-
+10 s, on two busy cores).  What a level shuffled goes with its job: left to collections of Java it stayed, 36 GB of it after
+8 * 10^8 states."""
 
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Of a Spark on this machine nothing listens on the network."""
