@@ -36,7 +36,8 @@ Steady = frozenset[int]
 
 NONE: Steady = frozenset()
 
-UNKNOWN_GROWTH = math.log(10)
+UNKNOWN = 10
+UNKNOWN_GROWTH = math.log(UNKNOWN)
 """What one more of something costs where nothing is known: about ten times (README, Figures)."""
 
 DAMPING = 0.8
@@ -47,6 +48,9 @@ PATIENCE = 3.0
 
 MARGIN, FARTHER = 0.2, 0.1
 """What is added to half of an interval, in the logarithm, and for each e-fold that the target is larger than any sample."""
+
+MULTIPLIED = math.log(5)
+"""What is added where replicas and other sizes are lowered: kinds of faults multiply with replicas."""
 
 MACHINE_CODE = 5e6
 """States that machine code generates in a second with one worker, at least (decision 008)."""
@@ -93,6 +97,10 @@ class Estimate:
         """A quantity that is proportional to this one, plus a constant."""
         return Estimate(self.low * factor / wider + more, self.likely * factor + more, self.high * factor * wider + more)
 
+    def at_least(self, least: float) -> Estimate:
+        """The same, where it is known to be no less than that."""
+        return Estimate(max(least, self.low), max(least, self.likely), max(UNKNOWN * least, self.high))
+
     def plus(self, other: Estimate) -> Estimate:
         """Two quantities together."""
         return Estimate(self.low + other.low, self.likely + other.likely, self.high + other.high)
@@ -129,10 +137,10 @@ def forecast(make: Make, target: Point, steady: Steady, options: Options, second
 
 
 def sampled(
-    make: Make, target: Point, steady: Steady, options: Options, seconds: float, with_target: bool = True
+    make: Make, target: Point, steady: Steady, options: Options, seconds: float, largest: float = math.inf
 ) -> dict[Point, Sample]:
-    """Complete searches of points up to the target, in a process of its own."""
-    messages = run(_sample, [(make, target, steady, options.symmetry, seconds, with_target)], 1, PATIENCE * seconds)
+    """Searches of points up to the target, of so many states at most, in a process of its own."""
+    messages = run(_sample, [(make, target, steady, options.symmetry, seconds, largest)], 1, PATIENCE * seconds)
     return {message.value.point: message.value for message in messages if message.kind == "progress"}
 
 
@@ -140,8 +148,11 @@ def predicted(
     samples: Mapping[Point, Sample], target: Point, steady: Steady, words: int, workers: int, spent: float
 ) -> Forecast:
     """What the samples say about the target."""
-    estimate = estimating(_known(samples, steady), steady)
+    smaller_ones = {point: each for point, each in samples.items() if each.whole or point != target}
+    estimate = estimating(_known(smaller_ones, steady), steady)
     states = estimate(target)
+    if target in samples and not samples[target].whole:
+        states = states.at_least(samples[target].distinct)
     samples = {point: each for point, each in samples.items() if each.whole}
     largest = max(samples.values(), key=lambda each: each.generated)
     exact = target in samples
@@ -194,6 +205,7 @@ def estimating(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[
         least = max(each for below, each in known.items() if _allows(point, below))
         likely = max(least, (one(point) + other(point)) / 2)
         spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, point) + MARGIN + FARTHER * (likely - least)
+        spread += MULTIPLIED if any(point[number] for number in steady) and sum(map(bool, point)) > 1 else 0.0
         return Estimate(math.exp(max(least, likely - spread)), math.exp(likely), math.exp(likely + spread))
 
     return value
@@ -289,16 +301,16 @@ def _terms(points: Floats, steady: Steady) -> tuple[Floats, Floats]:
     return columns, np.array([1e-6] + [0.1] * count + [1.0] * (len(curved) + len(mixed)))
 
 
-def _sample(send: Send, make: Make, target: Point, steady: Steady, symmetry: bool, seconds: float, with_target: bool) -> None:
+def _sample(send: Send, make: Make, target: Point, steady: Steady, symmetry: bool, seconds: float, largest: float) -> None:
     """Explore points until the time is used: the smallest ones first, then the largest that the rest of the time allows."""
     deadline = time.process_time() + seconds
     samples: dict[Point, Sample] = {}
     for point in _small_points(target):
         is_wanted = sum(point) <= 1 or deadline - time.process_time() > (1 - SMALL) * seconds
-        if is_wanted and (point != target or with_target):
+        if is_wanted and (point != target or largest == math.inf):
             _explore(send, make, point, symmetry, deadline, samples)
     while (left := deadline - time.process_time()) > 0 and target not in samples:
-        point, most = _next(samples, target, steady, left, with_target)
+        point, most = _next(samples, target, steady, left, largest)
         if point is None:
             return
         _explore(send, make, point, symmetry, deadline, samples, most)
@@ -339,7 +351,7 @@ def _small_points(target: Point) -> Iterator[Point]:
 
 
 def _next(
-    samples: Mapping[Point, Sample], target: Point, steady: Steady, left: float, with_target: bool
+    samples: Mapping[Point, Sample], target: Point, steady: Steady, left: float, largest: float = math.inf
 ) -> tuple[Point | None, int]:
     """The largest unknown point that takes a third of the time that is left, and how many states it may have at most.
 
@@ -350,19 +362,19 @@ def _next(
         return None, 0
     known = _known(samples, steady)
     one, other = excluding(known, steady), fitted(known, steady)
-    most = _affordable(whole, left / 3)
+    most = min(largest, _affordable(whole, left / 3))
     too_large = [point for point, each in samples.items() if not each.whole]
     guessed = {
         point: (one(point) + other(point)) / 2
         for point in _box(target)
-        if point not in samples and not any(map(_allows, repeat(point), too_large)) and (point != target or with_target)
+        if point not in samples and not any(map(_allows, repeat(point), too_large)) and (point != target or largest == math.inf)
     }
     found = max(
         (point for point, value in guessed.items() if value < math.log(most)),
         key=lambda each: (guessed[each], each),
         default=None,
     )
-    return found, int(BEYOND * most)
+    return found, int(min(largest, BEYOND * most))
 
 
 def _allows(one: Point, other: Point) -> bool:

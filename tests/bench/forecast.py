@@ -80,9 +80,6 @@ RUNS = {
     "kraft-elr, RF 4, 1 record, crash any, one at once": (
         f"model=kraft-elr replication.factor=4 {ANY} bounds.records=1 faults.at_once=1"
     ),
-    "kraft-elr, 2 records, crash, shrink and fence any": (
-        f"model=kraft-elr {ANY} bounds.records=2 faults.isr_shrink=any faults.fence=any"
-    ),
     "kraft, RF 4, 1 record, crash, lossy, shrink and fence any, two at once, orbits": (
         f"model=kraft replication.factor=4 {ANY} bounds.records=1 faults.lossy_crash=any faults.isr_shrink=any "
         "faults.fence=any faults.at_once=2"
@@ -91,11 +88,17 @@ RUNS = {
     "kraft-elr, RF 4, 1 record, five kinds any, two at once, orbits": (
         f"model=kraft-elr {FIVE} replication.factor=4 faults.at_once=2"
     ),
+}
+LARGE = {
+    "kraft-elr, 2 records, crash, shrink and fence any": (
+        f"model=kraft-elr {ANY} bounds.records=2 faults.isr_shrink=any faults.fence=any"
+    ),
     "kip-320, log 3, epochs 0 to 3": "model=kip-320 bounds.records=3 bounds.max_leader_epoch=3",
     "kraft-elr, RF 4, 1 record, five kinds any, three at once, orbits": (
         f"model=kraft-elr {FIVE} replication.factor=4 faults.at_once=3"
     ),
 }
+"""What takes minutes is done with `--large` only."""
 
 
 def found(settings: dict[str, str], symmetry: bool) -> dict[str, float]:
@@ -112,7 +115,7 @@ def forecast(settings: dict[str, str], symmetry: bool, most: float) -> Forecast:
     model = models()[settings["model"]]
     chosen = configuration(model, {key: (value, "bench") for key, value in settings.items() if key != "model"})
     make = Lowered(model.name, (chosen,), axes_of(model.name, [chosen]))
-    samples = sampled(make, make.target, make.steady, Options(workers=1, symmetry=symmetry), SECONDS, with_target=False)
+    samples = sampled(make, make.target, make.steady, Options(workers=1, symmetry=symmetry), SECONDS, most)
     smaller = {point: each for point, each in samples.items() if each.distinct <= most}
     return predicted(smaller, make.target, make.steady, make(make.target).words, 1, SECONDS)
 
@@ -153,7 +156,7 @@ def main() -> None:
     columns = ["search", "forecast", "interval", "found", "ratio", "inside", "samples", "forecast", "took", "forecast", "peak"]
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
     rows = []
-    for name, keys in RUNS.items():
+    for name, keys in (RUNS | (LARGE if "--large" in sys.argv[1:] else {})).items():
         rows.append(row(name, keys))
         print(rows[-1][0], flush=True)
     farthest = max(max(ratio, 1 / ratio) for _, ratio, _ in rows)

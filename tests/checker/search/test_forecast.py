@@ -165,8 +165,10 @@ def test_no_sample_takes_much_more_than_its_part_of_the_time() -> None:
     predicting._explore(lambda value: None, make, make.target, False, math.inf, found, most=3_000)
     cut = found[make.target]
     assert not cut.whole and 3_000 < cut.distinct < 5_000
-    point, _ = predicting._next(found, make.target, predicting.NONE, 5.0, True)
+    point, _ = predicting._next(found, make.target, predicting.NONE, 5.0)
     assert point is not None and point != make.target
+    forecast = predicted(found, make.target, predicting.NONE, 2, 1, 1.0)
+    assert not forecast.exact and cut.distinct <= forecast.states.low < forecast.states.high
 
 
 ANY = ("faults.crash", "faults.isr_shrink", "faults.fence")
