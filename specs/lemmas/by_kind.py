@@ -3,6 +3,8 @@
 With `any:N` a kind strikes only where at most N brokers are impaired afterwards that it has struck.  Who stops, is fenced or
 is out of the ISR was struck by one of these kinds (`who-is-out-was-struck`), so where the N are fewer than the replicas
 together, one broker always stays in the ISR.  From there on the argument is that of `unimpaired`.
+
+`one-member-stays` follows from these two: the proof closes without it, in the same time.  It stays, to have that theory whole.
 """
 
 from __future__ import annotations
