@@ -126,7 +126,7 @@ class LevelSearch:
         if limits.states is not None and self.growth and self.growth[-1][1] > limits.states:
             return limits.too_many_states
         if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
-            return f"the memory limit of {limits.memory_bytes} bytes was reached"
+            return limits.too_little_memory
         if limits.memory_bytes is None and used_memory() > MOST_OF_MEMORY * allowed_memory():
             return f"{OUT_OF_MEMORY}: most of the {allowed_memory() >> 20:,} MiB that are allowed here is used"
         return None

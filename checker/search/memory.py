@@ -117,15 +117,28 @@ class MemorySearch(LevelSearch):
         )
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Move visited states to the store when they fill such a part of the memory that is allowed."""
+        """Move visited states to the store when they fill such a part of the memory that is allowed.
+
+        What columns found before there is machine code is too little to be worth it, and would keep the search in columns.
+        """
         limit = self.options.limits.memory_bytes
+        if isinstance(self.workers, Local) and self._may_compile:
+            return
         if self.store is not None and limit is not None and used_memory() > most * limit:
             self.workers.offload(self.store.files.location)
 
     def _limit(self) -> str | None:
-        if not isinstance(self.workers, Local | Processes) and len(self.workers.tables) > WORTH_EMPTYING:
-            self._relieve(0.5 if self.workers.programs.is_compiling else 0.75)
-        return super()._limit()
+        if isinstance(self.workers, Local | Processes):
+            return super()._limit()
+        programs, limits = self.workers.programs, self.options.limits
+        if len(self.workers.tables) > WORTH_EMPTYING:
+            self._relieve(0.5 if programs.is_compiling else 0.75)
+        if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
+            programs.close()  # what code there is goes on alone
+        reason = super()._limit()
+        if reason == limits.too_little_memory and len(self.workers.tables) <= WORTH_EMPTYING:
+            return f"{reason}: with hardly a state in its tables this search takes {used_memory()} bytes"
+        return reason
 
     def _share(self) -> None:
         """Use more of the machine once the search is worth it."""

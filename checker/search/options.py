@@ -61,6 +61,11 @@ class Limits:
         """What is said where the limit of states was reached."""
         return f"there are more than {self.states or 0:,} states"
 
+    @property
+    def too_little_memory(self) -> str:
+        """What is said where the limit of memory was reached."""
+        return f"the memory limit of {self.memory_bytes} bytes was reached"
+
 
 @dataclass(frozen=True)
 class Options:

@@ -15,7 +15,7 @@ import neverlost.checker.native
 from neverlost.checker.native import programs, team
 from neverlost.checker.native.expansion import NativeExpansion
 from neverlost.checker.outcome import EngineError, Outcome, Verdict
-from neverlost.checker.search import memory
+from neverlost.checker.search import level_search, memory
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import Expansion
 from neverlost.checker.search.explore import explore
@@ -118,6 +118,28 @@ def test_tables_that_are_emptied_lose_nothing(name: str, monkeypatch: pytest.Mon
         resumed = searched(system, resume=True, **kept)
         assert resumed.findings == expected.findings and resumed.counts == expected.counts
         assert resumed.growth == expected.growth and resumed.fired == expected.fired
+
+
+@pytest.mark.parametrize("is_the_compiler_s", [True, False])
+def test_memory_that_a_compiler_takes_ends_the_compiler(is_the_compiler_s: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit that it alone exceeds ends no search; what is too little without a state in the tables says so."""
+    system, begun, ended = SYSTEMS["kip-279"](), list[int](), list[int]()
+    begin, close = team.Native.__init__, programs.Programs.close
+    expected = searched(system)
+
+    def used() -> int:
+        return ENOUGH + 1 if begun and not (ended and is_the_compiler_s) else 0
+
+    monkeypatch.setattr(team.Native, "__init__", lambda *given: begun.append(1) or begin(*given))
+    monkeypatch.setattr(programs.Programs, "close", lambda program: ended.append(1) or close(program))
+    for module in (memory, level_search):
+        monkeypatch.setattr(module, "used_memory", used)
+    found = searched(system, limits=Limits(memory_bytes=ENOUGH))
+    if is_the_compiler_s:
+        assert essence(found) == essence(expected) and ended
+    else:
+        takes = f"with hardly a state in its tables this search takes {ENOUGH + 1} bytes"
+        assert found.reason == f"the memory limit of {ENOUGH} bytes was reached: {takes}" and found.counts.distinct > 30
 
 
 @pytest.mark.parametrize("workers", [1, 2])

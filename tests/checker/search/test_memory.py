@@ -93,7 +93,7 @@ def test_spilling_changes_nothing(monkeypatch: pytest.MonkeyPatch, workers: int)
     monkeypatch.setattr("neverlost.checker.search.memory.used_memory", lambda: next(used))
     system = bind(models()["kip-279"], CONFIGURATION)
     asked = [properties()["strong-isr"]]
-    spilled = explore(system, asked, Options(workers=workers, limits=Limits(memory_bytes=10**9)))
+    spilled = explore(system, asked, Options(workers=workers, limits=Limits(memory_bytes=10**9), machine_code=False))
     plain = explore(system, asked, Options(workers=workers))
     assert spilled.reason is None
     assert spilled.findings == plain.findings and spilled.counts == plain.counts
