@@ -310,10 +310,10 @@ def _sample(send: Send, make: Make, target: Point, steady: Steady, symmetry: boo
         if is_wanted and (point != target or largest == math.inf):
             _explore(send, make, point, symmetry, deadline, samples)
     while (left := deadline - time.process_time()) > 0 and target not in samples:
-        point, most = _next(samples, target, steady, left, largest)
-        if point is None:
+        chosen, most = _next(samples, target, steady, left, largest)
+        if chosen is None:
             return
-        _explore(send, make, point, symmetry, deadline, samples, most)
+        _explore(send, make, chosen, symmetry, deadline, samples, most)
 
 
 def _explore(
