@@ -93,6 +93,7 @@ def outcome(caught: Caught, pattern: str, instead: str, folder: Path) -> int | N
     try:
         faulthandler.disable()
         patch = pytest.MonkeyPatch()
+        patch.setattr("_pytest.assertion.util._reprcompare", None)  # what differs is not read, and may take minutes to write
         for module in (test_ascending, test_orbits, test_state_tables):
             patch.setattr(module, "compiled", compiled_mutant)
         try:
