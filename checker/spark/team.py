@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
-from threading import Event, Thread
+from threading import Event, Thread, current_thread
 from typing import Any
 
 from neverlost.checker.disk.levels import StateFile
@@ -75,6 +75,7 @@ class Team(Remote[Task]):
         self.wrong: InputError | None = None
         self._settled = Event()
         self._is_gathering = self._is_closed = False
+        self._gathering = Thread(target=self._gather, daemon=True)
         self._door = ExitStack()
         self._job: Thread | None = None
         self._programs: Programs | None = None
@@ -83,7 +84,7 @@ class Team(Remote[Task]):
         """Start Spark and gather the members in the background."""
         if not self._is_gathering:
             self._is_gathering = True
-            Thread(target=self._gather, daemon=True).start()
+            self._gathering.start()
 
     @property
     def is_settled(self) -> bool:
@@ -194,8 +195,10 @@ class Team(Remote[Task]):
         return len(self._children)
 
     def close(self) -> None:
-        """Let the members go."""
+        """Let the members go; a Spark that is starting is waited for, because it would leave folders and a Java behind."""
         self._is_closed = True
+        if self._gathering.is_alive() and self._gathering is not current_thread():
+            self._gathering.join(STARTS_WITHIN)
         if self._programs is not None:
             self._programs.close()
         for child in self._children:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -23,7 +24,9 @@ from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.spark import links, member
+from neverlost.checker.spark.jobs import SparkJobs
 from neverlost.checker.spark.member import Member
+from neverlost.checker.spark.team import Team
 from neverlost.model.system import System
 from neverlost.specs.property import guarantees
 from tests.support.searches import classic
@@ -175,3 +178,26 @@ def test_a_peer_that_is_gone_ends_the_round() -> None:
         one.begin(1, None)
         with pytest.raises((EOFError, OSError)):
             one.round()
+
+
+def test_a_team_that_is_closed_early_waits_for_the_spark_that_it_started() -> None:
+    """A daemon thread that the interpreter's end cuts off would leave Java and its folders behind."""
+
+    class Slow:
+        master, begun, stopped = "local[1]", threading.Event(), threading.Event()
+
+        @property
+        def parallelism(self) -> int:
+            self.begun.set()
+            closing.wait(10)
+            self.stopped.set()
+            raise RuntimeError("not needed any more")
+
+    closing = threading.Event()
+    jobs = Slow()
+    team = Team(cast(SparkJobs, jobs), None)
+    team.prepare()
+    assert jobs.begun.wait(10)
+    threading.Timer(0.2, closing.set).start()
+    team.close()
+    assert jobs.stopped.is_set() and team.is_settled
