@@ -171,11 +171,11 @@ class StateTables:
             self.grow(int(mixed[done, 0]) & (TABLES - 1))
 
     def taken(self, number: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """The description of a table and its buckets, which are let go: for `put` in another process."""
+        """The description of a table and its buckets, for `put` in another process; here it is empty from now on."""
         description, memory = self.descriptions[number].copy(), self._memory[number]
         start = int(description[ADDRESS]) - memory.ctypes.data
         content = memory[start : start + int(description[BUCKETS]) * BUCKET]
-        self._memory[number] = np.empty(0, np.uint8)
+        self.descriptions[number], self._memory[number] = self._new(LEAST_PARTS, LEAST_K)
         return description, content
 
     def put(self, number: int, description: NDArray[np.uint64]) -> NDArray[np.uint8]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from neverlost.checker.disk.levels import Level, Store
+from neverlost.checker.disk.on_disk_search import SIGHT
 from neverlost.checker.machine.resources import GaveOut, used_memory
 from neverlost.checker.outcome import JobsDone, Outcome
 from neverlost.checker.search.level_report import LevelReport
@@ -21,9 +22,6 @@ from neverlost.specs.property import Property
 
 KEPT_EVERY = 300.0
 """Seconds of a search that are lost at most where a task is: levels are written as often, if they are not kept anyway."""
-
-SIGHT = 3
-"""Levels ahead, at the present growth, for which the team is made ready."""
 
 
 class HeldSearch(MemorySearch):
@@ -50,8 +48,9 @@ class HeldSearch(MemorySearch):
         """What was found; None where the search has to go on in files, from the levels that are there."""
         try:
             self._go()
-            found = None if self.moved else self._outcome()
             self.moved = self.moved or self.team.lost
+            found = None if self.moved else self._outcome()
+            self.moved = self.moved or self.team.lost  # while it looked back
             if self.moved is None:
                 return found
             if self.team.lost is None:

@@ -74,7 +74,7 @@ class Team(Remote[Task]):
         self.lost: str | None = None
         self.wrong: InputError | None = None
         self._settled = Event()
-        self._is_gathering = self._is_closed = False
+        self._is_closed = False
         self._gathering = Thread(target=self._gather, daemon=True)
         self._door = ExitStack()
         self._job: Thread | None = None
@@ -82,8 +82,7 @@ class Team(Remote[Task]):
 
     def prepare(self) -> None:
         """Start Spark and gather the members in the background."""
-        if not self._is_gathering:
-            self._is_gathering = True
+        if self._gathering.ident is None:
             self._gathering.start()
 
     @property

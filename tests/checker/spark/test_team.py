@@ -86,6 +86,7 @@ def test_members_find_what_one_process_finds(monkeypatch: pytest.MonkeyPatch, tm
             sending = pool.submit(drivers[number % total].sendall, content)
             found[number % total].take(number, description)
             sending.result(10)
+        assert len(native.tables) == 0 and not len(native.tables.collect(0, 0)), "nothing is read there any more"
         together(pool, found, "begin", levels, None)
         for each in found:
             each.owned._room = 32
