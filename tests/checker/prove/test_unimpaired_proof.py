@@ -118,18 +118,18 @@ def is_proved(weakened: System, action: str) -> bool:
     return all(each.answer == "proved" for each in found)
 
 
-@pytest.mark.parametrize("part", [0, *[pytest.param(each, marks=pytest.mark.slow) for each in range(1, 12)]])
+@pytest.mark.parametrize("part", [0, *[pytest.param(each, marks=pytest.mark.slow) for each in range(1, 6)]])
 def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part: int) -> None:
     """Every clause of every action, one at a time: the proof of a weakened system is worth something only if it can fail."""
     whole = unlimited("kraft-elr", 2)
     found = {}
-    for clause in clauses_of(whole)[part::12]:
+    for clause in clauses_of(whole)[part::6]:
         weakened = without(whole, *clause)
         found[clause] = (verdict(weakened), is_proved(weakened, clause[0]))
     assert [clause for clause, (said, is_proved) in found.items() if is_proved and said != "holds"] == []
     assert sum(said == "violated" for said, _ in found.values()) >= 1, "the search finds losses"
-    assert sum(is_proved for _, is_proved in found.values()) >= 5, "and some clauses are not needed for this"
-    assert len(found) >= 10
+    assert sum(is_proved for _, is_proved in found.values()) >= 10, "and some clauses are not needed for this"
+    assert len(found) >= 21
 
 
 def reassigned_alike(bound: System) -> System:
