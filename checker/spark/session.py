@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 from neverlost.checker.machine.numpy_cpu import environment
@@ -150,7 +154,6 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
 
 def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
     from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
@@ -160,7 +163,7 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
         gateway = SparkContext._gateway
         try:
             if SparkContext._active_spark_context is None:
-                gateway = gateway or launch_gateway(conf, {"stdout": said, "stderr": said})
+                gateway = gateway or _launched(conf, said)
                 SparkContext(gateway=gateway, conf=conf)
             session = SparkSession.builder.config(conf=conf).getOrCreate()
             session.sparkContext.setLogLevel("OFF")
@@ -173,6 +176,17 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
     # this server would print a traceback where Java is gone, which is said elsewhere
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None
     return session
+
+
+def _launched(conf: Any, said: IO[bytes]) -> Any:
+    """Java, started by pyspark, whose folder in which they meet is in ours: that is cleared where this process is killed."""
+    gateways: Any = importlib.import_module("pyspark.java_gateway")
+    here = partial(tempfile.mkdtemp, dir=Path(said.name).parent)
+    gateways.tempfile = SimpleNamespace(**vars(tempfile) | {"mkdtemp": here})
+    try:
+        return gateways.launch_gateway(conf, {"stdout": said, "stderr": said})
+    finally:
+        gateways.tempfile = tempfile
 
 
 def _was_ended(gateway: Any, said: IO[bytes]) -> bool:

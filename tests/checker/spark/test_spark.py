@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -19,6 +20,7 @@ import pytest
 
 from neverlost.checker.digest import model_digest
 from neverlost.checker.disk.levels import Store
+from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options, Progress
@@ -329,6 +331,23 @@ class TestJava:
         launcher.chmod(0o755)
         with pytest.raises(InputError, match=f"JAVA_HOME {tmp_path} {what}"):
             spark_java.java_home({"PATH": "", "JAVA_HOME": str(tmp_path)})
+
+    def test_what_starts_java_leaves_nothing_where_it_is_killed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is in a folder that is cleared once its owner is gone."""
+        for name, script in (
+            ("java", "echo 'version \"25\"' >&2"),
+            ("spark-submit", "echo Error: $_PYSPARK_DRIVER_CONN_INFO_PATH; exit 1"),
+        ):
+            launcher = tmp_path / "bin" / name
+            launcher.parent.mkdir(exist_ok=True)
+            launcher.write_text(f"#!/bin/sh\n{script}\n")
+            launcher.chmod(0o755)
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+        monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+        monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+        monkeypatch.setattr("pyspark.SparkContext._gateway", None)
+        with pytest.raises(InputError, match=f"Error: {tempfile.gettempdir()}/{scratch.PREFIX}spark-[^/]*/[^/]*/[^/]*;"):
+            spark_session.start("local[1]", {}, "killed")
 
     def test_pyspark_missing_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(spark_session.importlib.util, "find_spec", lambda name: None)
