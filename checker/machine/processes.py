@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
 
+from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.resources import OUT_OF_MEMORY, activity
 
 Send = Callable[[Any], None]
@@ -69,7 +70,8 @@ class Child:
         while not self.pipe.poll(LOOK):
             if self.is_still():
                 raise EOFError(STOOD_STILL)
-        return self.pipe.recv()
+        with interrupts.whole(self.pipe):
+            return self.pipe.recv()
 
 
 def _context() -> Any:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.disk.compact import Block, Run
 from neverlost.checker.disk.levels import ASCENDING, Level, StateFile, Store
+from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.resources import give_back
 from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
@@ -141,16 +142,17 @@ class Native:
 
     def _each(self, work: Callable[[int], None]) -> None:
         """Do something with every worker, to the end even where an interrupt comes."""
-        if self._pool is None:
-            work(0)
-            return
-        running = [self._pool.submit(work, worker) for worker in range(self.total)]
-        try:
-            wait(running)
-        except BaseException:
-            self._stopped.set()
-            wait(running)
-            raise
+        with interrupts.later():
+            if self._pool is None:
+                work(0)
+                return
+            running = [self._pool.submit(work, worker) for worker in range(self.total)]
+            try:
+                wait(running)
+            except BaseException:
+                self._stopped.set()
+                wait(running)
+                raise
         for each in running:
             each.result()
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from neverlost.checker.continued import beginning
+from neverlost.checker.machine.processes import INTERRUPTED
 from neverlost.checker.machine.resources import OUT_OF_MEMORY, allowed_memory, given_out, peak_memory, used_memory
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
 from neverlost.checker.search.level_report import LevelReport, Violations
@@ -54,7 +55,7 @@ class LevelSearch:
             while self._level():
                 pass
         except KeyboardInterrupt:
-            self.reason = "interrupted"
+            self.reason = INTERRUPTED
         except Exception as problem:
             self.reason = given_out(problem)
 
@@ -171,8 +172,12 @@ class LevelSearch:
             return Finding(broken, cell, Verdict.INCONCLUSIVE if stopped else Verdict.HOLDS)
         try:
             return Finding(broken, cell, Verdict.VIOLATED, replayed(self.system, self._trace(*where), broken))
+        except KeyboardInterrupt:  # what leads to the others is not asked for any more
+            self.reason, self.found = INTERRUPTED, {}
+            return Finding(broken, cell, Verdict.INCONCLUSIVE)
         except Exception as problem:  # a state that breaks it was met, but what leads there can no longer be shown
-            self.reason = given_out(problem)
+            why = given_out(problem)
+            self.reason = self.reason if self.reason == INTERRUPTED else why
             return Finding(broken, cell, Verdict.INCONCLUSIVE)
 
     def _trace(self, depth: int, target: Words) -> Trace:

@@ -16,7 +16,7 @@ from typing import Any
 
 from neverlost.checker.disk.levels import Level, Store
 from neverlost.checker.disk.resume import kept, opened, reported
-from neverlost.checker.machine import scratch
+from neverlost.checker.machine import interrupts, scratch
 from neverlost.checker.machine.resources import GaveOut, used_memory
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.level_report import LevelReport
@@ -150,18 +150,19 @@ class MemorySearch(LevelSearch):
         known = WORTH_COMPILING if at_once else self.local.known
         if not self._may_compile or self.local.runs or known < min(WORTH_LOADING, WORTH_COMPILING):
             return False
-        try:
-            from neverlost.checker.native import programs, team
+        with interrupts.later():
+            try:
+                from neverlost.checker.native import programs, team
 
-            self._program = self._program or programs.text_of(self.system, self.properties, self.local.symmetry)
-            if known < WORTH_COMPILING and not programs.is_kept(self._program):
+                self._program = self._program or programs.text_of(self.system, self.properties, self.local.symmetry)
+                if known < WORTH_COMPILING and not programs.is_kept(self._program):
+                    return False
+                compiled = programs.Programs(self.system, self.properties, self.local.symmetry, self._program)
+            except (ImportError, OSError, RuntimeError):
+                self._may_compile = False
                 return False
-            compiled = programs.Programs(self.system, self.properties, self.local.symmetry, self._program)
-        except (ImportError, OSError, RuntimeError):
-            self._may_compile = False
-            return False
-        self.workers = team.Native(self.local, compiled, self.processes, self.options.limits.memory_bytes is not None)
-        self.local = OwnedStates(self.system, (), False)
+            self.workers = team.Native(self.local, compiled, self.processes, self.options.limits.memory_bytes is not None)
+            self.local = OwnedStates(self.system, (), False)
         return True
 
     def _spread(self) -> None:
@@ -171,11 +172,12 @@ class MemorySearch(LevelSearch):
         if models().get(self.system.model.name) is not self.system.model:
             return
         decided = self.local.expansion.decided
-        try:
-            self.workers = Processes(self.local, self.processes)
-        except GaveOut:  # one process needs less
-            self.processes = 1
-            return
-        self.local = OwnedStates(self.system, (), False)
-        if decided is not None:
-            self.workers.forget(decided)
+        with interrupts.later():
+            try:
+                self.workers = Processes(self.local, self.processes)
+            except GaveOut:  # one process needs less
+                self.processes = 1
+                return
+            self.local = OwnedStates(self.system, (), False)
+            if decided is not None:
+                self.workers.forget(decided)

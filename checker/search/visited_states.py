@@ -13,6 +13,7 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
+from neverlost.checker.machine import interrupts
 from neverlost.model.interpreters.columns import Packed
 
 Rows = NDArray[np.uint64]
@@ -156,7 +157,8 @@ class StateSet:
         """Room for `more` states; most of them are usually there already, so the table is only kept from overflowing."""
         needed = self.size + more
         if needed > len(self._rows):
-            self._rows = self._enlarged(max(needed, int(len(self._rows) * GROWTH)))
+            with interrupts.later():  # while they are moved, there are none
+                self._rows = self._enlarged(max(needed, int(len(self._rows) * GROWTH)))
         if self.size + more // 4 > len(self._table) * FULLEST or needed > len(self._table) * OVERFULL:
             grown = int(len(self._table) * FULLEST * GROWTH)
             self._rebuild(max(self.size + more // 2, grown, int(needed * FULLEST / OVERFULL) + 1))

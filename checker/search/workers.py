@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.disk.levels import PACKED, Level, StateFile, Store
+from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.processes import Child, without_main_module
 from neverlost.checker.machine.resources import GaveOut, free_shared_memory, given_out, reserve
 from neverlost.checker.outcome import EngineError
@@ -171,7 +171,7 @@ class Remote(Generic[A]):
         self._calls += 1
         asked = self._children[: len(arguments)]
         for child, each, more in zip_longest(asked, arguments, content):
-            with suppress(BrokenPipeError, ConnectionResetError):  # what it has to say of its end is read below
+            with suppress(OSError), interrupts.whole(child.pipe):  # what it has to say of its end is read below
                 self._send(child, (self._calls, method, each), more)
         return [received(child, self._calls) for child in asked]
 
@@ -251,7 +251,7 @@ class Processes(Remote[Child]):
         for number in range(total):
             ours, theirs = context.Pipe()
             child = context.Process(target=_serve, args=(task | {"number": number}, theirs), daemon=True)
-            with _interrupts_ignored(), without_main_module():
+            with _interrupts_blocked(), without_main_module():
                 child.start()
             theirs.close()
             self._children.append(Child(child, ours))
@@ -281,16 +281,13 @@ class Processes(Remote[Child]):
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Children inherit that Ctrl-C is not for them: the driver ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _interrupts_blocked() -> Iterator[None]:
+    """Children inherit that Ctrl-C is not for them: the driver, to which it comes a little later, ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def received(child: Answering, call: int) -> Any:
@@ -298,7 +295,7 @@ def received(child: Answering, call: int) -> Any:
     while number != call:
         try:
             number, kind, value = child.received()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):
             raise GaveOut("a worker process died: it was killed, or memory ran out (try --memory-limit)") from None
     if kind in ENDS:
         raise ENDS[kind](value)
@@ -407,6 +404,8 @@ def answer(pipe: Connection, make: Callable[[], Any]) -> None:
             pipe.send((call, "input", str(problem)))
         except Exception as problem:
             try:
-                pipe.send((call, "gone", given_out(problem)))
+                end = "gone", given_out(problem)
             except type(problem):
-                pipe.send((call, "error", f"{type(problem).__name__}: {problem}"))
+                end = "error", f"{type(problem).__name__}: {problem}"
+            with suppress(BrokenPipeError, ConnectionResetError):  # it may not be asked any more
+                pipe.send((call, *end))

@@ -9,6 +9,8 @@ from typing import Any
 
 from neverlost.checker.disk.levels import Level, Store
 from neverlost.checker.disk.on_disk_search import SIGHT
+from neverlost.checker.machine import interrupts
+from neverlost.checker.machine.processes import INTERRUPTED
 from neverlost.checker.machine.resources import GaveOut, used_memory
 from neverlost.checker.outcome import JobsDone, Outcome
 from neverlost.checker.search.level_report import LevelReport
@@ -47,26 +49,29 @@ class HeldSearch(MemorySearch):
     def attempt(self) -> Outcome | None:
         """What was found; None where the search has to go on in files, from the levels that are there."""
         try:
-            self._go()
-            self.moved = self.moved or self.team.lost
-            found = None if self.moved else self._outcome()
-            self.moved = self.moved or self.team.lost  # while it looked back
-            if self.moved is None:
-                return found
-            if self.team.lost is None:
-                self._write(self._pending)
-            return None
+            return self._ended()
         except KeyboardInterrupt:
-            self.reason = "interrupted"
+            self.reason = INTERRUPTED
+            return self._outcome()
         except GaveOut as problem:
-            self.moved = self.team.lost
-            if self.moved:
-                return None
-            self.reason = str(problem)
+            self.moved, self.reason = self.team.lost, str(problem)
+            return None if self.moved else self._outcome()
         finally:
             self.workers.close()
             self.team.close()
-        return self._outcome()
+
+    def _ended(self) -> Outcome | None:
+        self._go()
+        if self.reason == INTERRUPTED:
+            return self._outcome()
+        self.moved = self.moved or self.team.lost
+        found = None if self.moved else self._outcome()
+        self.moved = self.moved or self.team.lost  # while it looked back
+        if self.moved is None or self.reason == INTERRUPTED:
+            return found
+        if self.team.lost is None:
+            self._write(self._pending)
+        return None
 
     def _limit(self) -> str | None:
         limit = self.options.limits.memory_bytes
@@ -117,9 +122,10 @@ class HeldSearch(MemorySearch):
         if not native.holds_every_level:
             self.moved = "some levels are in files already"
             return
-        self.team.continue_from(native, self.levels)
-        self.workers = self.team
-        self.done = replace(self.done, jobs=1)
+        with interrupts.later():
+            self.team.expect(native)
+            self.workers, self.done = self.team, replace(self.done, jobs=1)
+            self.team.continue_from(native, self.levels)
         self._report_events()
         self._say(f"from level {self.levels} on {len(self.team)} tasks hold the states")
 

@@ -17,6 +17,7 @@ from threading import Event, Thread, current_thread
 from typing import Any
 
 from neverlost.checker.disk.levels import StateFile
+from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.resources import GaveOut, allowed_memory
 from neverlost.checker.native.programs import Programs
 from neverlost.checker.native.table_text import TABLES
@@ -24,6 +25,7 @@ from neverlost.checker.native.team import Native
 from neverlost.checker.search.workers import Remote, received
 from neverlost.checker.spark import links, session
 from neverlost.checker.spark.jobs import SparkJobs
+from neverlost.model.system import Words
 from neverlost.specs.errors import InputError
 
 STARTS_WITHIN = 60.0
@@ -53,7 +55,8 @@ class Task:
         while not self.pipe.poll(LOOK):
             if not self._job.is_alive():
                 raise EOFError("the job is over")
-        return self.pipe.recv()
+        with interrupts.whole(self.pipe):
+            return self.pipe.recv()
 
     def close(self) -> None:
         """Let it end."""
@@ -74,7 +77,7 @@ class Team(Remote[Task]):
         self.lost: str | None = None
         self.wrong: InputError | None = None
         self._settled = Event()
-        self._is_closed = False
+        self._is_closed = self._is_whole = False
         self._gathering = Thread(target=self._gather, daemon=True)
         self._door = ExitStack()
         self._job: Thread | None = None
@@ -162,16 +165,30 @@ class Team(Remote[Task]):
         if content is not None:
             child.link.sendall(content)
 
+    def expect(self, native: Native) -> None:
+        """Count as those do whose states will come."""
+        generated, distinct, waiting, fired = native.counts()
+        self._base, self._programs = (generated, fired), native.programs
+        self._last = [{"generated": 0, "distinct": distinct, "waiting": waiting, "fired": {}, "memory": 0}]
+
     def continue_from(self, native: Native, levels: int) -> None:
         """Hold what was found so far, and go on from there."""
-        generated, _, _, fired = native.counts()
-        self._base, self._programs = (generated, fired), native.programs
+        native.end_threads()
         for first in range(0, TABLES, len(self)):
             tables = [(each, *native.tables.taken(each)) for each in range(first, min(first + len(self), TABLES))]
             self._ask_each("take", [(number, description) for number, description, _ in tables], [part for *_, part in tables])
-        native.end_threads()
         self._ask("begin", levels, native.decided)
         self._last = self._ask("counts")
+        self._is_whole = True
+
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
+        """The smallest predecessor of each state over all members.
+
+        Errors: `GaveOut` where they do not have all states.
+        """
+        if not self._is_whole:
+            raise GaveOut("states were on their way to other tasks")
+        return super().parents(targets, depth)
 
     def round(self) -> bool:
         """Work on the level for a while; whether there is more of it."""

@@ -1,0 +1,217 @@
+"""An interrupt at any call while a search changes hands leaves its loss shown, and what it covered; two of them, the latter."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, _base, thread
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import CodeType, FrameType, SimpleNamespace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pytest
+
+from neverlost.checker.disk import on_disk_search
+from neverlost.checker.disk.level_tasks import SearchDescription
+from neverlost.checker.machine.processes import INTERRUPTED
+from neverlost.checker.native import programs
+from neverlost.checker.outcome import Outcome, Verdict
+from neverlost.checker.search import memory, workers
+from neverlost.checker.search.memory import MemorySearch
+from neverlost.checker.search.options import Options
+from neverlost.checker.search.visited_states import StateSet
+from neverlost.checker.spark import member
+from neverlost.checker.spark.held import HeldSearch
+from neverlost.checker.spark.jobs import SparkJobs
+from neverlost.checker.spark.team import Team
+from neverlost.model.interpreters.machine_code import Effort, compiled
+from neverlost.specs.property import guarantees
+from tests.support.searches import classic, essence
+
+Way = Callable[["Calls", Path], Outcome]
+
+
+class Place(NamedTuple):
+    """From where something is called, or where it begins."""
+
+    code: CodeType
+    line: int
+    called: str
+
+    @property
+    def is_python_s(self) -> bool:
+        """Whether it is where an interrupt may leave a lock of Python's own locked, which nothing can be done about."""
+        return self.code.co_filename in (threading.__file__, *(each.__file__ for each in (_base, thread)))
+
+
+class Calls:
+    """Sees from where the main thread calls meanwhile, and interrupts it at one of these places, `times` times at once."""
+
+    def __init__(self, at: Place | None = None, times: int = 1) -> None:
+        self.at, self.times = at, times
+        self.places: dict[Place, None] = {}
+
+    def __call__(self, frame: FrameType, event: str, called: Any) -> None:
+        place = Place(frame.f_code, frame.f_lineno, getattr(called, "__name__", ""))
+        if event not in ("call", "c_return") or place in self.places:
+            return
+        self.places[place] = None
+        if place == self.at:
+            for _ in range(self.times):
+                signal.raise_signal(signal.SIGINT)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        sys.setprofile(self)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+
+
+class Threads:
+    """Members in threads instead of Spark's tasks."""
+
+    master, parallelism = "local[2]", 2
+    session = SimpleNamespace(sparkContext=SimpleNamespace(getConf=lambda: {"spark.driver.host": "127.0.0.1"}))
+
+    def __init__(self, search: SearchDescription) -> None:
+        self.search = search
+
+    def hold(self, text: str, tasks: int) -> None:
+        with ThreadPoolExecutor(tasks) as pool:
+            assert [*pool.map(member.serve, [text] * tasks)] == [None] * tasks
+
+    def events(self) -> list[str]:
+        return []
+
+
+class Forks:
+    """Processes that start as copies: they begin sooner, and have what was open closed."""
+
+    usual = multiprocessing.get_context("fork")
+    Pipe = usual.Pipe
+
+    def Process(self, target: Callable[..., None], args: tuple[Any, Connection], daemon: bool) -> Any:
+        def alone() -> None:
+            used = {0, 1, 2, args[1].fileno(), cast(int, resource_tracker.getfd())}
+            for each in {*map(int, os.listdir("/proc/self/fd"))} - used:
+                with suppress(OSError):
+                    os.close(each)
+            target(*args)
+
+        return self.usual.Process(target=alone, daemon=daemon)
+
+
+OPTIONS = Options(keep_going=True, workers=2)
+
+
+def to_machine_code(calls: Calls, place: Path) -> Outcome:
+    """A search that goes on in machine code as soon as there is a loss."""
+
+    class Search(MemorySearch):
+        def _share(self) -> None:
+            if self.found and self.local.states:
+                with calls.watched():
+                    assert self._compile(at_once=True)
+
+    return Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, None).run()
+
+
+def to_processes(calls: Calls, place: Path) -> Outcome:
+    """The same in processes."""
+
+    class Search(MemorySearch):
+        def _share(self) -> None:
+            if self.found and self.local.states:
+                with calls.watched():
+                    self._spread()
+
+    return Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, None).run()
+
+
+def to_tasks(calls: Calls, place: Path) -> Outcome:
+    """The same in tasks that hold the states."""
+
+    class Search(HeldSearch):
+        def _share(self) -> None:
+            if self.found and self.workers is not self.team:
+                self._compile(at_once=True)
+                self.team.prepare()
+                self.team.wait()
+                with calls.watched():
+                    self._hand_over()
+
+    about = SearchDescription.about(str(place), SYSTEM, guarantees(SYSTEM.model), False)
+    team = Team(cast(SparkJobs, Threads(about)), None)
+    tuning = on_disk_search.TUNING
+    found = Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, str(place), team, tuning).attempt()
+    assert found is not None
+    return found
+
+
+WAYS = (to_machine_code, to_processes, to_tasks)
+SYSTEM = classic("kip-101", 2, 2, 2, 2)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Machine code is there, and processes are copies."""
+    monkeypatch.setattr(workers, "multiprocessing", SimpleNamespace(get_context=lambda _: Forks()))
+    monkeypatch.setattr(memory, "WORTH_SHARING", 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked = guarantees(SYSTEM.model)
+    text = programs.text_of(SYSTEM, asked, None)
+    plain = compiled(programs.text_of(SYSTEM, asked, None, is_wide=False), Effort.PLAIN)
+    programs.write(programs.folder() / programs.name_of(text, Effort.BEST), plain)
+    monkeypatch.setattr(programs, "text_of", lambda *_: text)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("every", [pytest.param(5, marks=pytest.mark.slow), 90])
+def test_an_interrupt_at_any_call_of_a_handover(tmp_path: Path, way: Way, every: int, times: int) -> None:
+    whole = Calls()
+    answer = way(whole, tmp_path / "whole")
+    losses = [each for each in answer.findings if each.trace]
+    assert answer.reason is None and losses
+    covered = set()
+    places = [each for each in whole.places if times == 1 or not each.is_python_s]
+    for number, place in enumerate(places[::every]):
+        calls = Calls(place, times)
+        found = way(calls, tmp_path / str(number))
+        if place not in calls.places:  # such as what was imported
+            assert essence(found) == essence(answer)
+            continue
+        assert found.reason == INTERRUPTED
+        shown = [each for each in found.findings if each.trace]
+        assert all(each in losses for each in shown) and (len(shown) == len(losses) or times == 2)
+        assert {each.verdict for each in found.findings} <= {Verdict.VIOLATED, Verdict.INCONCLUSIVE}
+        covered.add(found.counts)
+    assert len(covered) == 1
+
+
+def test_an_interrupt_while_states_are_moved() -> None:
+    """What was there before can be read afterwards."""
+
+    def moved(calls: Calls) -> None:
+        states = StateSet(1, expected=16)
+        states.add(np.arange(1000, dtype=np.uint64)[np.newaxis])
+        before = states.slice(0, 1000).tolist()
+        with suppress(KeyboardInterrupt), calls.watched():
+            states.add(np.arange(1000, 9000, dtype=np.uint64)[np.newaxis])
+        assert states.slice(0, 1000).tolist() == before
+
+    moved(whole := Calls())
+    assert len(whole.places) > 20
+    for place in whole.places:
+        moved(Calls(place))
