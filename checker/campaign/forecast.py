@@ -1,9 +1,10 @@
 """What a long search will cost, from short ones: the same system at smaller sizes, explored for some seconds.
 
 A point is a tuple of sizes (bounds, limits of faults), each counted from its least value, and the target is the point that was
-asked for.  The number of states is predicted in two ways, both in the logarithm, and averaged: by inclusion and exclusion
-(what two sizes add together is what each adds alone, with the interaction that smaller points show), and by a quadratic fitted
-to all samples.  Where they disagree, or fail to predict the largest samples from the smaller ones, the interval is wide.
+asked for.  The number of states is predicted in two ways, both in the logarithm for each replica, and averaged: by inclusion
+and exclusion (what two sizes add together is what each adds alone, with the interaction that smaller points show), and by a
+quadratic fitted to all samples.  Where they disagree, or fail to predict the largest samples from the smaller ones, the
+interval is wide.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ Floats = NDArray[np.float64]
 Make = Callable[[Point], System]
 """The system of a point; it goes to another process."""
 
-Steady = frozenset[int]
-"""The numbers of sizes along which growth does not slow down: one more replica is as much again, one more fault is less."""
+Known = Mapping[Point, float]
+"""The logarithm of the number of states of some points."""
 
-NONE: Steady = frozenset()
+Law = Callable[[Point], float]
+"""The logarithm of the number of states of any point."""
 
 UNKNOWN = 10
 UNKNOWN_GROWTH = math.log(UNKNOWN)
@@ -48,9 +50,6 @@ PATIENCE = 3.0
 
 MARGIN, FARTHER = 0.2, 0.1
 """What is added to half of an interval, in the logarithm, and for each e-fold that the target is larger than any sample."""
-
-MULTIPLIED = math.log(5)
-"""What is added where replicas and other sizes are lowered: kinds of faults multiply with replicas."""
 
 MACHINE_CODE = 5e6
 """States that machine code generates in a second with one worker, at least (decision 008)."""
@@ -66,6 +65,39 @@ SAMPLED, COMPILED = 4e5, 1.0
 
 MOST_POINTS = 4_000
 LEAST = 1e-3
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """Which size is the number of replicas (None where that is not lowered), what it counts from, and how many the target has.
+
+    A state is, roughly, what each replica is.  So whatever more one replica can be, by one more kind of fault say, multiplies
+    the states once for each replica, and the logarithm of their number, divided by the replicas, hardly changes with these.
+    Points are compared in such logarithms, as if all had as many replicas as the target.  With `symmetry` there are orbits:
+    each stands for as many states as replicas have orders.
+    """
+
+    number: int | None = None
+    least: int = 1
+    most: int = 1
+    symmetry: bool = False
+
+    def scaled(self, known: Known) -> dict[Point, float]:
+        """The logarithms of numbers of states, as if there were as many replicas as the target has."""
+        return {point: (value + self._orders(point)) * self.most / self._of(point) for point, value in known.items()}
+
+    def back(self, point: Point, scaled: float) -> float:
+        """The logarithm itself."""
+        return scaled * self._of(point) / self.most - self._orders(point)
+
+    def _of(self, point: Point) -> int:
+        return self.most if self.number is None else self.least + point[self.number]
+
+    def _orders(self, point: Point) -> float:
+        return math.lgamma(self._of(point) + 1) if self.symmetry else 0.0
+
+
+NOT_LOWERED = Replicas()
 
 
 @dataclass(frozen=True)
@@ -126,30 +158,28 @@ class Forecast:
     exact: bool
 
 
-def forecast(make: Make, target: Point, steady: Steady, options: Options, seconds: float) -> Forecast | None:
+def forecast(make: Make, target: Point, replicas: Replicas, options: Options, seconds: float) -> Forecast | None:
     """Explore smaller points for some seconds of processor time; None where that was not enough for even one."""
     started = time.monotonic()
-    samples = sampled(make, target, steady, options, seconds)
+    samples = sampled(make, target, replicas, seconds)
     if not samples:
         return None
     workers = options.workers or os.cpu_count() or 1
-    return predicted(samples, target, steady, make(target).words, workers, time.monotonic() - started)
+    return predicted(samples, target, replicas, make(target).words, workers, time.monotonic() - started)
 
 
-def sampled(
-    make: Make, target: Point, steady: Steady, options: Options, seconds: float, largest: float = math.inf
-) -> dict[Point, Sample]:
+def sampled(make: Make, target: Point, replicas: Replicas, seconds: float, largest: float = math.inf) -> dict[Point, Sample]:
     """Searches of points up to the target, of so many states at most, in a process of its own."""
-    messages = run(_sample, [(make, target, steady, options.symmetry, seconds, largest)], 1, PATIENCE * seconds)
+    messages = run(_sample, [(make, target, replicas, seconds, largest)], 1, PATIENCE * seconds)
     return {message.value.point: message.value for message in messages if message.kind == "progress"}
 
 
 def predicted(
-    samples: Mapping[Point, Sample], target: Point, steady: Steady, words: int, workers: int, spent: float
+    samples: Mapping[Point, Sample], target: Point, replicas: Replicas, words: int, workers: int, spent: float
 ) -> Forecast:
     """What the samples say about the target."""
     smaller_ones = {point: each for point, each in samples.items() if each.whole or point != target}
-    estimate = estimating(_known(smaller_ones, steady), steady)
+    estimate = estimating(_known(smaller_ones, replicas), replicas)
     states = estimate(target)
     if target in samples and not samples[target].whole:
         states = states.at_least(samples[target].distinct)
@@ -170,12 +200,14 @@ def predicted(
     return Forecast(states, generated, seconds, memory, widest, states.times(8 * words), smaller, len(samples), spent, exact)
 
 
-def _known(samples: Mapping[Point, Sample], steady: Steady) -> dict[Point, float]:
+def _known(samples: Mapping[Point, Sample], replicas: Replicas) -> dict[Point, float]:
     """The logarithm of the states of each sample; of one that was cut only where more were found than the others predict."""
     known = {point: math.log(each.distinct) for point, each in samples.items() if each.whole}
     for point, each in samples.items():
-        if not each.whole and _both(known, steady, point) < math.log(each.distinct):
-            known[point] = math.log(each.distinct)
+        if not each.whole:
+            likely = _both(replicas.scaled(known), replicas.number)(point)
+            if replicas.back(point, likely) < math.log(each.distinct):
+                known[point] = math.log(each.distinct)
     return known
 
 
@@ -195,18 +227,20 @@ class _Cost:
             self.rate = max(self.rate, MACHINE_CODE / max(1.0, largest.seconds / max(largest.processor, LEAST)))
 
 
-def estimating(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[[Point], Estimate]:
+def estimating(known: Known, replicas: Replicas = NOT_LOWERED) -> Callable[[Point], Estimate]:
     """The number of states of any point, from the logarithms of those of some points."""
-    one, other, error = excluding(known, steady), fitted(known, steady), _error(known, steady)
+    scaled = replicas.scaled(known)
+    one, other = excluding(scaled, replicas.number), fitted(scaled, replicas.number)
+    error = _error(scaled, replicas.number)
 
     def value(point: Point) -> Estimate:
         if point in known:
             return Estimate(*[math.exp(known[point])] * 3)
-        least = max(each for below, each in known.items() if _allows(point, below))
-        likely = max(least, (one(point) + other(point)) / 2)
-        spread = abs(one(point) - other(point)) / 2 + error + _unseen(known, point) + MARGIN + FARTHER * (likely - least)
-        spread += MULTIPLIED if any(point[number] for number in steady) and sum(map(bool, point)) > 1 else 0.0
-        return Estimate(math.exp(max(least, likely - spread)), math.exp(likely), math.exp(likely + spread))
+        below = [each for each in known if _allows(point, each)]
+        likely, apart = (one(point) + other(point)) / 2, abs(one(point) - other(point)) / 2
+        nearest, least = max(scaled[each] for each in below), max(known[each] for each in below)
+        spread = apart + error + _unseen(known, point) + MARGIN + FARTHER * max(0.0, likely - nearest)
+        return Estimate(*(math.exp(max(least, replicas.back(point, likely + each))) for each in (-spread, 0.0, spread)))
 
     return value
 
@@ -223,19 +257,20 @@ def _unseen(known: Mapping[Point, float], target: Point) -> float:
     return math.log(3) * missing / max(1, len(pairs)) + math.log(2) * guessed
 
 
-def _error(known: Mapping[Point, float], steady: Steady) -> float:
+def _error(scaled: Known, replicas: int | None) -> float:
     """How far the larger half of the points is, at most, from what those that are far smaller predict."""
-    order = sorted(known, key=known.__getitem__)
+    order = sorted(scaled, key=scaled.__getitem__)
     errors = []
     for point in order[len(order) // 2 :][-6:]:
-        smaller = {each: value for each, value in known.items() if value < known[point] - math.log(8)}
+        smaller = {each: value for each, value in scaled.items() if value < scaled[point] - math.log(8)}
         if len(smaller) >= 4:
-            errors.append(abs(_both(smaller, steady, point) - known[point]))
+            errors.append(abs(_both(smaller, replicas)(point) - scaled[point]))
     return max(errors, default=math.log(2))
 
 
-def _both(known: Mapping[Point, float], steady: Steady, point: Point) -> float:
-    return (excluding(known, steady)(point) + fitted(known, steady)(point)) / 2
+def _both(scaled: Known, replicas: int | None) -> Law:
+    one, other = excluding(scaled, replicas), fitted(scaled, replicas)
+    return lambda point: (one(point) + other(point)) / 2
 
 
 def lowered(point: Point, numbers: Sequence[int], by: int = 1) -> Point:
@@ -243,8 +278,8 @@ def lowered(point: Point, numbers: Sequence[int], by: int = 1) -> Point:
     return tuple(size - by * (number in numbers) for number, size in enumerate(point))
 
 
-def excluding(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[[Point], float]:
-    """Prediction by inclusion and exclusion over all points one lower in some sizes; along one, growth slows or goes on."""
+def excluding(known: Known, replicas: int | None = None) -> Law:
+    """Prediction by inclusion and exclusion over all points one lower in some sizes; along one, growth slows down."""
     memory = dict(known)
 
     def value(point: Point) -> float:
@@ -253,7 +288,7 @@ def excluding(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[[
             if not above:
                 memory[point] = min(known.values(), default=0.0)
             elif len(above) == 1:
-                memory[point] = _along(value, point, above[0], above[0] in steady)
+                memory[point] = _along(value, point, above[0], above[0] == replicas)
             else:
                 chosen = [each for size in range(1, len(above) + 1) for each in combinations(above, size)]
                 memory[point] = sum(-((-1) ** len(each)) * value(lowered(point, each)) for each in chosen)
@@ -262,12 +297,12 @@ def excluding(known: Mapping[Point, float], steady: Steady = NONE) -> Callable[[
     return value
 
 
-def _along(value: Callable[[Point], float], point: Point, number: int, is_steady: bool) -> float:
+def _along(value: Law, point: Point, number: int, is_replicas: bool) -> float:
     before = value(lowered(point, (number,)))
+    if is_replicas:
+        return before
     if point[number] == 1:
         return before + UNKNOWN_GROWTH
-    if is_steady:
-        return before + (before - value(lowered(point, (number,), point[number]))) / (point[number] - 1)
     last = before - value(lowered(point, (number,), 2))
     if point[number] == 2:
         return before + DAMPING * last
@@ -275,45 +310,47 @@ def _along(value: Callable[[Point], float], point: Point, number: int, is_steady
     return before + last * (min(1.0, max(0.5, last / earlier)) if earlier > 0 else DAMPING)
 
 
-def fitted(known: Mapping[Point, float], steady: Steady = NONE, stiffness: float = 0.02) -> Callable[[Point], float]:
+def fitted(known: Known, replicas: int | None = None, stiffness: float = 0.02) -> Law:
     """Prediction by a quadratic in the sizes; large points weigh more, and what no sample shows grows tenfold a step."""
     points = np.array(list(known), float)
-    values = np.array(list(known.values())) - UNKNOWN_GROWTH * points.sum(axis=1)
+    growth = np.array([0.0 if number == replicas else UNKNOWN_GROWTH for number in range(points.shape[1])])
+    values = np.array(list(known.values())) - points @ growth
     weights = np.exp(0.25 * (values - values.max()))[:, None]
-    columns, price = _terms(points, steady)
+    columns, price = _terms(points, replicas)
     weighted = columns * weights
     system = weighted.T @ columns + stiffness * np.diag(price)
     coefficients = np.linalg.solve(system, weighted.T @ values)
 
     def value(point: Point) -> float:
-        return float((_terms(np.array([point], float), steady)[0] @ coefficients)[0]) + UNKNOWN_GROWTH * sum(point)
+        return float((_terms(np.array([point], float), replicas)[0] @ coefficients)[0]) + float(np.dot(point, growth))
 
     return value
 
 
-def _terms(points: Floats, steady: Steady) -> tuple[Floats, Floats]:
-    """Constant, linear, curved and mixed terms of each point, and the price of each; what is steady has no curve."""
+def _terms(points: Floats, replicas: int | None) -> tuple[Floats, Floats]:
+    """Constant, linear, curved and mixed terms of each point, and the price of each; by replicas hardly anything grows."""
     count = points.shape[1]
     linear = [points[:, number] for number in range(count)]
-    curved = [each * (each - 1) / 2 for number, each in enumerate(linear) if number not in steady]
+    curved = [each * (each - 1) / 2 for number, each in enumerate(linear) if number != replicas]
     mixed = [linear[one] * linear[other] for one, other in combinations(range(count), 2)]
     columns = np.array([np.ones(len(points)), *linear, *curved, *mixed]).T
-    return columns, np.array([1e-6] + [0.1] * count + [1.0] * (len(curved) + len(mixed)))
+    prices = [20.0 if number == replicas else 0.1 for number in range(count)]
+    return columns, np.array([1e-6, *prices, *[1.0] * (len(curved) + len(mixed))])
 
 
-def _sample(send: Send, make: Make, target: Point, steady: Steady, symmetry: bool, seconds: float, largest: float) -> None:
-    """Explore points until the time is used: the smallest ones first, then the largest that the rest of the time allows."""
+def _sample(send: Send, make: Make, target: Point, replicas: Replicas, seconds: float, largest: float) -> None:
+    """Explore points until the time is used: the smallest ones first, then the most telling that there is time for."""
     deadline = time.process_time() + seconds
     samples: dict[Point, Sample] = {}
     for point in _small_points(target):
         is_wanted = sum(point) <= 1 or deadline - time.process_time() > (1 - SMALL) * seconds
         if is_wanted and (point != target or largest == math.inf):
-            _explore(send, make, point, symmetry, deadline, samples)
+            _explore(send, make, point, replicas.symmetry, deadline, samples)
     while (left := deadline - time.process_time()) > 0 and target not in samples:
-        chosen, most = _next(samples, target, steady, left, largest)
+        chosen, most = _next(samples, target, replicas, left, largest)
         if chosen is None:
             return
-        _explore(send, make, chosen, symmetry, deadline, samples, most)
+        _explore(send, make, chosen, replicas.symmetry, deadline, samples, most)
 
 
 def _explore(
@@ -351,26 +388,26 @@ def _small_points(target: Point) -> Iterator[Point]:
 
 
 def _next(
-    samples: Mapping[Point, Sample], target: Point, steady: Steady, left: float, largest: float = math.inf
+    samples: Mapping[Point, Sample], target: Point, replicas: Replicas, left: float, largest: float = math.inf
 ) -> tuple[Point | None, int]:
-    """The largest unknown point that takes a third of the time that is left, and how many states it may have at most.
+    """The most telling unknown point that takes a third of the time that is left, and how many states it may have at most.
 
-    What allows as much as a point that had too many is passed over.
+    It is the largest, as if all had as many replicas: all that was asked for with fewer replicas says more than little of it
+    with all of them.  What allows as much as a point that had too many is passed over.
     """
     whole = [each for each in samples.values() if each.whole]
     if not whole:
         return None, 0
-    known = _known(samples, steady)
-    one, other = excluding(known, steady), fitted(known, steady)
+    likely = _both(replicas.scaled(_known(samples, replicas)), replicas.number)
     most = min(largest, _affordable(whole, left / 3))
     too_large = [point for point, each in samples.items() if not each.whole]
     guessed = {
-        point: (one(point) + other(point)) / 2
+        point: likely(point)
         for point in _box(target)
         if point not in samples and not any(map(_allows, repeat(point), too_large)) and (point != target or largest == math.inf)
     }
     found = max(
-        (point for point, value in guessed.items() if value < math.log(most)),
+        (point for point, value in guessed.items() if replicas.back(point, value) < math.log(most)),
         key=lambda each: (guessed[each], each),
         default=None,
     )

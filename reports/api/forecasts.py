@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from neverlost.checker.campaign.forecast import Forecast, Point, Steady, forecast
+from neverlost.checker.campaign.forecast import Forecast, Point, Replicas, forecast
 from neverlost.checker.campaign.sweep import Sweeper
 from neverlost.checker.machine.resources import allowed_memory
 from neverlost.checker.search.options import Options, Progress, Reporter
@@ -60,10 +60,13 @@ class Lowered:
         """What was asked for."""
         return tuple(len(each.values) - 1 for each in self.axes)
 
-    @property
-    def steady(self) -> Steady:
-        """Replicas."""
-        return Steady(number for number, each in enumerate(self.axes) if each.keys == (REPLICAS,))
+    def replicas(self, symmetry: bool) -> Replicas:
+        """Which axis is that of replicas."""
+        for number, each in enumerate(self.axes):
+            least, most = each.values[0], each.values[-1]
+            if each.keys == (REPLICAS,) and isinstance(least, int) and isinstance(most, int):
+                return Replicas(number, least, most, symmetry)
+        return Replicas(symmetry=symmetry)
 
     def __call__(self, point: Point) -> System:
         changes = {key: axis.values[size] for axis, size in zip(self.axes, point, strict=True) for key in axis.keys}
@@ -98,6 +101,8 @@ def _up_to(name: str, configuration: Configuration) -> tuple[int | AnyNumber, ..
         return ()
     if isinstance(value, AnyNumber):
         return (0, *[AnyNumber(most) for most in range(1, value.at_once or 1)], value)
+    if name == AT_ONCE and FEW < configuration[REPLICAS] <= value + 1:
+        return ()  # all but one are no limit with fewer replicas either
     if name == AT_ONCE:
         return tuple(range(1, value + 1))
     return tuple(range(known.low, value + 1)) if isinstance(value, int) else ()
@@ -112,7 +117,7 @@ def _contradicts(model: str, configurations: Sequence[Configuration], axis: Axis
 def forecast_of(model: str, configurations: Sequence[Configuration], options: Options, seconds: float) -> Forecast | None:
     """The forecast of a search of these configurations together."""
     make = Lowered(model, tuple(dict(each) for each in configurations), axes_of(model, configurations))
-    return forecast(make, make.target, make.steady, options, seconds)
+    return forecast(make, make.target, make.replicas(options.symmetry), options, seconds)
 
 
 def before(system: System, request: Request, progress: Reporter | None) -> Forecast | None:

@@ -1,4 +1,4 @@
-"""Forecasts against what was found: `python -m tests.bench.forecast > reports/published/forecast.md` makes the table.
+"""Forecasts against what was found: `python -m tests.bench.forecast --large` prints the page `reports/published/forecast.md`.
 
 Each search runs by itself on one core; its forecast sees only what is far smaller.
 """
@@ -6,14 +6,15 @@ Each search runs by itself on one core; its forecast sees only what is far small
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
+import statistics
 import subprocess
 import sys
 
 from neverlost.checker.campaign import forecast as predicting
 from neverlost.checker.campaign.forecast import Forecast, predicted, sampled
-from neverlost.checker.search.options import Options
 from neverlost.forecasts import SECONDS, Lowered, axes_of
 from neverlost.model.catalogue import models
 from neverlost.specs.configuration.keys import configuration
@@ -115,13 +116,14 @@ def forecast(settings: dict[str, str], symmetry: bool, most: float) -> Forecast:
     model = models()[settings["model"]]
     chosen = configuration(model, {key: (value, "bench") for key, value in settings.items() if key != "model"})
     make = Lowered(model.name, (chosen,), axes_of(model.name, [chosen]))
-    samples = sampled(make, make.target, make.steady, Options(workers=1, symmetry=symmetry), SECONDS, most)
+    replicas = make.replicas(symmetry)
+    samples = sampled(make, make.target, replicas, SECONDS, most)
     smaller = {point: each for point, each in samples.items() if each.distinct <= most}
-    return predicted(smaller, make.target, make.steady, make(make.target).words, 1, SECONDS)
+    return predicted(smaller, make.target, replicas, make(make.target).words, 1, SECONDS)
 
 
-def row(name: str, keys: str) -> tuple[str, float, bool]:
-    """One line of the table, how far off the states are, and whether they are inside the interval."""
+def row(name: str, keys: str) -> tuple[str, float, bool, float]:
+    """One line of the table, how far off the states are, whether they are inside the interval, and how far that reaches."""
     settings, symmetry = dict(each.split("=") for each in keys.split()), name.endswith(ORBITS)
     real = found(settings, symmetry)
     predicted = forecast(settings, symmetry, real["states"] / FARTHER)
@@ -140,7 +142,7 @@ def row(name: str, keys: str) -> tuple[str, float, bool]:
         f"{predicted.memory.likely / 1e6:,.0f} MB",
         f"{real['memory'] / 1e6:,.0f} MB",
     ]
-    return f"| {' | '.join(columns)} |", ratio, inside
+    return f"| {' | '.join(columns)} |", ratio, inside, math.sqrt(predicted.states.high / predicted.states.low)
 
 
 def main() -> None:
@@ -148,7 +150,8 @@ def main() -> None:
     predicting.PATIENCE = 60.0  # these forecasts are not waited for, and the machine may be busy
     print("# Forecasts against what was found\n")
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    print(f"Made by `python -m tests.bench.forecast` ({machine}).")
+    arguments = "".join(f" {each}" for each in sys.argv[1:])
+    print(f"Made by `python -m tests.bench.forecast{arguments}` ({machine}).")
     print(
         f"Every search ran on one core. Its forecast comes from {SECONDS:g} s of processor time, and only from searches with at"
     )
@@ -159,9 +162,11 @@ def main() -> None:
     for name, keys in (RUNS | (LARGE if "--large" in sys.argv[1:] else {})).items():
         rows.append(row(name, keys))
         print(rows[-1][0], flush=True)
-    farthest = max(max(ratio, 1 / ratio) for _, ratio, _ in rows)
-    held = sum(inside for *_, inside in rows)
-    print(f"\n{held} of {len(rows)} are inside their interval; the likeliest number is at most {farthest:.0f} times off.")
+    off = [max(ratio, 1 / ratio) for _, ratio, _, _ in rows]
+    held, near = sum(inside for _, _, inside, _ in rows), sum(each <= 3 for each in off)
+    reach = statistics.median(each for *_, each in rows)
+    print(f"\n{held} of {len(rows)} are inside their interval, which reaches a factor of {reach:.1f} each way or less for half")
+    print(f"of them. The likeliest number is within a factor of 3 for {near}, and at most {max(off):.1f} times off.")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 
 from neverlost import forecasts
 from neverlost.checker.campaign import forecast as predicting
-from neverlost.checker.campaign.forecast import Estimate, Forecast, Sample, estimating, predicted
+from neverlost.checker.campaign.forecast import NOT_LOWERED, Estimate, Forecast, Replicas, Sample, estimating, predicted
 from neverlost.checker.search.explore import explore as search_of
 from neverlost.checker.search.options import Limits, Options, Progress
 from neverlost.checks import searched as search
@@ -69,10 +69,18 @@ def test_growth_along_one_size_slows_down() -> None:
     assert math.exp(predicting.excluding(known)((3,))) == pytest.approx(law[3], rel=0.5)
 
 
-def test_growth_by_replicas_goes_on() -> None:
-    known = {(number,): math.log(value) for number, value in enumerate([200, 7_000, 80_000])}
-    steady, slowing = (math.exp(predicting.excluding(known, predicting.Steady(each))((3,))) for each in ({0}, ()))
-    assert steady == pytest.approx(80_000 * 20, rel=0.1) and slowing < steady / 2
+def test_replicas_multiply() -> None:
+    """As many states for each replica and each of its kinds of faults; what a kind does at one number it does at another."""
+
+    def law(replicas: int, kinds: int) -> float:
+        return replicas * (2.5 + 0.4 * kinds)
+
+    known = {(kinds, more): law(2 + more, kinds) for kinds in (0, 1) for more in (0, 1)} | {(2, 0): law(2, 2)}
+    states = estimating(known, Replicas(1, 2, 5))((2, 3)).likely
+    assert math.log(states) == pytest.approx(law(5, 2), abs=0.5)
+    orbits = {point: value - math.lgamma(3 + point[1]) for point, value in known.items()}
+    found = estimating(orbits, Replicas(1, 2, 5, symmetry=True))((2, 3)).likely
+    assert found == pytest.approx(states / math.factorial(5))
 
 
 def test_nothing_known_about_a_size_is_a_wide_interval() -> None:
@@ -85,22 +93,21 @@ def test_nothing_known_about_a_size_is_a_wide_interval() -> None:
 
 Counts = dict[tuple[int, ...], int]
 FIVE_KINDS: Counts = {
-    (0, 0, 0, 0, 0, 0): 1_035,
-    (1, 0, 0, 0, 0, 0): 1_839,
-    (0, 1, 0, 0, 0, 0): 1_839,
-    (0, 0, 1, 0, 0, 0): 1_295,
-    (0, 0, 0, 1, 0, 0): 2_078,
-    (0, 0, 0, 0, 1, 0): 10_027,
-    (0, 0, 0, 0, 0, 1): 3_156,
-    (1, 1, 0, 0, 0, 0): 1_839,
-    (1, 0, 1, 0, 0, 0): 2_285,
-    (1, 0, 0, 1, 0, 0): 3_173,
-    (0, 0, 1, 1, 2, 0): 267_407,
-    (1, 1, 0, 1, 2, 0): 273_075,
+    (0, 0, 0, 0, 0): 11_415,
+    (1, 0, 0, 0, 0): 21_466,
+    (0, 1, 0, 0, 0): 21_466,
+    (0, 0, 1, 0, 0): 14_742,
+    (0, 0, 0, 1, 0): 161_362,
+    (0, 0, 0, 0, 1): 119_929,
+    (1, 1, 0, 0, 0): 21_466,
+    (1, 0, 1, 0, 0): 27_884,
+    (0, 1, 1, 0, 0): 27_884,
+    (1, 1, 0, 1, 0): 273_075,
+    (0, 0, 1, 1, 0): 267_407,
 }
-"""`kraft-elr`, 1 record, up to symmetry, crashes of any number: lossy ones, disk losses, slow followers and fences off or on;
-one to three impaired at once; three and four replicas."""
-CUT = {(1, 0, 1, 1, 1, 1): 384_540}
+"""`kraft-elr`, 1 record, up to symmetry, crashes of any number, three impaired at once: lossy crashes, disk losses, slow
+followers and fences off or on; three and four replicas."""
+CUT = {(0, 0, 0, 1, 1): 754_785}
 """One that was given up when it had so many."""
 BUDGETS: Counts = {
     (0, 0, 0, 0, 0): 13,
@@ -127,22 +134,22 @@ BUDGETS: Counts = {
 
 
 @pytest.mark.parametrize(
-    ("found", "cut", "target", "steady", "expected", "times"),
+    ("found", "cut", "target", "replicas", "expected", "times"),
     [
-        (FIVE_KINDS, CUT, (1, 1, 1, 1, 2, 1), 5, 34_014_858, 8),
-        (BUDGETS, {}, (1, 1, 2, 1, 1), None, 10_560_267, 4),
-        ({(0, 0): 119_955}, {}, (1, 1), None, 684_978, 20),
+        (FIVE_KINDS, CUT, (1, 1, 1, 1, 1), Replicas(4, 3, 4, symmetry=True), 34_014_858, 3),
+        (BUDGETS, {}, (1, 1, 2, 1, 1), NOT_LOWERED, 10_560_267, 4),
+        ({(0, 0): 119_955}, {}, (1, 1), NOT_LOWERED, 684_978, 20),
     ],
     ids=["five kinds of any number", "five budgets", "two kinds of which nothing is known"],
 )
 def test_what_was_found_is_inside_the_interval(
-    found: Counts, cut: Counts, target: tuple[int, ...], steady: int | None, expected: int, times: int
+    found: Counts, cut: Counts, target: tuple[int, ...], replicas: Replicas, expected: int, times: int
 ) -> None:
     """Counts of searches that ended, and what the largest of their kind had."""
     known = {
         each: Sample(each, count, 8 * count, 30, count // 10, 1.0, 1.0, each in found) for each, count in (found | cut).items()
     }
-    states = predicted(known, target, predicting.Steady({steady} - {None}), 4, 1, 1.0).states
+    states = predicted(known, target, replicas, 4, 1, 1.0).states
     assert states.low <= expected <= states.high
     assert expected / times < states.likely < expected * times
 
@@ -151,9 +158,9 @@ def test_a_target_has_no_fewer_states_than_a_part_of_it() -> None:
     """Also where that was cut; the sizes by themselves would say less."""
     known = {(0, 0): 100, (1, 0): 110, (0, 1): 120}
     samples = {each: Sample(each, count, count, 9, 9, 1.0, 1.0) for each, count in known.items()}
-    assert predicted(samples, (1, 2), predicting.NONE, 1, 1, 1.0).states.low < 9_000
+    assert predicted(samples, (1, 2), NOT_LOWERED, 1, 1, 1.0).states.low < 9_000
     samples[1, 1] = Sample((1, 1), 9_000, 9_000, 9, 9, 1.0, 1.0, whole=False)
-    assert predicted(samples, (1, 2), predicting.NONE, 1, 1, 1.0).states.low >= 9_000
+    assert predicted(samples, (1, 2), NOT_LOWERED, 1, 1, 1.0).states.low >= 9_000
 
 
 def test_no_sample_takes_much_more_than_its_part_of_the_time() -> None:
@@ -165,9 +172,9 @@ def test_no_sample_takes_much_more_than_its_part_of_the_time() -> None:
     predicting._explore(lambda value: None, make, make.target, False, math.inf, found, most=3_000)
     cut = found[make.target]
     assert not cut.whole and 3_000 < cut.distinct < 5_000
-    point, _ = predicting._next(found, make.target, predicting.NONE, 5.0)
+    point, _ = predicting._next(found, make.target, NOT_LOWERED, 5.0)
     assert point is not None and point != make.target
-    forecast = predicted(found, make.target, predicting.NONE, 2, 1, 1.0)
+    forecast = predicted(found, make.target, NOT_LOWERED, 2, 1, 1.0)
     assert not forecast.exact and cut.distinct <= forecast.states.low < forecast.states.high
 
 
@@ -192,7 +199,7 @@ def test_real_counts_are_forecast_within_a_factor_of_three(model: str, given: di
         predicting._explore(lambda value: None, make, point, False, math.inf, found)
     whole = found.pop(target)
     known = {point: each for point, each in found.items() if each.distinct * 6 < whole.distinct}
-    forecast = predicted(known, target, make.steady, make(target).words, 1, 1.0)
+    forecast = predicted(known, target, make.replicas(False), make(target).words, 1, 1.0)
     assert whole.distinct / 3 < forecast.states.likely < whole.distinct * 3
     assert forecast.states.low < whole.distinct < forecast.states.high and not forecast.exact
 
@@ -230,9 +237,11 @@ def test_faults_of_any_number_are_lowered_until_one_kind_is_left() -> None:
 def test_replicas_are_lowered_to_one_more_than_the_minimum_isr() -> None:
     chosen = keys("kraft", **{"replication.factor": 5, "bounds.records": 1, "faults.crash": "any", "faults.at_once": 2})
     assert axes("kraft", chosen) == {"faults.at_once": ["1", "2"], "replication.factor": ["2", "3", "4", "5"]}
+    assert axes("kraft", chosen | {"faults.at_once": 4}) == {"replication.factor": ["2", "3", "4", "5"]}
     given = {"replication.factor": 4, "min.insync.replicas": 2, "bounds.records": 1, "faults.crash": "any"}
     (lowered,) = axes_of("kraft", [keys("kraft", **given)])
-    assert lowered == Axis(("replication.factor",), (3, 4)) and forecasts.Lowered("kraft", (), (lowered,)).steady == {0}
+    assert lowered == Axis(("replication.factor",), (3, 4))
+    assert forecasts.Lowered("kraft", (), (lowered,)).replicas(symmetry=True) == Replicas(0, 3, 4, symmetry=True)
 
 
 def test_what_another_setting_needs_is_not_lowered() -> None:
@@ -247,8 +256,8 @@ def test_what_is_large_goes_at_the_rate_of_machine_code() -> None:
     seconds = []
     for slower in (1, 4):
         small = Sample((0,), 10_000, 50_000, 20, 900, 0.5 * slower, 0.5)
-        seconds.append(predicted({(0,): small}, (3,), predicting.NONE, 1, 1, 1.0).seconds.likely)
-    generated = predicted({(0,): small}, (3,), predicting.NONE, 1, 1, 1.0).generated.likely
+        seconds.append(predicted({(0,): small}, (3,), NOT_LOWERED, 1, 1, 1.0).seconds.likely)
+    generated = predicted({(0,): small}, (3,), NOT_LOWERED, 1, 1, 1.0).generated.likely
     assert [generated / each for each in seconds] == pytest.approx([5e6, 1.25e6], rel=0.5)
 
 
