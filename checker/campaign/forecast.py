@@ -339,7 +339,7 @@ def _terms(points: Floats, replicas: int | None) -> tuple[Floats, Floats]:
 
 
 def _sample(send: Send, make: Make, target: Point, replicas: Replicas, seconds: float, largest: float) -> None:
-    """Explore points until the time is used: the smallest ones first, then the most telling that there is time for."""
+    """Explore points until the time is used: the smallest ones first, then those that say most of what there is time for."""
     deadline = time.process_time() + seconds
     samples: dict[Point, Sample] = {}
     for point in _small_points(target):
@@ -390,7 +390,7 @@ def _small_points(target: Point) -> Iterator[Point]:
 def _next(
     samples: Mapping[Point, Sample], target: Point, replicas: Replicas, left: float, largest: float = math.inf
 ) -> tuple[Point | None, int]:
-    """The most telling unknown point that takes a third of the time that is left, and how many states it may have at most.
+    """The unknown point that says most and takes a third of the time that is left, and how many states it may have at most.
 
     It is the largest, as if all had as many replicas: all that was asked for with fewer replicas says more than little of it
     with all of them.  What allows as much as a point that had too many is passed over.

@@ -11,6 +11,9 @@ from neverlost.checker.campaign.forecast import Estimate, Forecast
 SCHEMA = "neverlost.forecast/1"
 REFUSED = "refused, because it cannot fit"
 
+HELD, OF, MEASURED_BY = 29, 29, "python -m tests.bench.forecast --large"
+"""For how many searches intervals held, of how many (`reports/published/forecast.md`), and what measures it."""
+
 
 def document(found: Forecast) -> dict[str, Any]:
     """The forecast in a result document."""
@@ -23,6 +26,7 @@ def document(found: Forecast) -> dict[str, Any]:
         "samples": found.samples,
         "sampled_seconds": round(found.sampled_seconds, 2),
         "exact": found.exact,
+        "intervals": {"held": HELD, "of": OF, "measured_by": MEASURED_BY},
     }
 
 
@@ -35,7 +39,10 @@ def _rounded(found: Estimate, digits: int = 0) -> dict[str, float]:
 
 def sentence(found: Forecast) -> str:
     """The forecast in a line."""
-    basis = "explored already" if found.exact else f"from {found.samples} smaller searches in {found.sampled_seconds:.0f} s"
+    basis = (
+        f"from {found.samples} smaller searches in {found.sampled_seconds:.0f} s; intervals held for {HELD} of {OF} searches"
+    )
+    basis = "explored already" if found.exact else basis
     return (
         f"forecast: {estimated(found.states, count_text)} states, {estimated(found.seconds, seconds_text)}, "
         f"{estimated(found.memory, bytes_text)} of memory, if nothing is violated before ({basis})"

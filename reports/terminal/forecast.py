@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from neverlost.reports.documents.forecast import REFUSED, Cost, afterwards, sentence
+from neverlost.reports.documents.forecast import MEASURED_BY, REFUSED, Cost, afterwards, sentence
 
 
 def show_cost(out: Console, subject: str, cost: Cost) -> None:
@@ -16,6 +16,8 @@ def show_cost(out: Console, subject: str, cost: Cost) -> None:
     out.print(Text(subject, "dim"))
     if cost.forecast is not None:
         out.print(Text(sentence(cost.forecast), "bold"))
+        if not cost.forecast.exact:
+            out.print(Text(f"how often intervals held is measured by {MEASURED_BY}", "dim"))
     if cost.why is not None:
         out.print(Text(f"{'no forecast' if cost.forecast is None else REFUSED}: {cost.why}", "bold yellow"))
 

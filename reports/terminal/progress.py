@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -72,12 +72,34 @@ class ProofProgress(_Bar):
         self._bar.update(self._task, description=text, completed=progress.tasks, total=progress.of)
 
 
+SHRUNK = 0.7
+"""What part of the widest level the frontier is when something is first said about the rest."""
+
+WITHIN = 2
+"""How far off that is for most levels (decision 074 says for how many)."""
+
+
+def rest(levels: Sequence[tuple[int, int]]) -> float | None:
+    """States that are left, from how wide each level was and how many states there were then.
+
+    They are taken to be the mirror image of the growth, as many as there were when a level was first as wide as the last; or
+    fewer, if levels that go on shrinking as the last three did have fewer.  While levels grow nothing honest can be said: None.
+    """
+    width = levels[-1][0]
+    if len(levels) <= 5 or width >= SHRUNK * max(each for each, _ in levels):
+        return None
+    mirrored = next(distinct for each, distinct in levels if each >= width)
+    shrinks = (width / levels[-4][0]) ** (1 / 3)
+    return min(mirrored, width * shrinks / (1 - shrinks)) if shrinks < 1 else mirrored
+
+
 class LiveProgress(_Bar):
     """Progress while a search runs: level, counts with rates, frontier, memory, an estimate."""
 
     def __init__(self) -> None:
         super().__init__(TextColumn("{task.description}"), BarColumn(bar_width=20))
-        self._levels: list[tuple[int, int, int]] = []
+        self._level = -1
+        self._levels: list[tuple[int, int]] = []
         self._shown_at = 0.0
 
     def line(self, text: str) -> None:
@@ -96,24 +118,20 @@ class LiveProgress(_Bar):
             return
         self._shown_at = now
         seconds = max(progress.seconds, 1e-9)
-        rest = "growing" if left is None else f"about {left:.0f} s left, if it shrinks as it grew"
+        ending = "growing" if left is None else f"{left / WITHIN:.0f} to {left * WITHIN:.0f} s left, if it shrinks as it grew"
         text = (
             f"level {progress.level}  {progress.distinct:,} distinct ({progress.distinct / seconds:,.0f}/s)  "
             f"{progress.generated:,} generated ({progress.generated / seconds:,.0f}/s)  frontier {progress.frontier:,}  "
-            f"{progress.memory_bytes / 1e9:.2f} GB  {rest}"
+            f"{progress.memory_bytes / 1e9:.2f} GB  {ending}"
         )
         self._bar.update(self._task, description=text)
 
     def left(self, progress: SearchProgress) -> float | None:
-        """Seconds until the end.  Once the frontier shrinks, its mirror image is the rest: what there was when it was so wide.
-
-        Before that nothing honest can be said: None.
-        """
-        if self._levels and progress.level < self._levels[-1][0]:
+        """Seconds until the end, at the rate so far; None while the frontier grows."""
+        if progress.level < self._level:
             self._levels.clear()  # of another search
-        if not self._levels or progress.level > self._levels[-1][0]:
-            self._levels.append((progress.level, progress.frontier, progress.distinct))
-        if progress.level <= 5 or progress.frontier >= 0.7 * max(width for _, width, _ in self._levels):
-            return None
-        mirrored = next(distinct for _, width, distinct in self._levels if width >= progress.frontier)
-        return mirrored * progress.seconds / max(progress.distinct, 1)
+        if not self._levels or progress.level > self._level:
+            self._levels.append((progress.frontier, progress.distinct))
+        self._level = progress.level
+        states = rest(self._levels)
+        return None if states is None else states * progress.seconds / max(progress.distinct, 1)

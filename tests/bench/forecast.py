@@ -12,11 +12,14 @@ import platform
 import statistics
 import subprocess
 import sys
+from dataclasses import dataclass
+from itertools import pairwise
 
 from neverlost.checker.campaign import forecast as predicting
 from neverlost.checker.campaign.forecast import Forecast, predicted, sampled
 from neverlost.forecasts import SECONDS, Lowered, axes_of
 from neverlost.model.catalogue import models
+from neverlost.reports.terminal.progress import rest
 from neverlost.specs.configuration.keys import configuration
 
 FARTHER = 5
@@ -102,13 +105,27 @@ LARGE = {
 """What takes minutes is done with `--large` only."""
 
 
-def found(settings: dict[str, str], symmetry: bool) -> dict[str, float]:
+@dataclass(frozen=True)
+class Found:
+    """A search that ended.  Units: seconds, bytes; `left` is how far off was what was said of the rest at each level."""
+
+    states: int
+    seconds: float
+    memory: int
+    left: list[float]
+
+
+def found(settings: dict[str, str], symmetry: bool) -> Found:
     """The search itself, in a process of its own."""
     keys = [part for key, value in settings.items() if key != "model" for part in ("--set", f"{key}={value}")]
     command = [sys.executable, "-m", "neverlost", "explore", settings["model"], *keys, "--workers", "1", "--json", "-"]
     command += ["--symmetry"] if symmetry else []
     measured = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return {"states": measured["states"]["distinct"], "seconds": measured["seconds"], "memory": measured["peak_memory_bytes"]}
+    states, distinct = measured["states"]["distinct"], measured["levels"]["distinct"]
+    levels = [(after - before, after) for before, after in pairwise([0, *distinct])]
+    said = [(rest(levels[: number + 1]), states - after) for number, (_, after) in enumerate(levels)]
+    left = [guess / real for guess, real in said if guess is not None and real]
+    return Found(states, measured["seconds"], measured["peak_memory_bytes"], left)
 
 
 def forecast(settings: dict[str, str], symmetry: bool, most: float) -> Forecast:
@@ -122,27 +139,39 @@ def forecast(settings: dict[str, str], symmetry: bool, most: float) -> Forecast:
     return predicted(smaller, make.target, replicas, make(make.target).words, 1, SECONDS)
 
 
-def row(name: str, keys: str) -> tuple[str, float, bool, float]:
-    """One line of the table, how far off the states are, whether they are inside the interval, and how far that reaches."""
+@dataclass(frozen=True)
+class Row:
+    """A line of the table, how far off its forecast was, whether the interval held, how far that reaches, and `Found.left`."""
+
+    line: str
+    off: float
+    held: bool
+    reach: float
+    left: list[float]
+
+
+def row(name: str, keys: str) -> Row:
+    """Search, and forecast from what is far smaller."""
     settings, symmetry = dict(each.split("=") for each in keys.split()), name.endswith(ORBITS)
     real = found(settings, symmetry)
-    predicted = forecast(settings, symmetry, real["states"] / FARTHER)
-    ratio = predicted.states.likely / real["states"]
-    inside = predicted.states.low <= real["states"] <= predicted.states.high
+    predicted = forecast(settings, symmetry, real.states / FARTHER)
+    ratio = predicted.states.likely / real.states
+    held = predicted.states.low <= real.states <= predicted.states.high
     columns = [
         name,
         f"{predicted.states.likely:,.0f}",
         f"{predicted.states.low:,.0f} to {predicted.states.high:,.0f}",
-        f"{real['states']:,}",
+        f"{real.states:,}",
         f"{ratio:.2f}",
-        "yes" if inside else "no",
+        "yes" if held else "no",
         str(predicted.samples),
         f"{predicted.seconds.likely:.1f} s",
-        f"{real['seconds']:.1f} s",
+        f"{real.seconds:.1f} s",
         f"{predicted.memory.likely / 1e6:,.0f} MB",
-        f"{real['memory'] / 1e6:,.0f} MB",
+        f"{real.memory / 1e6:,.0f} MB",
     ]
-    return f"| {' | '.join(columns)} |", ratio, inside, math.sqrt(predicted.states.high / predicted.states.low)
+    reach = math.sqrt(predicted.states.high / predicted.states.low)
+    return Row(f"| {' | '.join(columns)} |", max(ratio, 1 / ratio), held, reach, real.left)
 
 
 def main() -> None:
@@ -161,12 +190,16 @@ def main() -> None:
     rows = []
     for name, keys in (RUNS | (LARGE if "--large" in sys.argv[1:] else {})).items():
         rows.append(row(name, keys))
-        print(rows[-1][0], flush=True)
-    off = [max(ratio, 1 / ratio) for _, ratio, _, _ in rows]
-    held, near = sum(inside for _, _, inside, _ in rows), sum(each <= 3 for each in off)
-    reach = statistics.median(each for *_, each in rows)
+        print(rows[-1].line, flush=True)
+    held, near = sum(each.held for each in rows), sum(each.off <= 3 for each in rows)
+    reach = statistics.median(each.reach for each in rows)
     print(f"\n{held} of {len(rows)} are inside their interval, which reaches a factor of {reach:.1f} each way or less for half")
-    print(f"of them. The likeliest number is within a factor of 3 for {near}, and at most {max(off):.1f} times off.")
+    farthest = max(each.off for each in rows)
+    print(f"of them. The likeliest number is within a factor of 3 for {near}, and at most {farthest:.1f} times off.")
+    left = [max(each, 1 / each) for one in rows for each in one.left]
+    shares = [sum(each <= factor for each in left) / len(left) for factor in (2, 3)]
+    print("\nWhile they ran, what was said of the rest of each search, once it shrank, was within a factor of 2 for")
+    print(f"{shares[0]:.2f} of {len(left)} levels, and within a factor of 3 for {shares[1]:.2f}.")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,9 @@ from neverlost.checks import searched as search
 from neverlost.forecasts import Axis, axes_of
 from neverlost.model.catalogue import models
 from neverlost.model.system import bind
-from neverlost.reports.documents.forecast import afterwards
+from neverlost.reports.documents.forecast import HELD, MEASURED_BY, OF, afterwards, sentence
 from neverlost.reports.request import Request
-from neverlost.reports.terminal.progress import LiveProgress
+from neverlost.reports.terminal.progress import LiveProgress, rest
 from neverlost.specs.configuration.asked_properties import chosen_properties
 from neverlost.specs.configuration.keys import configuration
 from tests.checker.search.test_sweep import MATRIX
@@ -284,6 +285,16 @@ def test_what_is_left_is_estimated_once_a_search_shrinks() -> None:
         assert all(rest / 4 < guess < 4 * rest for guess, rest in known if rest > total / 100 / 20)
 
 
+def test_what_is_left_is_the_mirror_image_or_less() -> None:
+    def levels(widths: list[int]) -> list[tuple[int, int]]:
+        return [(width, sum(widths[: number + 1])) for number, width in enumerate(widths)]
+
+    growth = [1, 10, 50, 200, 400, 500]
+    assert rest(levels(growth)) is None and rest(levels([*growth, 360])) is None
+    assert rest(levels([*growth, 400, 200])) == pytest.approx(261)
+    assert rest(levels([*growth, 100, 20, 4])) == pytest.approx(1, rel=0.1)
+
+
 BIG = Forecast(
     states=Estimate(1e12, 2e12, 4e12),
     generated=Estimate(3e12, 6e12, 1e13),
@@ -317,6 +328,14 @@ def test_what_cannot_fit_is_refused_with_advice(options: Options, engine: str, s
 
 def test_levels_elsewhere_are_not_measured_here() -> None:
     assert forecasts.refusal(BIG, AXES, Options(state_dir="s3a://bucket/levels"), "spark") is None
+
+
+def test_how_often_intervals_held_is_what_was_published() -> None:
+    page = (Path(__file__).parents[3] / "reports" / "published" / "forecast.md").read_text()
+    ended = re.search(r"^(\d+) of (\d+) are inside their interval", page, re.MULTILINE)
+    assert ended is not None and tuple(map(int, ended.groups())) == (HELD, OF) and MEASURED_BY in page
+    assert f"intervals held for {HELD} of {OF} searches" in sentence(BIG)
+    assert "intervals" not in sentence(replace(BIG, exact=True))
 
 
 def searched(monkeypatch: pytest.MonkeyPatch, request: Request, given: dict[str, Any], asked: list[str]) -> Any:
