@@ -153,9 +153,11 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
 
 
 def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
+    from py4j import java_gateway
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
+    java_gateway.logging = java_gateway.logger  # what it says to all programs would be printed when one is interrupted
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
     with _quiet_start(master) as said:
         if master.startswith("local"):

@@ -16,6 +16,7 @@ from neverlost.reports import options
 if TYPE_CHECKING:
     from neverlost.checker.kafka.conform.classes.kafka import Kafka
     from neverlost.checker.kafka.conform.free import Bounds
+    from neverlost.checker.kafka.conform.run import Where
     from neverlost.reports.output import Output
     from neverlost.reports.request import Request
 
@@ -47,6 +48,8 @@ def conform(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
+    master: Annotated[str | None, options.SHARED["master"][0]] = None,
+    spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
     **search: Unpack[Effort],
 ) -> int:
     """Run the command; returns the exit status."""
@@ -61,7 +64,7 @@ def conform(
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.errors import InputError, unknown
 
-    output, request = Output(json, out, quiet), Request(**search)
+    output, request = Output(json, out, quiet), Request(**search, master=master, spark_conf=spark_conf)
     if between is not None:
         if kafka_version or classpath or settings or part or baseline or free:
             raise InputError("--between goes with --short, --trust-maven and where results go only")
@@ -73,6 +76,8 @@ def conform(
         return _git(git, base, short, request, output)
     if (kafka_version is None) == (classpath is None):
         raise InputError("say which Kafka: either --kafka-version X.Y or --classpath DIR")
+    if free and master is not None:
+        raise InputError("--master is for comparisons: --free is one search, in this process")
     if not free and (fix or depth is not None):
         raise InputError("--fix and --depth go with --free")
     for name in part or ():
@@ -95,7 +100,7 @@ def conform(
         def compared(name: str, so_far: comparing.Report) -> None:
             progress(page.rate(name, so_far))
 
-        found = comparing.compare(kafka, todo, request.workers or os.cpu_count() or 1, request.time_limit, compared)
+        found = comparing.compare(kafka, todo, _where(request), compared)
     if found.left and not found.tallies and processes.INTERRUPTED not in found.left.values():
         raise InputError(f"nothing can be compared: {next(iter(found.left.values()))}")
     document = page.document(found, known)
@@ -116,6 +121,13 @@ def _nothing_concerns(output: Output) -> int:
     if output.is_read:
         print(document["reason"])
     return page.exit_status(document)
+
+
+def _where(request: Request) -> Where:
+    from neverlost.checker.kafka.conform.run import Where
+
+    conf = request.options().spark_conf
+    return Where(request.workers or os.cpu_count() or 1, request.time_limit, request.master, conf)
 
 
 def _git(ref: str, base: str, short: bool, request: Request, output: Output) -> int:
@@ -139,7 +151,7 @@ def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Outp
     from neverlost.reports.terminal.progress import PartsProgress
 
     with PartsProgress() as progress:
-        found = comparing.between(old, new, short, request.workers or os.cpu_count() or 1, request.time_limit, progress)
+        found = comparing.between(old, new, short, _where(request), progress)
     document = page.between_document(found)
     output.deliver(document, lines=page.verdict_lines)
     if output.is_read:

@@ -29,9 +29,28 @@ from neverlost.checker.kafka.conform.settings import (
 )
 from neverlost.checker.kafka.conform.transactions import comparison as transactions
 from neverlost.checker.machine import processes
+from neverlost.checker.spark import questions
+from neverlost.checker.spark.java import java_home
+from neverlost.specs.errors import InputError
 
 Progress = Callable[[str, "Report"], None]
 """Called with what has just been compared and with all there is so far."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where jobs are done: in so many processes here, or by Spark; `seconds` is what all may take."""
+
+    workers: int
+    seconds: float | None = None
+    master: str | None = None
+    conf: tuple[tuple[str, str], ...] = ()
+
+    def run(self, work: processes.Work, jobs: Sequence[tuple[Any, ...]]) -> Iterator[processes.Message]:
+        """A result or a failure of every job."""
+        if self.master is not None:
+            return questions.run(work, jobs, self.master, dict(self.conf), self.seconds)
+        return processes.run(work, jobs, self.workers, self.seconds)
 
 
 @dataclass(frozen=True)
@@ -104,15 +123,15 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
     return found
 
 
-def compare(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | None, progress: Progress) -> Report:
-    """Do all jobs, `workers` at a time; Ctrl-C keeps what was compared.
+def compare(kafka: Kafka, todo: Sequence[Job], where: Where, progress: Progress) -> Report:
+    """Do all jobs; Ctrl-C keeps what was compared.
 
     Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
     """
     found = Report(kafka, left={f"{each.part}: {each.name}": processes.INTERRUPTED for each in todo})
     begun = time.monotonic()
     try:
-        for number, result in _results(kafka, todo, workers, seconds):
+        for number, result in _results(kafka, todo, where):
             job = todo[number]
             name = f"{job.part}: {job.name}"
             if isinstance(result, Tally):
@@ -144,9 +163,7 @@ class Between:
     seconds: float = 0.0
 
 
-def between(
-    old: Kafka, new: Kafka, short: bool, workers: int, seconds: float | None, progress: Callable[[str], None]
-) -> Between:
+def between(old: Kafka, new: Kafka, short: bool, where: Where, progress: Callable[[str], None]) -> Between:
     """Put the cases of both versions' models to the classes of both, and name those that are answered otherwise.
 
     Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
@@ -158,7 +175,7 @@ def between(
     jobs = [(kafka, part, each) for part, each, _ in todo for kafka in (old, new)]
     answered: dict[tuple[int, int], Answers] = {}
     try:
-        for message in processes.run(_answer, jobs, workers, seconds):
+        for message in where.run(_answer, jobs):
             if message.kind != "result":
                 continue
             number, which = divmod(message.job, 2)
@@ -188,21 +205,34 @@ def _note_changes(found: Between, before: Answers, after: Answers) -> None:
 
 
 def _answer(send: processes.Send, kafka: Kafka, part: str, setting: Setting) -> Answers:
-    jvm.start(kafka.jars, kafka.java)
+    _load(kafka)
     return ANSWERS[part](setting)
 
 
-def _results(kafka: Kafka, todo: Sequence[Job], workers: int, seconds: float | None) -> Iterator[tuple[int, Tally | str]]:
+def _results(kafka: Kafka, todo: Sequence[Job], where: Where) -> Iterator[tuple[int, Tally | str]]:
     arguments = [(kafka, each.part, each.arguments) for each in todo]
-    for message in processes.run(_work, arguments, workers, seconds):
+    for message in where.run(_work, arguments):
         if message.kind != "progress":
             yield message.job, message.value
 
 
 def _work(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
     """What a part compared, or what this version lacks that the part cannot do without."""
-    jvm.start(kafka.jars, kafka.java)
+    _load(kafka)
     try:
         return PARTS[part](*arguments)
     except jvm.MissingClass as missing:
         return f"Kafka {kafka.version} has no {missing}, which this part needs"
+
+
+def _load(kafka: Kafka) -> None:
+    """Start Java with a version's jars, on the machine that this is.
+
+    Errors: `InputError` where it has none of them, or no Java.
+    """
+    missing = next((each for each in kafka.jars if not each.is_file()), None)
+    if missing is not None:
+        raise InputError(f"a task finds no {missing}: name a folder that every machine has with --classpath")
+    jvm.require_bridge()
+    java = kafka.java if kafka.java.is_dir() else java_home(needed_by="a comparison with Kafka's classes")
+    jvm.start(kafka.jars, java)

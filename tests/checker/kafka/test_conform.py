@@ -16,7 +16,7 @@ from neverlost.model.interpreters.ints import successors
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.errors import InputError
-from tests.support.program import interrupted, neverlost
+from tests.support.program import document, interrupted, neverlost
 
 TWO = "model=kraft-elr replication.factor=2 min.insync.replicas=2 bounds.records=1 faults.crash=1 faults.fence=1"
 
@@ -76,6 +76,7 @@ def test_every_supported_version_has_checksums_of_its_own_jars() -> None:
         (["--kafka-version", "x"], "bad value 'x' for --kafka-version"),
         (["--kafka-version", "4.3", "--part", "bilder"], "unknown part 'bilder' in --part; did you mean 'builder'?"),
         (["--kafka-version", "4.3", "--baseline", "/nowhere.json"], "/nowhere.json"),
+        (["--kafka-version", "4.3", "--free", "--master", "local[2]"], "--master is for comparisons"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str) -> None:
@@ -118,10 +119,21 @@ def test_older_classes_are_asked_by_their_own_signatures(version: str, tmp_path:
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("ending", ["SIGINT", "SIGTERM"])
-def test_an_interrupted_run_keeps_what_was_compared(ending: str, tmp_path: Path) -> None:
+def test_tasks_of_spark_compare_the_same() -> None:
+    asked = ("conform", "--kafka-version", "4.3", "--short", "--part", "builder", "--part", "broker", "--part", "quorum")
+    here, there = document(*asked), document(*asked, "--master", "local[2]")
+    compared = [{each["part"]: each["cases"] for each in found["parts"]} for found in (here, there)]
+    assert compared[0] == compared[1] and compared[0]["builder"] > 1000 and len(compared[0]) == 3
+    assert here["verdict"] == there["verdict"] and there["left"] == {}
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(
+    ("ending", "where"), [("SIGINT", "--workers=1"), ("SIGTERM", "--workers=1"), ("SIGINT", "--master=local[1]")]
+)
+def test_an_interrupted_run_keeps_what_was_compared(ending: str, where: str, tmp_path: Path) -> None:
     result, out = tmp_path / "found.json", tmp_path / "out"
-    asked = ("--part", "builder", "--part", "entry-points", "--workers", "1", "--out", str(out), "--json", str(result))
+    asked = ("--part", "builder", "--part", "entry-points", where, "--out", str(out), "--json", str(result))
     done = interrupted(ending, "conform", "--kafka-version", "4.3", "--short", *asked)
     assert (done.returncode, done.stderr) == (20, "")
     found = json.loads(result.read_text())

@@ -21,10 +21,12 @@ import pytest
 from neverlost.checker.digest import model_digest
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.machine import scratch
+from neverlost.checker.machine.processes import TIMEOUT
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options, Progress
 from neverlost.checker.spark import java as spark_java
+from neverlost.checker.spark import questions
 from neverlost.checker.spark import session as spark_session
 from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
@@ -102,6 +104,16 @@ class Said:
     def __call__(self, progress: Progress) -> None:
         if progress.note:
             self.notes.append(progress.note)
+
+
+@pytest.mark.usefixtures("session")
+def test_questions_are_a_task_each() -> None:
+    jobs = [(6, 3), (1, 0), (9, 3)]
+    found = {each.job: (each.kind, each.value) for each in questions.run(lambda send, a, b: a // b, jobs, "local[2,4]", {})}
+    divided = "ZeroDivisionError: integer division or modulo by zero"
+    assert found == {0: ("result", 2), 1: ("failure", divided), 2: ("result", 3)}
+    late = [(each.kind, each.value) for each in questions.run(lambda send, a, b: a // b, jobs, "local[2,4]", {}, 1e-9)]
+    assert late == [("failure", TIMEOUT)] * 3
 
 
 @pytest.mark.usefixtures("session")
