@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -153,10 +155,10 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
 
 
 def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
-    from py4j import java_gateway
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
+    java_gateway: Any = importlib.import_module("py4j.java_gateway")
     java_gateway.logging = java_gateway.logger  # what it says to all programs would be printed when one is interrupted
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
     with _quiet_start(master) as said:
@@ -166,7 +168,8 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
         try:
             if SparkContext._active_spark_context is None:
                 gateway = gateway or _launched(conf, said)
-                SparkContext(gateway=gateway, conf=conf)
+                with _interrupts_left_alone():
+                    SparkContext(gateway=gateway, conf=conf)
             session = SparkSession.builder.config(conf=conf).getOrCreate()
             session.sparkContext.setLogLevel("OFF")
         except Exception as problem:
@@ -178,6 +181,17 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
     # this server would print a traceback where Java is gone, which is said elsewhere
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None
     return session
+
+
+@contextmanager
+def _interrupts_left_alone() -> Iterator[None]:
+    """On Ctrl-C pyspark would ask Java to cancel jobs, over a connection on which an answer may be waited for."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def _launched(conf: Any, said: IO[bytes]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -104,6 +105,13 @@ class Said:
     def __call__(self, progress: Progress) -> None:
         if progress.note:
             self.notes.append(progress.note)
+
+
+@pytest.mark.usefixtures("session")
+def test_an_interrupt_asks_java_nothing_and_is_not_printed() -> None:
+    """pyspark's handler would wait for the answer that is interrupted; the root logger prints a traceback."""
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert importlib.import_module("py4j.java_gateway").logging.name == "py4j.java_gateway"
 
 
 @pytest.mark.usefixtures("session")
