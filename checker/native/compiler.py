@@ -6,16 +6,18 @@ import os
 import sys
 from pathlib import Path
 
-from neverlost.checker.native.programs import MADE, given, made, write
-from neverlost.model.interpreters.machine_code import compiled
+from neverlost.checker.native.kept import write
+from neverlost.model.interpreters.llvm import Effort, compiled
+
+GIVEN, MADE = "text", "code"
+"""Files in the place: the program, and its machine code when that is made."""
 
 
 def main(place: str) -> None:
-    """Compile the texts of a folder, soon and then well, with less claim on the processor than the search has."""
+    """Compile the text that is given, with less claim on the processor than the search has."""
     if hasattr(os, "nice"):
         os.nice(5)
-    for effort in MADE:
-        write(made(Path(place), effort), compiled(given(Path(place), effort).read_text(), effort))
+    write(Path(place) / MADE, compiled((Path(place) / GIVEN).read_text(), Effort.GOOD))
 
 
 if __name__ == "__main__":

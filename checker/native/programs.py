@@ -1,8 +1,4 @@
-"""The program of a search, compiled at once without optimisation, and better by a process of its own, meanwhile.
-
-Machine code is kept between searches under the digest of its program, the compiler and the processor.  A file that is
-damaged, or that others may have written, is ignored; deleting any of them costs time only.
-"""
+"""The program of a search, compiled at once without optimisation, and better by a process of its own, meanwhile."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,13 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.machine import scratch
+from neverlost.checker.native.compiler import GIVEN, MADE
+from neverlost.checker.native.kept import folder, read, sign_of, write
 from neverlost.checker.native.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
 from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
 from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_text
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.interpreters.columns import Successors
-from neverlost.model.interpreters.machine_code import SIGNATURES, Effort, Loaded, Rows, compiled, left_its_bounds, processor
+from neverlost.model.interpreters.llvm import Effort, Loaded, compiled, processor
+from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, left_its_bounds
 from neverlost.model.interpreters.native_program import program
 from neverlost.model.system import System
 from neverlost.specs.property import Property
@@ -34,71 +32,24 @@ from neverlost.specs.property import Property
 SAMPLE = 256
 """States whose successors are compared with the columns interpreter before machine code is trusted."""
 
-KEPT = 256
-"""Files in the folder at most; the oldest go."""
 
-
-def folder() -> Path:
-    """Where machine code is kept: `neverlost` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neverlost" / "machine-code"
-
-
-def name_of(text: str, effort: Effort) -> str:
-    """The name under which the machine code of a program is kept."""
-    meaning = "\0".join([*processor(), effort.name, text])
-    return hashlib.sha256(meaning.encode()).hexdigest()
-
-
-def read(path: Path) -> bytes | None:
-    """Machine code that was kept; None where there is none, or none that can be trusted."""
-    try:
-        with path.open("rb") as stream:
-            status = os.fstat(stream.fileno())
-            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-                return None
-            digest, content = stream.read(64), stream.read()
-    except OSError:
-        return None
-    return content if hashlib.sha256(content).hexdigest().encode() == digest else None
-
-
-def write(path: Path, content: bytes) -> None:
-    """Keep machine code, whole or not at all; a folder that cannot be written to is no failure."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(prefix=".machine-code-", dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(hashlib.sha256(content).hexdigest().encode() + content)
-        os.replace(temporary, path)
-        for old in sorted(path.parent.glob("*"), key=lambda each: each.stat().st_mtime)[:-KEPT]:
-            old.unlink(missing_ok=True)
+def _place_of(text: str) -> Path:
+    """Where the machine code of a program is kept."""
+    return folder() / hashlib.sha256("\0".join([*processor(), text]).encode()).hexdigest()
 
 
 LOOK = 0.5
 """Seconds between two looks at what another process makes."""
 
-MADE = (Effort.QUICK, Effort.BEST)
-"""What the other process makes, in this order."""
 
-
-def given(place: Path, effort: Effort) -> Path:
-    """The file of the text that the other process makes it of."""
-    return place / f"{effort.name}.ll"
-
-
-def made(place: Path, effort: Effort) -> Path:
-    """The file of machine code that the other process makes."""
-    return place / effort.name
-
-
-def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None, is_wide: bool = True) -> str:
-    """The program of a search: the one that the best code is made of, or the plain one.
+def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
+    """The program of a search.
 
     Errors: `RuntimeError` where symmetry is of too many replicas.
     """
     if symmetry is not None and symmetry.replicas > MOST_REPLICAS:
         raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
-    steps = program(system, [each.condition for each in properties], is_wide)
+    steps = program(system, [each.condition for each in properties])
     texts = [steps, table_text(Layout.of(system)), order_text(system.words)]
     lines = "\n".join(texts if symmetry is None else [*texts, Orbits(symmetry).text]).split("\n")
     declared = dict.fromkeys(line for line in lines if line.startswith("declare "))
@@ -106,8 +57,8 @@ def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry |
 
 
 def is_kept(text: str) -> bool:
-    """Whether an earlier search left the best code for a program."""
-    return read(folder() / name_of(text, Effort.BEST)) is not None
+    """Whether an earlier search left machine code for a program."""
+    return read(_place_of(text)) is not None
 
 
 class Programs:
@@ -122,21 +73,20 @@ class Programs:
         self.system, self.symmetry = system, symmetry
         self.functions: dict[str, Callable[..., int]] = {}
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
-        wide = text_of(system, properties, symmetry) if text is None else text
-        self._best = folder() / name_of(wide, Effort.BEST)
+        text = text_of(system, properties, symmetry) if text is None else text
+        self._best = _place_of(text)
+        self._sign = sign_of(system, properties, symmetry is not None)
         self._lock: int | None = None
-        self._texts: tuple[str, str] | None = None
+        self._text: str | None = None
         self._looked_at = 0.0
         self._compiler: subprocess.Popen[bytes] | None = None
         self._scratch: scratch.Folder | None = None
-        self._awaited: list[Effort] = []
         found = read(self._best)
         try:
             if found is None:
-                text = text_of(system, properties, symmetry, is_wide=False)
-                self._texts = text, wide
-                self._start_compiler(text, wide)
-                found = self._plain(text)
+                self._text = text
+                self._start_compiler(text)
+                found = compiled(text, Effort.NONE)
             self._load(found)
         except RuntimeError:
             self.close()
@@ -145,16 +95,6 @@ class Programs:
     def _load(self, machine_code: bytes) -> None:
         self._loaded = Loaded(machine_code, self._signatures)
         self.functions.update(self._loaded.functions)
-
-    @staticmethod
-    def _plain(text: str) -> bytes:
-        """Machine code without optimisation, kept or made."""
-        place = folder() / name_of(text, Effort.PLAIN)
-        found = read(place)
-        if found is None:
-            found = compiled(text, Effort.PLAIN)
-            write(place, found)
-        return found
 
     def _is_ours(self) -> bool:
         """Whether no other process on this machine makes this program, and none will until we are done."""
@@ -178,15 +118,13 @@ class Programs:
             os.close(self._lock)
             self._lock = None
 
-    def _start_compiler(self, plain: str, wide: str) -> None:
+    def _start_compiler(self, text: str) -> None:
         """Have another process make better code, unless one does already."""
         if not self._is_ours():
             return
-        self._awaited = [*MADE]
         self._scratch = scratch.Folder("machine-code")
         self._place = Path(self._scratch.name)
-        for effort, text in ((Effort.QUICK, plain), (Effort.BEST, wide)):
-            given(self._place, effort).write_text(text)
+        (self._place / GIVEN).write_text(text)
         command = [sys.executable, "-m", "neverlost.checker.native.compiler", str(self._place)]
         self._compiler = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -198,31 +136,29 @@ class Programs:
         return self._compiler is not None
 
     def improve(self) -> bool:
-        """Change to better code if some has been made by now; whether it was.  No call may be running."""
+        """Change to better code if it has been made by now; whether it was.  No call may be running."""
         if self._compiler is None:
-            return self._texts is not None and self._improve_by_another(*self._texts)
+            return self._text is not None and self._improve_by_another(self._text)
         has_ended = self._compiler.poll() is not None
-        ready = [effort for effort in self._awaited if made(self._place, effort).exists()]
-        found = read(made(self._place, ready[-1])) if ready else None
+        found = read(self._place / MADE)
         if found is not None:
-            self._awaited = [effort for effort in self._awaited if effort > ready[-1]]
-            if ready[-1] is Effort.BEST:
-                write(self._best, found)
+            write(self._best, found)
+            write(self._sign, b"")
             self._load(found)
-        if has_ended or not self._awaited:
+        if has_ended or found is not None:
             self.close()
         return found is not None
 
-    def _improve_by_another(self, plain: str, wide: str) -> bool:
+    def _improve_by_another(self, text: str) -> bool:
         """Change to what another process has made; where that is gone without, make it here."""
         if time.monotonic() - self._looked_at < LOOK:
             return False
         self._looked_at = time.monotonic()
         found = read(self._best)
         if found is None:
-            self._start_compiler(plain, wide)
+            self._start_compiler(text)
             return False
-        self._texts = None
+        self._text = None
         self._load(found)
         return True
 
@@ -261,7 +197,7 @@ class Programs:
 
     def close(self) -> None:
         """End the compiler."""
-        self._texts = None
+        self._text = None
         if self._compiler is not None:
             self._compiler.kill()
             self._compiler.wait()

@@ -59,22 +59,59 @@ HUGE_PAGE = 1 << 21
 SMALL_MEMORY = 1 << 16
 """Bytes; less is left to the interpreter, which keeps it for later."""
 
+PIECE = 8 * HUGE_PAGE
+"""Bytes that rows get at once; what no row is written to is never touched, and so takes no memory."""
+
 
 def cleared(size: int) -> NDArray[np.uint8]:
-    """Memory of zeros, which the system has back as soon as it is let go; on huge pages where there are and it is worth one."""
+    """Memory of zeros, which the system has back as soon as it is let go; on huge pages where there are and it is worth one.
+
+    The system hands out a page when it is touched first, and that takes as long for a small one as for a quarter of a huge one:
+    a last part that fills half a huge page gets a whole one.
+    """
     if sys.platform != "linux" or size < SMALL_MEMORY:
         return np.zeros(size, np.uint8)
+    huge = (size + HUGE_PAGE // 2) // HUGE_PAGE * HUGE_PAGE
     try:
-        pages = mmap.mmap(-1, size + (HUGE_PAGE if size >= HUGE_PAGE else 0), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, max(size, huge) + (HUGE_PAGE if huge else 0), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
         raise MemoryError(f"{size} bytes for states") from None
     whole = np.frombuffer(pages, np.uint8)
-    if size < HUGE_PAGE:
+    if not huge:
         return whole[:size]
     start = -whole.ctypes.data % HUGE_PAGE
     with contextlib.suppress(OSError):
-        pages.madvise(mmap.MADV_HUGEPAGE, start, size // HUGE_PAGE * HUGE_PAGE)
+        pages.madvise(mmap.MADV_HUGEPAGE, start, huge)
     return whole[start : start + size]
+
+
+def cleared_rows(count: int, words: int) -> NDArray[np.uint64]:
+    """Rows of zeros in such memory."""
+    return cleared(count * words * 8).view(np.uint64).reshape(count, words)
+
+
+class Pieces:
+    """Rows that come a few at a time and are kept: they share large pieces of memory, each let go with its last row."""
+
+    def __init__(self, words: int) -> None:
+        self._words = words
+        self._free = np.empty((0, words), np.uint64)
+
+    def room(self, count: int) -> NDArray[np.uint64]:
+        """Rows of zeros, as many as that at least; `take` says how many were written."""
+        if len(self._free) < count:
+            self._free = cleared_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
+        return self._free
+
+    def take(self, count: int) -> NDArray[np.uint64]:
+        """The first rows of the room, which are not free from now on."""
+        taken, self._free = self._free[:count], self._free[count:]
+        return taken
+
+
+def _bytes(buckets: int) -> int:
+    """Memory of a table, with what begins at a bucket's place; what follows a last body is written as it was."""
+    return buckets * BUCKET + 2 * BUCKET
 
 
 def none_passed_on(words: int) -> NDArray[np.uint64]:
@@ -91,9 +128,11 @@ class StateTables:
         self.layout, self.functions = layout, functions
         self.descriptions = np.zeros((TABLES, DESCRIPTION), np.uint64)
         self._memory: list[NDArray[np.uint8]] = []
+        size = _bytes(LEAST_PARTS << max(k, LEAST_K))
+        whole = cleared(TABLES * size)
         for number in range(TABLES):
-            self.descriptions[number], memory = self._new(LEAST_PARTS, max(k, LEAST_K))
-            self._memory.append(memory)
+            self._memory.append(whole[number * size :][:size])
+            self.descriptions[number], _ = self._new(LEAST_PARTS, max(k, LEAST_K), self._memory[number])
 
     def __len__(self) -> int:
         return int(self.descriptions[:, USED].sum())
@@ -103,12 +142,12 @@ class StateTables:
         """Memory of all tables, touched or not."""
         return sum(each.nbytes for each in self._memory)
 
-    def _new(self, parts: int, k: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    def _new(self, parts: int, k: int, memory: NDArray[np.uint8] | None = None) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
         """The description of an empty table of `parts << k` buckets, and its memory."""
         if k > self.layout.rest_bits or parts << k > MOST_BUCKETS:
             raise EngineError("a table of states cannot grow any more")
         buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
-        memory = cleared(buckets * BUCKET + 2 * BUCKET)
+        memory = cleared(_bytes(buckets)) if memory is None else memory
         description = np.zeros(DESCRIPTION, np.uint64)
         description[ADDRESS] = -(-memory.ctypes.data // BUCKET) * BUCKET
         description[[K, PARTS, RECIPROCAL, INVERSE, BYTES, PLACES, BUCKETS, LANES]] = (
@@ -152,11 +191,17 @@ class StateTables:
         """States that a table of `parts << k` buckets takes before it has to grow."""
         return int((parts << k) * self.layout.places(k) * FULLEST)
 
+    def are_short(self, soon: int) -> bool:
+        """Whether so many states more would not fit into some table."""
+        return any(self._is_short(number, soon) for number in range(TABLES))
+
+    def _is_short(self, number: int, soon: int) -> bool:
+        return int(self.descriptions[number, USED]) + soon // TABLES > int(self.descriptions[number, LIMIT])
+
     def reserve(self, number: int, soon: int, later: int) -> None:
         """Make room in a table for its share of the states that come later, if those that come soon would not fit."""
-        used, limit = int(self.descriptions[number, USED]), int(self.descriptions[number, LIMIT])
-        if used + soon // TABLES > limit:
-            wanted = used + later // TABLES
+        if self._is_short(number, soon):
+            wanted = int(self.descriptions[number, USED]) + later // TABLES
             self.grow(number, wanted + wanted // MARGIN)
 
     def absorb(self, mixed: NDArray[Any], count: int, level: int, fresh: NDArray[np.uint64]) -> int:

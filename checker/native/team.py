@@ -22,7 +22,7 @@ from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.resources import give_back
 from neverlost.checker.native.ascending import Ascending, Known
 from neverlost.checker.native.programs import SAMPLE, Programs
-from neverlost.checker.native.state_tables import StateTables, cleared, none_passed_on
+from neverlost.checker.native.state_tables import Pieces, StateTables, cleared_rows, none_passed_on
 from neverlost.checker.native.table_text import TABLES, K, Layout
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
@@ -41,6 +41,9 @@ APART = 16
 
 CHECKED = 1 << 16
 """States that are checked at once."""
+
+FEW = 1 << 10
+"""States that one thread expands, inserts and checks sooner than several have begun."""
 
 HORIZON = 3
 """Levels ahead for which tables get room at once: each time, every state in them moves."""
@@ -67,9 +70,10 @@ class Native:
         steps, words, threads = len(self.system.steps), self.system.words, range(self.total)
         self._chunk, self._room = max(16, CHUNK // self.total), max(1 << 12, ROOM // self.total)
         most = self._chunk * steps
-        self._after = [np.empty((most, words), np.uint64) for _ in threads]
-        self._origins = [np.empty(most, np.int64) for _ in threads]
-        self._boxes = [[np.empty((self._room + most, words), np.uint64) for _ in threads] for _ in threads]
+        self._after = [cleared_rows(most, words) for _ in threads]
+        self._origins = [cleared_rows(most, 1) for _ in threads]
+        self._boxes = [[cleared_rows(self._room + most, words) for _ in threads] for _ in threads]
+        self._pieces = [Pieces(words) for _ in threads]
         self._places = [np.array([box.ctypes.data for box in boxes], np.uint64) for boxes in self._boxes]
         self._filled = np.zeros((self.total, max(self.total, APART)), np.int64)
         self._owners = np.arange(TABLES, dtype=np.int64) % self.total
@@ -104,7 +108,7 @@ class Native:
         for block in blocks:
             rows = np.ascontiguousarray(block)
             self._scatter(0, rows, len(rows))
-            self._each(self._insert)
+            self._each(self._insert, len(rows))
 
     def _next_level(self) -> None:
         """What was inserted since the last level is one, without what was visited before the tables were emptied."""
@@ -140,11 +144,12 @@ class Native:
     def _rows(self, block: Rows | Block) -> Rows:
         return self._order.joined(block) if isinstance(block, Block) else block
 
-    def _each(self, work: Callable[[int], None]) -> None:
-        """Do something with every worker, to the end even where an interrupt comes."""
+    def _each(self, work: Callable[[int], None], states: int) -> None:
+        """Do something with every worker, to the end even where an interrupt comes; it concerns so many states in all."""
         with interrupts.later():
-            if self._pool is None:
-                work(0)
+            if self._pool is None or states <= FEW:
+                for worker in range(self.total):
+                    work(worker)
                 return
             running = [self._pool.submit(work, worker) for worker in range(self.total)]
             try:
@@ -161,10 +166,11 @@ class Native:
         if self.programs.improve() or not self._compared:
             self._compared = True
             self.programs.agree(self._sample)
-        self._each(self._reserve)
+        if self.tables.are_short(self._expected[0]):
+            self._each(self._reserve, self._distinct)
         self._expected = (0, 0)
-        self._each(self._expand)
-        self._each(self._insert)
+        self._each(self._expand, self._waiting.left)
+        self._each(self._insert, int(self._filled.sum()))
         return self._waiting.left > 0
 
     def _reserve(self, owner: int) -> None:
@@ -200,10 +206,9 @@ class Native:
 
     def _absorb(self, owner: int, box: Rows, count: int) -> None:
         if count:
-            fresh = cleared(count * self.system.words * 8).view(np.uint64).reshape(count, self.system.words)
-            new = self.tables.absorb(box, count, min(self._level, DEEP), fresh)
+            new = self.tables.absorb(box, count, min(self._level, DEEP), self._pieces[owner].room(count))
             if new:
-                self._fresh[owner].append(fresh[:new])
+                self._fresh[owner].append(self._pieces[owner].take(new))
 
     def close_level(self) -> LevelReport:
         """Finish the level: check its states, which become the frontier."""
@@ -219,7 +224,7 @@ class Native:
             while (rows := unchecked.take()) is not None:
                 reports[worker] = reports[worker].merge(self._checked(rows))
 
-        self._each(check)
+        self._each(check, unchecked.left)
         self._start()
         first, *others = reports
         for each in others:

@@ -18,6 +18,7 @@ from neverlost.checker.disk.levels import Level, Store
 from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.machine import interrupts, scratch
 from neverlost.checker.machine.resources import GaveOut, used_memory
+from neverlost.checker.native.kept import prepare, sign_of
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
@@ -32,7 +33,7 @@ WORTH_COMPILING = 60_000
 """States known from which machine code beats columns, its compilation included."""
 
 WORTH_LOADING = 15_000
-"""States known from which machine code that an earlier search left beats columns."""
+"""States known from which it is worth seeing whether an earlier search left machine code."""
 
 WORTH_SHARING = 120_000
 """States waiting from which several processes beat one."""
@@ -71,6 +72,10 @@ class MemorySearch(LevelSearch):
         self._kept = (0, Counter[str]())
         self._may_compile = options.machine_code
         self._program: str | None = None
+        self._worth_loading = WORTH_LOADING
+        if self._may_compile and sign_of(system, properties, options.symmetry).exists():
+            self._worth_loading = 1
+            prepare()
 
     def _seed(self) -> None:
         levels = self.store.levels() if self.store is not None and self.options.resume else []
@@ -148,7 +153,7 @@ class MemorySearch(LevelSearch):
     def _compile(self, at_once: bool = False) -> bool:
         """Move to machine code where there is a compiler and the search is worth it, or at once; whether it did."""
         known = WORTH_COMPILING if at_once else self.local.known
-        if not self._may_compile or self.local.runs or known < min(WORTH_LOADING, WORTH_COMPILING):
+        if not self._may_compile or self.local.runs or known < min(self._worth_loading, WORTH_COMPILING):
             return False
         with interrupts.later():
             try:

@@ -1,19 +1,16 @@
-"""Programs of the compiling interpreter made callable by LLVM."""
+"""Programs of the compiling interpreter made callable."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from enum import IntEnum
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.model.interpreters.columns import Successors
+from neverlost.model.interpreters.llvm import Effort, Loaded, compiled
 from neverlost.model.interpreters.native_program import program
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import Predicate, System
@@ -32,74 +29,15 @@ CHUNK = 1 << 10
 """Rows that are expanded at once: the room for their successors is for every step of each."""
 
 
-@cache
-def _initialised() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-@cache
-def processor() -> tuple[str, str, str]:
-    """What machine code depends on beside its program: the compiler, the processor's name and its features."""
-    return f"llvmlite {llvmlite.__version__}", llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-
-
-class Effort(IntEnum):
-    """What is done for the speed of machine code: nothing, little, or what LLVM usually does.
-
-    The text repeats no computation: inlining the steps and a good allocation of registers, QUICK, take a third of the time that
-    BEST takes and give about half of its speed.
-    """
-
-    PLAIN = 0
-    QUICK = 1
-    BEST = 2
-
-
-def compiled(text: str, effort: Effort) -> bytes:
-    """The machine code of a program as an object file."""
-    _initialised()
-    _, name, features = processor()
-    target = llvm.Target.from_default_triple()
-    machine = target.create_target_machine(opt=int(effort), cpu=name, features=features, reloc="pic")
-    module = llvm.parse_assembly(text)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=int(effort)))
-    if effort is Effort.BEST:
-        builder.getModulePassManager().run(module, builder)
-    elif effort is Effort.QUICK:
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.run(module, builder)
-    found: bytes = machine.emit_object(module)
-    return found
-
-
-class Loaded:
-    """An object file in memory, and its functions, which live as long as this; calls let other threads of Python run."""
-
-    def __init__(self, machine_code: bytes, signatures: Mapping[str, tuple[Any, ...]]) -> None:
-        _initialised()
-        self._engine = llvm.create_lljit_compiler()
-        library = llvm.JITLibraryBuilder().add_object_img(machine_code)
-        for name in signatures:
-            library.export_symbol(name)
-        self._tracker = library.link(self._engine, "system")
-        self.functions = {
-            name: ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self._tracker[name]) for name, kinds in signatures.items()
-        }
-
-
 class Machine:
     """The steps and properties of a system as machine code."""
 
-    def __init__(
-        self, system: System, predicates: Sequence[Predicate] = (), effort: Effort = Effort.QUICK, is_wide: bool = False
-    ) -> None:
+    def __init__(self, system: System, predicates: Sequence[Predicate] = (), effort: Effort = Effort.GOOD) -> None:
         self.system = system
-        self._loaded = Loaded(compiled(program(system, predicates, is_wide), effort), SIGNATURES)
+        self._loaded = Loaded(compiled(program(system, predicates), effort), SIGNATURES)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
-        """The successors of packed states, with the row and the step that each comes from; in order, if the program is plain.
+        """The successors of packed states, with the row and the step that each comes from.
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """

@@ -7,6 +7,7 @@ where its range exceeds them.  `native_program` makes whole programs of it; noth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -18,6 +19,9 @@ MOST = 1 << 31
 
 LANES = 64
 """States whose guards are asked at once: a flag of each is one bit of a word."""
+
+REGISTER = re.compile(r"%v\d+")
+"""The name of a result."""
 
 WIDTHS = (8, 16, 32)
 """Bits of a number, where many states share a register."""
@@ -62,6 +66,16 @@ class Code:
     def constant(self, value: int, bits: int) -> str:
         """A number or flag that is the same in every state."""
         return str(value) if self.lanes == 1 else f"splat (i{bits} {value})"
+
+    def needed(self) -> list[str]:
+        """The instructions without those whose result is not asked for: what a guard asked is known where a step is taken."""
+        asked, found = set[str](), []
+        for line in reversed(self.lines):
+            result, is_value, rest = line.partition(" = ")
+            if not is_value or result.strip() in asked:
+                asked.update(REGISTER.findall(rest if is_value else line))
+                found.append(line)
+        return found[::-1]
 
     def do(self, instruction: str) -> None:
         """An instruction for its effect."""
@@ -334,12 +348,6 @@ def packed(code: Code, slot: Slot, value: Value) -> str:
         offset = code.value(f"sub i32 {value.register}, {slot.low}") if slot.low else value.register
         wide = code.value(f"zext i32 {offset} to i64")
     return code.value(f"shl i64 {wide}, {slot.shift}") if slot.shift else wide
-
-
-def guarded(code: Code, condition: Value) -> None:
-    """Leave for `refused` where a guard clause is false."""
-    if condition is not True:
-        code.require(flag(code, condition), "refused")
 
 
 def bounded(code: Code, slot: Slot, value: Value) -> None:

@@ -1,8 +1,6 @@
 """Whole programs of the compiling interpreter: the successors of packed states, and the properties that they break.
 
-There are two forms of a program, of the same meaning.  The plain one takes one state after another through the guards of every
-step.  The other asks the guards of a step in `LANES` states at once, and then takes the step in those that meet them all: it
-takes longer to compile and is several times as fast.
+A program asks the guards of a step in `LANES` states at once, and then takes the step in those that meet them all.
 """
 
 from __future__ import annotations
@@ -14,19 +12,16 @@ from neverlost.model.interpreters.native import LANES, Code, Native, NativeView
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.system import WORD_BITS, Predicate, System
 
-GROUP = 24
-"""Steps that share a function."""
+GROUP = 96
+"""Steps whose guards are asked in one function; what several of them ask is computed once."""
 
 BUFFERS = "ptr noalias %after, ptr noalias %origins, ptr noalias %fired"
 """What an expansion writes to."""
 
 BUFFERS_GIVEN = BUFFERS.replace("noalias ", "")
 
-WIDE_GROUP = 96
-"""Steps whose guards are asked in one function; what several of them ask is computed once."""
-
-REFUSED, TAKEN, OUTSIDE = 0, 1, 2
-"""What a step's function returns: a clause was false, the successor is stored, a value left its declared bounds."""
+TAKEN, OUTSIDE = 0, 1
+"""What a step's function returns: the successor is stored, or a value left its declared bounds."""
 
 
 def clauses(system: System, number: int, view: NativeView) -> Iterator[Value]:
@@ -37,25 +32,22 @@ def clauses(system: System, number: int, view: NativeView) -> Iterator[Value]:
             yield condition
 
 
-def step_text(system: System, number: int, is_guarded: bool = True) -> str | None:
-    """The function of one step: `step_N(words, place) -> REFUSED | TAKEN | OUTSIDE`, which stores the successor at `place`.
+def step_text(system: System, number: int) -> str | None:
+    """The function of one step: `step_N(words, place) -> TAKEN | OUTSIDE`, which stores the successor at `place`.
 
-    None where a guard clause is false in every state, as far as ranges show.  Without guards it is for states that meet them.
+    It is for states that meet the guards.  None where a guard clause is false in every state, as far as ranges show.
     """
     code = Code()
     view = NativeView(system, code)
-    for condition in clauses(system, number, view):
-        if condition is False:
-            return None
-        if is_guarded:
-            native.guarded(code, condition)
+    if any(condition is False for condition in clauses(system, number, view)):
+        return None
     if system.model.normalise is not None:
         system.model.normalise(Native, view)
     _store(system, code, view.writes)
-    body = "\n".join(code.lines)
+    body = "\n".join(code.needed())
     return (
         f"define internal i32 @step_{number}({_words(system, 'i64 ')}, ptr %place) alwaysinline {{\n{body}\n  ret i32 {TAKEN}\n"
-        f"refused:\n  ret i32 {REFUSED}\noutside:\n  ret i32 {OUTSIDE}\n}}\n"
+        f"outside:\n  ret i32 {OUTSIDE}\n}}\n"
     )
 
 
@@ -91,23 +83,22 @@ def property_text(system: System, number: int, predicate: Predicate) -> str:
     return f"define internal i1 @property_{number}({_words(system, 'i64 ')}) {{\n{body}\n}}\n"
 
 
-def program(system: System, predicates: Sequence[Predicate] = (), is_wide: bool = False) -> str:
-    """A system and some properties (64 at most) as a program, plain or with `LANES` states asked at once.
+def program(system: System, predicates: Sequence[Predicate] = ()) -> str:
+    """A system and some properties (64 at most) as a program.
 
     It offers two functions on `count` rows, one packed state each:
 
-    - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row; those of a plain program come in
-      order of rows and steps; in `origins` the row's number and, in the upper half, the step's; `fired[step]` is increased.  A
-      step that leaves the declared bounds ends it with `-1 - (row | step << 32)`.
+    - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row; in `origins` the row's number
+      and, in the upper half, the step's; `fired[step]` is increased.  A step that leaves the declared bounds ends it with
+      `-1 - (row | step << 32)`.
     - `judge(rows, count, broken) -> how many`: for each row the properties that it breaks, one bit each, and how many do.
     """
     if len(predicates) > WORD_BITS:
         raise ModelError(f"{len(predicates)} properties in one program; {WORD_BITS} is the most")
-    found = {number: step_text(system, number, not is_wide) for number in range(len(system.steps))}
+    found = {number: step_text(system, number) for number in range(len(system.steps))}
     steps = {number: text for number, text in found.items() if text is not None}
     judges = [property_text(system, number, each) for number, each in enumerate(predicates)]
-    expand = wide_expand_text(system, list(steps)) if is_wide else expand_text(system, list(steps))
-    return "\n".join([*steps.values(), *judges, expand, judge_text(system, len(predicates))])
+    return "\n".join([*steps.values(), *judges, expand_text(system, list(steps)), judge_text(system, len(predicates))])
 
 
 def _loads(words: int) -> list[str]:
@@ -144,59 +135,6 @@ def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def group_text(system: System, name: str, steps: Sequence[int]) -> str:
-    """A function that tries some steps on one row; it returns how many successors there are now, or the code of a failure.
-
-    The steps are inlined: it is a chain of guards, of which a false one jumps to the next step.
-    """
-    arguments = _words(system, "i64 ")
-    lines = [f"define internal i64 @{name}({arguments}, i64 %i, i64 %sum, {BUFFERS}) noinline {{", "entry:"]
-    sum_, block = "%sum", "entry"
-    for n in steps:
-        lines += [
-            f"  %at{n} = mul i64 {sum_}, {system.words}",
-            f"  %place{n} = getelementptr i64, ptr %after, i64 %at{n}",
-            f"  %origin{n} = or i64 %i, {n << 32}",
-            f"  %found{n} = call i32 @step_{n}({arguments}, ptr %place{n})",
-            f"  switch i32 %found{n}, label %next{n} [i32 {TAKEN}, label %taken{n} i32 {OUTSIDE}, label %outside{n}]",
-            f"outside{n}:",
-            f"  %code{n} = sub i64 -1, %origin{n}",
-            f"  ret i64 %code{n}",
-            f"taken{n}:",
-            f"  %mark{n} = getelementptr i64, ptr %origins, i64 {sum_}",
-            f"  store i64 %origin{n}, ptr %mark{n}",
-            f"  %counter{n} = getelementptr i64, ptr %fired, i64 {n}",
-            f"  %before{n} = load i64, ptr %counter{n}",
-            f"  %one{n} = add i64 %before{n}, 1",
-            f"  store i64 %one{n}, ptr %counter{n}",
-            f"  %up{n} = add i64 {sum_}, 1",
-            f"  br label %next{n}",
-            f"next{n}:",
-            f"  %sum{n} = phi i64 [{sum_}, %{block}], [%up{n}, %taken{n}]",
-        ]
-        sum_, block = f"%sum{n}", f"next{n}"
-    return "\n".join([*lines, f"  ret i64 {sum_}", "}"]) + "\n"
-
-
-def expand_text(system: System, steps: Sequence[int]) -> str:
-    """The function `expand` of `program`, and the groups of steps that it calls: compiling takes longer than in proportion
-    to the length of a function."""
-    groups = {f"group_{start}": steps[start : start + GROUP] for start in range(0, len(steps), GROUP)}
-    body, total = [], "%sum"
-    for name in groups:
-        body += [
-            f"  %{name} = call i64 @{name}({_words(system, 'i64 ')}, i64 %i, i64 {total}, {BUFFERS})",
-            f"  %bad.{name} = icmp slt i64 %{name}, 0",
-            f"  br i1 %bad.{name}, label %failed.{name}, label %after.{name}",
-            f"failed.{name}:",
-            f"  ret i64 %{name}",
-            f"after.{name}:",
-        ]
-        total = f"%{name}"
-    parts = [group_text(system, name, members) for name, members in groups.items()]
-    return "\n".join([*parts, _loop(f"i64 @expand(ptr noalias %rows, i64 %count, {BUFFERS})", system.words, body, total)])
 
 
 def judge_text(system: System, properties: int) -> str:
@@ -293,9 +231,9 @@ def taken_text(system: System, number: int) -> str:
     )
 
 
-def wide_expand_text(system: System, steps: Sequence[int]) -> str:
-    """The function `expand` of `program` that asks guards of `LANES` states at once, and what it calls."""
-    groups = {f"guards_{start}": steps[start : start + WIDE_GROUP] for start in range(0, len(steps), WIDE_GROUP)}
+def expand_text(system: System, steps: Sequence[int]) -> str:
+    """The function `expand` of `program`, and what it calls."""
+    groups = {f"guards_{start}": steps[start : start + GROUP] for start in range(0, len(steps), GROUP)}
     parts = [guards_text(system, name, members) for name, members in groups.items()]
     parts += [taken_text(system, n) for n in steps]
     room = f"[{system.words * LANES} x i64]"

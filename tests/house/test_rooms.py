@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("model", "specs", "checker", "reports")
 THIRD_PARTY = {
     "numpy": ("model/interpreters/columns.py", "model/interpreters/machine_code.py", "checker"),
-    "llvmlite": ("model/interpreters/machine_code.py",),
+    "llvmlite": ("model/interpreters/llvm.py",),
     "z3": (
         "model/interpreters/terms.py",
         "model/interpreters/unbounded_terms.py",

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from neverlost.model.interpreters.machine_code import Effort, compiled
+from neverlost.model.interpreters.llvm import Effort, compiled
 from tests.checker.native import test_ascending, test_orbits, test_state_tables
 from tests.support.forked import end, ended
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from neverlost.checker.native import programs
-from neverlost.checker.native.programs import Programs, folder, is_kept, made, read, text_of, write
-from neverlost.model.interpreters.machine_code import Effort
+from neverlost.checker.native import kept, programs
+from neverlost.checker.native.kept import folder, read, write
+from neverlost.checker.native.programs import Programs, text_of
+from neverlost.checker.native.team import Native
+from neverlost.checker.search import memory
 from neverlost.model.system import System
+from neverlost.specs.property import properties
 from tests.support.searches import classic
 
 
@@ -46,20 +47,6 @@ def test_fast_code_is_made_beside_the_search_and_used_by_the_next(system: System
     assert again._compiler is None and first_successors(again) == expected
 
 
-def test_code_that_is_made_soon_is_used_before_the_best(system: System) -> None:
-    found = Programs(system, ())
-    expected = first_successors(found)
-    assert found._compiler is not None and found._compiler.wait() == 0
-    best = made(found._place, Effort.BEST)
-    best.rename(best.with_suffix(".later"))
-    found._compiler = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    assert found.improve() and not found.improve() and found._compiler is not None
-    assert first_successors(found) == expected and not is_kept(text_of(system, (), None))
-    best.with_suffix(".later").rename(best)
-    assert found.improve() and found._compiler is None
-    assert first_successors(found) == expected and is_kept(text_of(system, (), None))
-
-
 def test_one_process_at_a_time_makes_a_program_and_others_use_it(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "LOOK", 0.0)
     first, second, third = (Programs(system, ()) for _ in range(3))
@@ -73,6 +60,17 @@ def test_one_process_at_a_time_makes_a_program_and_others_use_it(system: System,
     assert third.improve() and not third.improve() and third._compiler is None
     assert first_successors(second) == first_successors(third) == expected
     assert len(list(folder().iterdir())) == 2, "no lock is left"
+
+
+def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    teams = list[System]()
+    started = Native.__init__
+    monkeypatch.setattr(Native, "__init__", lambda *given: [teams.append(given[1].system), started(*given)][-1])
+    before = memory.explore(system)
+    improved(system)
+    assert not teams and memory.explore(system).counts == before.counts and teams == [system]
+    monkeypatch.setattr(programs, "is_kept", lambda text: False)
+    assert memory.explore(system).counts == before.counts and teams == [system], "the text decides"
 
 
 def test_damaged_code_is_ignored(system: System) -> None:
@@ -109,13 +107,13 @@ def test_a_folder_that_cannot_be_written_to_is_no_failure(
 
 
 def test_only_so_many_files_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(programs, "KEPT", 3)
+    monkeypatch.setattr(kept, "KEPT", 3)
     for number in range(6):
         write(tmp_path / str(number), b"abc")
     assert len(list(tmp_path.iterdir())) == 3 and (tmp_path / "5").exists()
 
 
 def test_another_property_or_configuration_is_another_program(system: System) -> None:
-    Programs(system, ()).close()
-    Programs(classic("kip-101", 2, 2, 1, 1), ()).close()
-    assert len({file.name for file in folder().iterdir()}) == 2
+    found = [text_of(system, (), None), text_of(classic("kip-101", 2, 2, 1, 1), (), None)]
+    found.append(text_of(system, [properties()["strong-isr"]], None))
+    assert len(set(found)) == 3

@@ -20,11 +20,12 @@ from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import Expansion
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
-from neverlost.model.interpreters import native
-from neverlost.model.interpreters.machine_code import Effort
+from neverlost.model.interpreters import native_program
+from neverlost.model.interpreters.llvm import Effort
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
 from neverlost.specs.property import guarantees, properties
+from tests.model.test_native import without_guards
 from tests.support.searches import classic, essence, kraft_matrix
 
 ENOUGH = 1 << 50
@@ -159,7 +160,7 @@ def test_a_step_that_leaves_its_bounds_is_named() -> None:
 
 
 def test_machine_code_that_differs_from_columns_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "guarded", lambda code, condition: None)
+    monkeypatch.setattr(native_program, "clauses", without_guards)
     with pytest.raises((EngineError, ModelError), match="machine code"):
         searched(SYSTEMS["kip-279"]())
 
@@ -188,7 +189,7 @@ def test_a_compiler_that_fails_leaves_the_work_to_columns(monkeypatch: pytest.Mo
     monkeypatch.setattr(programs, "compiled", fail)
     monkeypatch.setattr(programs, "read", lambda path: tried.append(path))
     assert essence(searched(system)) == expected
-    assert len(tried) == 2
+    assert len(tried) == 1
 
 
 def test_a_task_that_is_run_again_finds_the_same() -> None:
