@@ -2,28 +2,33 @@
 
 `--limit 600` adds a third: machine code whose levels are kept on disk, within so many MB of memory.
 
-Each search runs in a process of its own, one after the other.  Processor seconds are of all threads and processes of a search,
-the making of the fast code included where it was not kept; they depend less on what else the machine does than seconds do.
+Each search runs in a process of its own, one after the other: by columns; in machine code for the first time, which is made
+meanwhile; and in machine code that was kept.  Processor seconds are of all threads and processes of a search; they depend less
+on what else the machine does than seconds do.  `--touch 2` uses so many GB of memory before each search: a virtual machine that
+has not used them lately may take two seconds to get one of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.native.programs import Programs
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.catalogue import models
-from neverlost.model.system import bind
+from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
 
 SPACES = {
@@ -41,21 +46,37 @@ SPACES = {
 }
 """What is explored; the last three, which take minutes, are left out unless they are named."""
 
-STORED = "stored"
-"""The memory engine with levels on disk, beside the names of engines."""
+FIRST, STORED = "first time", "stored"
+"""The memory engine without code that was kept, and with levels on disk, beside the names of engines."""
+
+
+def system(space: str) -> System:
+    """What is explored."""
+    name, *keys = SPACES[space].split()
+    model = models()[name]
+    return bind(
+        model, configuration(model, {key: (value, "bench") for key, _, value in (each.partition("=") for each in keys)})
+    )
+
+
+def keep(space: str) -> None:
+    """Have machine code for a space, which a search that is soon over leaves behind unfinished."""
+    programs = Programs(system(space), ())
+    while programs.is_compiling:
+        programs.improve()
+        time.sleep(0.05)
 
 
 def search(space: str, engine: str, workers: int, limit: int) -> dict[str, Any]:
     """Explore a space in this process.  Units: MB of memory, for what is stored."""
-    name, *keys = SPACES[space].split()
-    model = models()[name]
-    chosen = configuration(model, {key: (value, "bench") for key, _, value in (each.partition("=") for each in keys)})
     with tempfile.TemporaryDirectory() as folder:
         options = Options(workers=workers)
         if engine == STORED:
             options = replace(options, limits=Limits(memory_bytes=limit << 20), state_dir=Path(folder, "levels"))
-        found = explore(bind(model, chosen), (), options, engine="memory" if engine == STORED else engine)
-        disk = sum(each.stat().st_size for each in Path(folder).rglob("*") if each.is_file())
+        if engine == FIRST:
+            os.environ["XDG_CACHE_HOME"] = folder
+        found = explore(system(space), (), options, engine="columns" if engine == "columns" else "memory")
+        disk = sum(each.stat().st_size for each in Path(folder, "levels").rglob("*") if each.is_file())
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return {
         "distinct": found.counts.distinct,
@@ -67,6 +88,15 @@ def search(space: str, engine: str, workers: int, limit: int) -> dict[str, Any]:
     }
 
 
+def touch(gigabytes: int) -> None:
+    """Use memory, and let it go."""
+    if gigabytes:
+        code = (
+            f"import mmap\nmemory = mmap.mmap(-1, {gigabytes} << 30)\nfor page in range(0, len(memory), 4096): memory[page] = 1"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def measured(space: str, engine: str, workers: int, limit: int) -> dict[str, Any]:
     """Explore a space in a process of its own."""
     options = ["--only", engine, "--workers", str(workers), "--limit", str(limit)]
@@ -76,12 +106,13 @@ def measured(space: str, engine: str, workers: int, limit: int) -> dict[str, Any
     return found
 
 
-def compare(space: str, workers: int, times: int, limit: int) -> None:
+def compare(space: str, workers: int, times: int, limit: int, touched: int) -> None:
     """Print the medians of the engines, and how much of columns' time machine code takes."""
-    rows: dict[str, list[dict[str, Any]]] = {"columns": [], "memory": [], **({STORED: []} if limit else {})}
-    measured(space, "memory", workers, limit)
+    rows: dict[str, list[dict[str, Any]]] = {"columns": [], FIRST: [], "memory": [], **({STORED: []} if limit else {})}
+    keep(space)
     for _ in range(times):
         for engine, found in rows.items():
+            touch(touched)
             found.append(measured(space, engine, workers, limit))
     (counts,) = {(row["distinct"], row["depth"]) for found in rows.values() for row in found}
     middle = {
@@ -92,7 +123,7 @@ def compare(space: str, workers: int, times: int, limit: int) -> None:
     for engine, row in middle.items():
         ratios = [row[key] / middle["columns"][key] for key in ("seconds", "processor")]
         spent = f"{row['seconds']:8.2f} s ({ratios[0]:.2f}) {row['processor']:8.2f} processor s ({ratios[1]:.2f})"
-        print(f"  {engine:<8} {spent} {row['bytes']:6.1f} bytes a state, {row['disk']:.2f} on disk", flush=True)
+        print(f"  {engine:<10} {spent} {row['bytes']:6.1f} bytes a state, {row['disk']:.2f} on disk", flush=True)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -102,13 +133,14 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--limit", type=int, default=0, metavar="MB")
+    parser.add_argument("--touch", type=int, default=0, metavar="GB")
     parser.add_argument("--only", metavar="ENGINE")
     asked = parser.parse_args(arguments)
     for space in asked.spaces:
         if asked.only:
             print(json.dumps(search(space, asked.only, asked.workers, asked.limit)))
         else:
-            compare(space, asked.workers, asked.times, asked.limit)
+            compare(space, asked.workers, asked.times, asked.limit, asked.touch)
 
 
 if __name__ == "__main__":
