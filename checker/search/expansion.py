@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +54,26 @@ class Expansion:
         for number, rows, words in self._successors.of(batch):
             yield number, rows, self._identified(words)
 
-    def leading_to(self, batch: Packed, targets: Packed) -> Iterator[tuple[int, int, Words]]:
-        """Step number, row of the batch and target of every step from the batch to one of the targets; nothing is counted."""
-        taken = list(self._successors.of(batch))
-        if not taken:
-            return
-        after = self._identified(np.concatenate([words for _, _, words in taken], axis=1))
-        numbers = np.concatenate([np.full(len(rows), number) for number, rows, _ in taken])
-        sources = np.concatenate([rows for _, rows, _ in taken])
+    def taken(self, batch: Packed) -> Taken:
+        """Every step from the states of a batch; nothing is counted."""
+        parts = list(self._successors.of(batch))
+        after = np.concatenate([batch[:, :0], *[words for _, _, words in parts]], axis=1)
+        numbers = np.concatenate([np.empty(0, np.int64), *[np.full(len(rows), number) for number, rows, _ in parts]])
+        return Taken(numbers, np.concatenate([np.empty(0, np.int64), *[rows for _, rows, _ in parts]]), self._identified(after))
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Steps: the number of each, the row that it is taken from, and the state that it leads to."""
+
+    numbers: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    after: Packed
+
+    def leading_to(self, targets: Packed) -> Iterator[tuple[int, int, Words]]:
+        """Step number, row and target of every step to one of the targets."""
         known = set(zip(*targets.tolist(), strict=True))
-        for place in np.flatnonzero(np.isin(after[0], targets[0])):
-            reached = tuple(int(word[place]) for word in after)
+        for place in np.flatnonzero(np.isin(self.after[0], targets[0])):
+            reached = tuple(int(word[place]) for word in self.after)
             if reached in known:
-                yield int(numbers[place]), int(sources[place]), reached
+                yield int(self.numbers[place]), int(self.rows[place]), reached

@@ -66,8 +66,7 @@ class MemorySearch(LevelSearch):
         place: Path | str | None,
     ) -> None:
         super().__init__(system, properties, options, reporter)
-        self.local = OwnedStates(system, properties, options.symmetry)
-        self.workers: Local | Processes | Any = Local(self.local)
+        self.workers: Local | Processes | Any
         self.store = opened(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
         self._may_compile = options.machine_code
@@ -91,7 +90,7 @@ class MemorySearch(LevelSearch):
             self._add(reported(level, self.properties))
             self._relieve()
             if isinstance(self.workers, Local):
-                self._compile()
+                self._compile(self.workers.owned)
         generated, _, _, fired = self.workers.counts()
         self._kept = (generated, Counter(fired))
         self._report_progress()
@@ -147,42 +146,40 @@ class MemorySearch(LevelSearch):
 
     def _share(self) -> None:
         """Use more of the machine once the search is worth it."""
-        if isinstance(self.workers, Local) and not self._compile():
+        if isinstance(self.workers, Local) and not self._compile(self.workers.owned):
             self._spread()
 
-    def _compile(self, at_once: bool = False) -> bool:
+    def _compile(self, local: OwnedStates, at_once: bool = False) -> bool:
         """Move to machine code where there is a compiler and the search is worth it, or at once; whether it did."""
-        known = WORTH_COMPILING if at_once else self.local.known
-        if not self._may_compile or self.local.runs or known < min(self._worth_loading, WORTH_COMPILING):
+        known = WORTH_COMPILING if at_once else local.known
+        if not self._may_compile or local.runs or known < min(self._worth_loading, WORTH_COMPILING):
             return False
         with interrupts.later():
             try:
                 from neverlost.checker.native import programs, team
 
-                self._program = self._program or programs.text_of(self.system, self.properties, self.local.symmetry)
+                self._program = self._program or programs.text_of(self.system, self.properties, local.symmetry)
                 if known < WORTH_COMPILING and not programs.is_kept(self._program):
                     return False
-                compiled = programs.Programs(self.system, self.properties, self.local.symmetry, self._program)
+                compiled = programs.Programs(self.system, self.properties, local.symmetry, self._program)
             except (ImportError, OSError, RuntimeError):
                 self._may_compile = False
                 return False
-            self.workers = team.Native(self.local, compiled, self.processes, self.options.limits.memory_bytes is not None)
-            self.local = OwnedStates(self.system, (), False)
+            self.workers = team.Native(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
         return True
 
     def _spread(self) -> None:
         """Move to several processes when the frontier is worth it and the model can be named to them."""
-        if not isinstance(self.workers, Local) or self.processes == 1 or self._waiting() < WORTH_SHARING or self.local.runs:
+        if not isinstance(self.workers, Local) or self.processes == 1 or self._waiting() < WORTH_SHARING:
             return
-        if models().get(self.system.model.name) is not self.system.model:
+        local = self.workers.owned
+        if local.runs or models().get(self.system.model.name) is not self.system.model:
             return
-        decided = self.local.expansion.decided
         with interrupts.later():
             try:
-                self.workers = Processes(self.local, self.processes)
+                self.workers = Processes(local, self.processes)
             except GaveOut:  # one process needs less
                 self.processes = 1
                 return
-            self.local = OwnedStates(self.system, (), False)
-            if decided is not None:
-                self.workers.forget(decided)
+            if local.expansion.decided is not None:
+                self.workers.forget(local.expansion.decided)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from neverlost.checker.disk.levels import PACKED, StateFile, Store
 from neverlost.checker.disk.visited_runs import VisitedRuns
 from neverlost.checker.search.configurations import Configurations
-from neverlost.checker.search.expansion import BATCH, Expansion
+from neverlost.checker.search.expansion import BATCH, Expansion, Taken
 from neverlost.checker.search.level_report import Checks, LevelReport
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.checker.search.visited_states import StateSet, mix
@@ -34,6 +34,7 @@ class OwnedStates:
         self.runs = VisitedRuns()
         self.distinct = 0
         self._store: Store | None = None
+        self._looked: tuple[Packed, Taken, int] | None = None
         self._fresh: Packed | None = None
         self._next = 0
 
@@ -156,15 +157,41 @@ class OwnedStates:
         for start in range(self.bounds[depth], self.bounds[depth + 1], BATCH):
             yield self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
 
+    def _steps_from(self, depth: int, homes: NDArray[np.int64]) -> Iterator[tuple[Packed, Taken, int, int]]:
+        """Batches that have the states of a level from one row up to another, and every step from them.
+
+        Of several configurations, only some are asked for.
+        """
+        if not self.runs and self.configurations.count == 1:
+            start, end = self.bounds[depth], self.bounds[depth + 1]
+            if end - start <= BATCH:
+                batch, taken, first = self._looked_through(start, end)
+                yield batch, taken, start - first, end - first
+                return
+        for batch in self._level_batches(depth):
+            if self.configurations.count > 1:
+                batch = batch.compress(np.isin(self.configurations.of(batch), homes), axis=1)
+            yield batch, self.expansion.taken(batch), 0, batch.shape[1]
+
+    def _looked_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
+        """The steps from some levels at once, which is much faster where they are small, and where the first one begins.
+
+        Who looks for a trace asks for level after level, backwards.
+        """
+        if self._looked is None or not self._looked[2] <= start < end <= self._looked[2] + self._looked[0].shape[1]:
+            first = next(each for each in self.bounds if each >= end - BATCH)
+            states = self.states.slice(first, end)
+            self._looked = states, self.expansion.taken(states), first
+        return self._looked
+
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
         """Of each target that has one here, the smallest state of a level with a step to it, and the lowest such step."""
         best: dict[Words, tuple[Words, int]] = {}
         columns = np.array(targets, np.uint64).T
         homes = np.unique(self.configurations.of(columns))
-        for batch in self._level_batches(depth):
-            if self.configurations.count > 1:
-                batch = batch.compress(np.isin(self.configurations.of(batch), homes), axis=1)
-            for number, row, target in self.expansion.leading_to(batch, columns):
-                found = (tuple(int(word[row]) for word in batch), number)
-                best[target] = min(best.get(target, found), found)
+        for batch, taken, first, last in self._steps_from(depth, homes):
+            for number, row, target in taken.leading_to(columns):
+                if first <= row < last:
+                    found = (tuple(int(word[row]) for word in batch), number)
+                    best[target] = min(best.get(target, found), found)
         return best

@@ -114,7 +114,7 @@ class HeldSearch(MemorySearch):
         if self.team.wrong is not None:
             raise self.team.wrong
         self.moved = self.team.problem
-        if isinstance(self.workers, Local) and not self._compile(at_once=True):
+        if isinstance(self.workers, Local) and not self._compile(self.workers.owned, at_once=True):
             self.moved = "there is no machine code here"
         if self.moved:
             return
