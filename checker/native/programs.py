@@ -33,7 +33,7 @@ SAMPLE = 256
 """States whose successors are compared with the columns interpreter before machine code is trusted."""
 
 
-def _place_of(text: str) -> Path:
+def place_of(text: str) -> Path:
     """Where the machine code of a program is kept."""
     return folder() / hashlib.sha256("\0".join([*processor(), text]).encode()).hexdigest()
 
@@ -58,7 +58,7 @@ def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry |
 
 def is_kept(text: str) -> bool:
     """Whether an earlier search left machine code for a program."""
-    return read(_place_of(text)) is not None
+    return read(place_of(text)) is not None
 
 
 class Programs:
@@ -74,7 +74,7 @@ class Programs:
         self.functions: dict[str, Callable[..., int]] = {}
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
         text = text_of(system, properties, symmetry) if text is None else text
-        self._best = _place_of(text)
+        self._best = place_of(text)
         self._sign = sign_of(system, properties, symmetry is not None)
         self._lock: int | None = None
         self._text: str | None = None

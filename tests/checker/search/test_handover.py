@@ -32,7 +32,7 @@ from neverlost.checker.spark import member
 from neverlost.checker.spark.held import HeldSearch
 from neverlost.checker.spark.jobs import SparkJobs
 from neverlost.checker.spark.team import Team
-from neverlost.model.interpreters.machine_code import Effort, compiled
+from neverlost.model.interpreters.llvm import Effort, compiled
 from neverlost.specs.property import guarantees
 from tests.support.searches import classic, essence
 
@@ -170,8 +170,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = guarantees(SYSTEM.model)
     text = programs.text_of(SYSTEM, asked, None)
-    plain = compiled(programs.text_of(SYSTEM, asked, None, is_wide=False), Effort.PLAIN)
-    programs.write(programs.folder() / programs.name_of(text, Effort.BEST), plain)
+    programs.write(programs.place_of(text), compiled(text, Effort.NONE))
     monkeypatch.setattr(programs, "text_of", lambda *_: text)
 
 
