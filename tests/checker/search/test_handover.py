@@ -28,6 +28,7 @@ from neverlost.checker.search import memory, workers
 from neverlost.checker.search.memory import MemorySearch
 from neverlost.checker.search.options import Options
 from neverlost.checker.search.visited_states import StateSet
+from neverlost.checker.search.workers import Local
 from neverlost.checker.spark import member
 from neverlost.checker.spark.held import HeldSearch
 from neverlost.checker.spark.jobs import SparkJobs
@@ -119,9 +120,9 @@ def to_machine_code(calls: Calls, place: Path) -> Outcome:
 
     class Search(MemorySearch):
         def _share(self) -> None:
-            if self.found and self.local.states:
+            if self.found and isinstance(self.workers, Local):
                 with calls.watched():
-                    assert self._compile(at_once=True)
+                    assert self._compile(self.workers.owned, at_once=True)
 
     return Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, None).run()
 
@@ -131,7 +132,7 @@ def to_processes(calls: Calls, place: Path) -> Outcome:
 
     class Search(MemorySearch):
         def _share(self) -> None:
-            if self.found and self.local.states:
+            if self.found and isinstance(self.workers, Local):
                 with calls.watched():
                     self._spread()
 
@@ -144,7 +145,7 @@ def to_tasks(calls: Calls, place: Path) -> Outcome:
     class Search(HeldSearch):
         def _share(self) -> None:
             if self.found and self.workers is not self.team:
-                self._compile(at_once=True)
+                self._compile(self.workers.owned, at_once=True)
                 self.team.prepare()
                 self.team.wait()
                 with calls.watched():
