@@ -37,6 +37,8 @@ ENDS_WITHIN = 3
 
 _CHECK = "check --master and --spark-conf"
 
+_CHATTER = ("WARNING: ", "Setting default log level", "To adjust logging level")
+
 PACKAGES = ("neverlost.model", "neverlost.specs", "neverlost.checker")
 """What executors need of the project."""
 
@@ -207,7 +209,7 @@ def _launched(conf: Any, said: IO[bytes]) -> Any:
 
 def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
     """Whether Java was ended by others: it is gone, or will be soon, and has not said why."""
-    if os.fstat(said.fileno()).st_size:
+    if _lines(said):
         return False
     with suppress(subprocess.TimeoutExpired):
         return gateway is None or gateway.proc.wait(ENDS_WITHIN) is not None
@@ -216,10 +218,15 @@ def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
 
 def _cause(said: IO[bytes], problem: Exception) -> str:
     """What Java said last, or what Python did: the line that names an error."""
-    said.seek(0)
-    lines = [*said.read().decode(errors="replace").splitlines(), reason(problem)]
-    texts = [line.strip() for line in lines if line.strip()] or [type(problem).__name__]
+    texts = [*_lines(said), reason(problem)]
     return next((text for text in texts if "Exception" in text or "rror" in text), texts[-1])[:300]
+
+
+def _lines(said: IO[bytes]) -> list[str]:
+    """What Java said, but for what it says whenever it starts."""
+    said.seek(0)
+    lines = map(str.strip, said.read().decode(errors="replace").splitlines())
+    return [line for line in lines if line and not line.startswith(_CHATTER)]
 
 
 def stop(session: Any) -> None:

@@ -23,6 +23,7 @@ from neverlost.checker.digest import model_digest
 from neverlost.checker.disk.levels import Store
 from neverlost.checker.machine import scratch
 from neverlost.checker.machine.processes import TIMEOUT
+from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options, Progress
@@ -318,6 +319,19 @@ def test_the_source_archive_is_enough_for_an_executor(tmp_path: Path) -> None:
     assert len(names) == len([each for each in files("neverlost.specs.properties").iterdir() if each.name.endswith(".py")]) - 1
 
 
+def pretended(place: Path, monkeypatch: pytest.MonkeyPatch, spark: str) -> None:
+    """A script in the place of Spark, and a Java that only says which it is."""
+    for name, script in (("java", "echo 'version \"25\"' >&2"), ("spark-submit", spark)):
+        launcher = place / "bin" / name
+        launcher.parent.mkdir(exist_ok=True)
+        launcher.write_text(f"#!/bin/sh\n{script}\n")
+        launcher.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(place))
+    monkeypatch.setenv("SPARK_HOME", str(place))
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    monkeypatch.setattr("pyspark.SparkContext._gateway", None)
+
+
 class TestJava:
     """Which Java serves, and what is said when none does."""
 
@@ -354,20 +368,16 @@ class TestJava:
 
     def test_what_starts_java_leaves_nothing_where_it_is_killed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """It is in a folder that is cleared once its owner is gone."""
-        for name, script in (
-            ("java", "echo 'version \"25\"' >&2"),
-            ("spark-submit", "echo Error: $_PYSPARK_DRIVER_CONN_INFO_PATH; exit 1"),
-        ):
-            launcher = tmp_path / "bin" / name
-            launcher.parent.mkdir(exist_ok=True)
-            launcher.write_text(f"#!/bin/sh\n{script}\n")
-            launcher.chmod(0o755)
-        monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-        monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-        monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
-        monkeypatch.setattr("pyspark.SparkContext._gateway", None)
+        pretended(tmp_path, monkeypatch, "echo Error: $_PYSPARK_DRIVER_CONN_INFO_PATH; exit 1")
         with pytest.raises(InputError, match=f"Error: {tempfile.gettempdir()}/{scratch.PREFIX}spark-[^/]*/[^/]*/[^/]*;"):
             spark_session.start("local[1]", {}, "killed")
+
+    def test_java_that_is_ended_while_it_starts_is_no_wrong_setting(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pretended(tmp_path, monkeypatch, "echo 'WARNING: Using incubator modules: jdk.incubator.vector'; kill -TERM $$")
+        with pytest.raises(GaveOut, match="Spark's Java ended before it was ready"):
+            spark_session.start("local[1]", {}, "ended")
 
     def test_pyspark_missing_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(spark_session.importlib.util, "find_spec", lambda name: None)
