@@ -18,8 +18,8 @@ from neverlost.checker.spark import session as spark_session
 AT_A_TIME = 64
 """Jobs that Spark has at most at a time; it begins with the first ones."""
 
-LOOK = 1.0
-"""Seconds between two looks at the time."""
+LOOK = 0.5
+"""Seconds between two looks at what is done."""
 
 
 def run(
@@ -43,22 +43,33 @@ def run(
                 yield Message(left.pop(done), *done.result())
         yield from (Message(number, "failure", processes.TIMEOUT) for number in left.values())
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        ending = Thread(target=_end, args=(starting, is_ours))
+        ending = Thread(target=_end, args=(starting, pool, is_ours))
         ending.start()
         ending.join()
 
 
-def _end(starting: Future[Any], is_ours: bool) -> None:
-    """Cancel what runs, and end a session that is ours.  Java is asked in other threads than the one that is interrupted."""
+def _end(starting: Future[Any], pool: ThreadPoolExecutor, is_ours: bool) -> None:
+    """Cancel what runs, and end a session that is ours.  Java is asked in other threads than the one that is interrupted.
+
+    What is asked for while a session is being ended is never answered, so it ends when nothing is asked any more.
+    """
+    closing = Thread(target=pool.shutdown, kwargs={"cancel_futures": True})
+    closing.start()
     with suppress(Exception):
         session = starting.result()
-        if spark_session.is_remote(session):
-            session.interruptAll()
-        else:
-            session.sparkContext.cancelAllJobs()
+        while closing.is_alive():
+            with suppress(Exception):
+                _cancel(session)
+            closing.join(LOOK)
         if is_ours:
             spark_session.stop(session)
+
+
+def _cancel(session: Any) -> None:
+    if spark_session.is_remote(session):
+        session.interruptAll()
+    else:
+        session.sparkContext.cancelAllJobs()
 
 
 def _answer(session: Any, work: Work, arguments: tuple[Any, ...]) -> tuple[str, Any]:
