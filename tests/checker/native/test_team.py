@@ -122,11 +122,14 @@ def test_tables_that_are_emptied_lose_nothing(name: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("is_the_compiler_s", [True, False])
-def test_memory_that_a_compiler_takes_ends_the_compiler(is_the_compiler_s: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_a_compiler_takes_ends_the_compiler(
+    is_the_compiler_s: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """A limit that it alone exceeds ends no search; what is too little without a state in the tables says so."""
     system, begun, ended = SYSTEMS["kip-279"](), list[int](), list[int]()
     begin, close = team.Native.__init__, programs.Programs.close
     expected = searched(system)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # what that left is not there
 
     def used() -> int:
         return ENOUGH + 1 if begun and not (ended and is_the_compiler_s) else 0
