@@ -59,7 +59,7 @@ HUGE_PAGE = 1 << 21
 SMALL_MEMORY = 1 << 16
 """Bytes; less is left to the interpreter, which keeps it for later."""
 
-PIECE = 8 * HUGE_PAGE
+PIECE = 2 * HUGE_PAGE
 """Bytes that rows get at once; what no row is written to is never touched, and so takes no memory."""
 
 
@@ -129,10 +129,11 @@ class StateTables:
         self.descriptions = np.zeros((TABLES, DESCRIPTION), np.uint64)
         self._memory: list[NDArray[np.uint8]] = []
         size = _bytes(LEAST_PARTS << max(k, LEAST_K))
-        whole = cleared(TABLES * size)
+        shared = cleared(TABLES * size) if size < HUGE_PAGE else None  # let go when the last of them has grown
         for number in range(TABLES):
-            self._memory.append(whole[number * size :][:size])
-            self.descriptions[number], _ = self._new(LEAST_PARTS, max(k, LEAST_K), self._memory[number])
+            part = None if shared is None else shared[number * size :][:size]
+            self.descriptions[number], memory = self._new(LEAST_PARTS, max(k, LEAST_K), part)
+            self._memory.append(memory)
 
     def __len__(self) -> int:
         return int(self.descriptions[:, USED].sum())

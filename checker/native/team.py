@@ -280,7 +280,7 @@ class Native:
         """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""
         self._store = self._store or Store.attach(location)
         found = [block for blocks in self._fresh for block in blocks]
-        self._fresh = [[] for _ in range(self.total)]
+        self._fresh, self._pieces = [[] for _ in range(self.total)], [Pieces(self.system.words) for _ in range(self.total)]
         if found:
             self._runs.append(self._order.run(found))
         self._until = self._level + 1 if self._runs else self._level  # from there on the tables hold whole levels
