@@ -12,9 +12,9 @@ from pathlib import Path
 
 from neverlost.checker.atlas import table
 from neverlost.checker.atlas.unit import CUT_SHORT, Unit, decide, rows_of
-from neverlost.checker.machine.processes import Send, run
+from neverlost.checker.machine.processes import Send
 from neverlost.checker.machine.whole_files import clear_unfinished, write_text
-from neverlost.checker.spark import questions
+from neverlost.checker.spark.questions import Where
 
 Report = Callable[[int, int], None]
 """Called with how many units are decided, and how many there are."""
@@ -42,7 +42,7 @@ def build(
     done = len(units) - len(left)
     failures = []
     jobs = [(each.text,) for each in left]
-    for message in questions.run(_work, jobs, master, dict(conf)) if master and jobs else run(_work, jobs, workers):
+    for message in Where(workers, None, master, tuple(conf)).run(_work, jobs):
         unit = left[message.job]
         if message.kind == "result" and message.value != CUT_SHORT:
             write_text(_file(place, unit), message.value)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from threading import Thread
 from typing import Any
@@ -20,6 +21,22 @@ AT_A_TIME = 64
 
 LOOK = 0.5
 """Seconds between two looks at what is done."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where jobs are done: in so many processes here, or by Spark; `seconds` is what all may take."""
+
+    workers: int
+    seconds: float | None = None
+    master: str | None = None
+    conf: tuple[tuple[str, str], ...] = ()
+
+    def run(self, work: Work, jobs: Sequence[tuple[Any, ...]]) -> Iterator[Message]:
+        """A result or a failure of every job."""
+        if self.master is not None and jobs:
+            return run(work, jobs, self.master, dict(self.conf), self.seconds)
+        return processes.run(work, jobs, self.workers, self.seconds)
 
 
 def run(

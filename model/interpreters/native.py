@@ -81,10 +81,10 @@ class Code:
         """An instruction for its effect."""
         self.lines.append(f"  {instruction}")
 
-    def require(self, flag: str, otherwise: str) -> None:
-        """Go on only where a flag is set; else at the block called `otherwise`."""
+    def require(self, flag: str) -> None:
+        """Go on only where a flag is set; else at the block called `outside`."""
         self._blocks += 1
-        self.lines += [f"  br i1 {flag}, label %b{self._blocks}, label %{otherwise}", f"b{self._blocks}:"]
+        self.lines += [f"  br i1 {flag}, label %b{self._blocks}, label %outside", f"b{self._blocks}:"]
 
 
 class Compiled:
@@ -360,6 +360,6 @@ def bounded(code: Code, slot: Slot, value: Value) -> None:
         return
     (low, high), register = _range(value), _number(code, value, WIDTHS[-1])
     if low < slot.low:
-        code.require(code.value(f"icmp sge i32 {register}, {slot.low}"), "outside")
+        code.require(code.value(f"icmp sge i32 {register}, {slot.low}"))
     if high > slot.high:
-        code.require(code.value(f"icmp sle i32 {register}, {slot.high}"), "outside")
+        code.require(code.value(f"icmp sle i32 {register}, {slot.high}"))

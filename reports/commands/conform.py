@@ -16,7 +16,7 @@ from neverlost.reports import options
 if TYPE_CHECKING:
     from neverlost.checker.kafka.conform.classes.kafka import Kafka
     from neverlost.checker.kafka.conform.free import Bounds
-    from neverlost.checker.kafka.conform.run import Where
+    from neverlost.checker.spark.questions import Where
     from neverlost.reports.output import Output
     from neverlost.reports.request import Request
 
@@ -124,7 +124,7 @@ def _nothing_concerns(output: Output) -> int:
 
 
 def _where(request: Request) -> Where:
-    from neverlost.checker.kafka.conform.run import Where
+    from neverlost.checker.spark.questions import Where
 
     conf = request.options().spark_conf
     return Where(request.workers or os.cpu_count() or 1, request.time_limit, request.master, conf)

@@ -39,10 +39,8 @@ def _rounded(found: Estimate, digits: int = 0) -> dict[str, float]:
 
 def sentence(found: Forecast) -> str:
     """The forecast in a line."""
-    basis = (
-        f"from {found.samples} smaller searches in {found.sampled_seconds:.0f} s; intervals held for {HELD} of {OF} searches"
-    )
-    basis = "explored already" if found.exact else basis
+    sampled = f"from {found.samples} smaller searches in {found.sampled_seconds:.0f} s"
+    basis = "explored already" if found.exact else f"{sampled}; intervals held for {HELD} of {OF} searches"
     return (
         f"forecast: {estimated(found.states, count_text)} states, {estimated(found.seconds, seconds_text)}, "
         f"{estimated(found.memory, bytes_text)} of memory, if nothing is violated before ({basis})"

@@ -29,28 +29,12 @@ from neverlost.checker.kafka.conform.settings import (
 )
 from neverlost.checker.kafka.conform.transactions import comparison as transactions
 from neverlost.checker.machine import processes
-from neverlost.checker.spark import questions
 from neverlost.checker.spark.java import java_home
+from neverlost.checker.spark.questions import Where
 from neverlost.specs.errors import InputError
 
 Progress = Callable[[str, "Report"], None]
 """Called with what has just been compared and with all there is so far."""
-
-
-@dataclass(frozen=True)
-class Where:
-    """Where jobs are done: in so many processes here, or by Spark; `seconds` is what all may take."""
-
-    workers: int
-    seconds: float | None = None
-    master: str | None = None
-    conf: tuple[tuple[str, str], ...] = ()
-
-    def run(self, work: processes.Work, jobs: Sequence[tuple[Any, ...]]) -> Iterator[processes.Message]:
-        """A result or a failure of every job."""
-        if self.master is not None:
-            return questions.run(work, jobs, self.master, dict(self.conf), self.seconds)
-        return processes.run(work, jobs, self.workers, self.seconds)
 
 
 @dataclass(frozen=True)
