@@ -21,11 +21,14 @@ TrustMaven = Annotated[bool, typer.Option("--trust-maven", help="take jars whose
 JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
 KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
+ClientFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what a client or a broker reads (repeatable)")]
 KafkaFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what describes the cluster (repeatable)")]
 Topics = Annotated[
     list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
 ]
-KafkaVersion = Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults")]
+KafkaVersion = Annotated[
+    list[str] | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults (given once)")
+]
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="stop, inconclusive, after this long")]
 
 SHARED: dict[str, tuple[Any, Any]] = {
@@ -36,10 +39,10 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "command_config": (KafkaFile, None),
     "describe": (KafkaFiles, None),
     "configs": (KafkaFiles, None),
-    "server_properties": (KafkaFile, None),
-    "controller_properties": (KafkaFile, None),
-    "producer_properties": (KafkaFile, None),
-    "consumer_properties": (KafkaFile, None),
+    "server_properties": (ClientFiles, None),
+    "controller_properties": (ClientFiles, None),
+    "producer_properties": (ClientFiles, None),
+    "consumer_properties": (ClientFiles, None),
     "engine": (
         Annotated[str, typer.Option("--engine", metavar="memory|columns|spark", help="where to search, and with what")],
         "memory",

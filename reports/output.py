@@ -10,6 +10,7 @@ from typing import Any
 
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.visible import visible
 
 FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif", "shell")
 """How an answer is printed: for people, for programs, for spreadsheets, for the pages of a job."""
@@ -32,7 +33,12 @@ def verdict_line(verdict: str | None, name: str) -> str:
 
 def _subject(cell: Mapping[str, Any]) -> str:
     named = ", ".join(cell.get("topics", ())) or " ".join(f"{name}={value}" for name, value in cell.get("cell", {}).items())
-    return named or str(cell.get("id"))
+    return (named + cell.get("differs", "")).strip() or str(cell.get("id"))
+
+
+def assumed_lines(document: Mapping[str, Any]) -> list[str]:
+    """What a result assumes, a line each."""
+    return [f"assumed: {key}={value}" for key, value in document.get("assumed", {}).items()]
 
 
 @dataclass(frozen=True)
@@ -80,4 +86,9 @@ class Output:
         if self.out is not None and not is_saved:
             write_text(Path(self.out) / "result.json", as_json(document))
         if self.quiet and self.json != "-" and self.format == "text":
-            sys.stdout.writelines(f"{line}\n" for line in lines(document))
+            sys.stdout.writelines(f"{line}\n" for line in (*lines(document), *assumed_lines(document)))
+
+    def end(self, document: Mapping[str, Any]) -> None:
+        """Print what the answer assumes: the last lines of what people read."""
+        if self.is_read:
+            sys.stdout.writelines(f"{visible(line)}\n" for line in assumed_lines(document))

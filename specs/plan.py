@@ -20,7 +20,7 @@ from neverlost.model.kraft.faults import FAULTS, MIN_ISR_CHANGE
 from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.model.mixed import Settings, mixed
 from neverlost.model.system import System, bind
-from neverlost.specs.configuration.choose import Chosen, Given, choose, read_settings, read_toml
+from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_settings, read_toml
 from neverlost.specs.configuration.input import flattened
 from neverlost.specs.errors import InputError
 
@@ -89,7 +89,7 @@ def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str
         raise InputError(f"{MIN_ISR_CHANGE.key} in {given[MIN_ISR_CHANGE.key][1]}: a plan changes {LEAST} in its steps")
     wanted = [dict(flattened(each)) for each in steps]
     changes = sum(LEAST in each for each in wanted)
-    first = choose(given)
+    first = choose_one(given)
     if MIN_ISR_CHANGE.key not in first.model.keys:
         raise InputError(f"model {first.model.name!r} has no plans; use a modern model, or kafka.version=X.Y")
     given |= {ELR: (first.configuration[ELR], path), MIN_ISR_CHANGE.key: (changes, path)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -34,6 +34,16 @@ class Setting:
 
 
 Settings = dict[str, Setting]
+
+
+def assumed(every: Iterable[Mapping[str, Setting]]) -> dict[str, str]:
+    """Return what configurations assume, by key: a flag of which both values are answered is not assumed."""
+    found: dict[str, dict[str, None]] = {}
+    for settings in every:
+        for key, each in settings.items():
+            if each.how is Origin.ASSUMED:
+                found.setdefault(key, {})[each.value] = None
+    return {key: " or ".join(values) for key, values in found.items() if set(values) != {"true", "false"}}
 
 
 @dataclass(frozen=True, slots=True)

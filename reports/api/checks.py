@@ -15,7 +15,7 @@ from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.outcome import Outcome, Verdict, worst
 from neverlost.checker.search.explore import explore as explored
 from neverlost.checker.search.options import Reporter
-from neverlost.inputs import about_topics, configurations
+from neverlost.inputs import about_topics, configurations, labelled, named
 from neverlost.keywords import Checking, Resumable, Settings
 from neverlost.model.system import System
 from neverlost.reports.bundle import kept_levels, question, seal
@@ -28,6 +28,7 @@ from neverlost.specs.configuration.asked_properties import chosen_properties, re
 from neverlost.specs.configuration.choose import Chosen, choose, read_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
+from neverlost.specs.setting import assumed
 
 Path = str | PathLike[str]
 Decided = Callable[[Chosen, Outcome], None]
@@ -39,11 +40,11 @@ def check(
     config: Path | None = None,
     describe: Path | Sequence[Path] | None = None,
     configs: Path | Sequence[Path] | None = None,
-    server_properties: Path | None = None,
-    controller_properties: Path | None = None,
-    producer_properties: Path | None = None,
-    consumer_properties: Path | None = None,
-    kafka_version: str | None = None,
+    server_properties: Path | Sequence[Path] | None = None,
+    controller_properties: Path | Sequence[Path] | None = None,
+    producer_properties: Path | Sequence[Path] | None = None,
+    consumer_properties: Path | Sequence[Path] | None = None,
+    kafka_version: str | Sequence[str] | None = None,
     properties: Iterable[str] | None = None,
     out: Path | None = None,
     redact: bool = False,
@@ -91,6 +92,8 @@ def check(
         keep_going=request.keep_going or None,
     ).with_effort(request)
     every = about_topics(every, asked.arguments["topics"]) if topics else every
+    labels = labelled(every)
+    every = [replace(each, differs=label.removeprefix(named(each))) for each, label in zip(every, labels, strict=True)]
     request.require_apart(out)
     if out is not None:
         writable_directory(out)
@@ -282,8 +285,12 @@ def _result(
     if len(every) == 1 and not every[0].subjects:
         return replace(cells[0], document={**cells[0].document, **answered})
     verdict = str(worst(outcome.verdict for outcome, _ in found))
-    document = {"schema": describe_outcome.SCHEMA, "verdict": verdict, "cells": [each.document for each in cells]}
-    document |= answered
+    document: dict[str, Any] = {
+        "schema": describe_outcome.SCHEMA,
+        "verdict": verdict,
+        "cells": [each.document for each in cells],
+    }
+    document |= {"assumed": assumed(each.settings for each in every)} | answered
     return Result(document=document, verdict=verdict, cells=tuple(cells))
 
 
@@ -301,9 +308,11 @@ def _cell(
         document = describe_outcome.with_traces(document, {name: f"{prefix}{name}{SUFFIX}" for name in known})
     document |= {"kafka.version": chosen.release} if chosen.release else {}
     document |= {"topics": list(chosen.subjects)} if chosen.subjects else {}
+    document |= {"differs": chosen.differs} if chosen.differs else {}
     document |= {"brokers": {name: list(each) for name, each in chosen.brokers.items()}} if chosen.brokers else {}
     document["settings"] = {key: each.document() for key, each in chosen.settings.items()}
     document["notices"] = [each.document() for each in chosen.notices]
+    document["assumed"] = assumed([chosen.settings])
     document |= {"places": {name: each.where for name, each in chosen.places.items()}} if chosen.places else {}
     document |= {"remedy": remedy.document()} if remedy is not None else {}
     return Result.of(

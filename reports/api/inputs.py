@@ -8,7 +8,9 @@ from dataclasses import replace
 from os import PathLike
 
 from neverlost.keywords import Settings
-from neverlost.specs.configuration.choose import Chosen, read_given
+from neverlost.reports.documents.merged_rows import plain
+from neverlost.specs.configuration.choose import VERSION, Chosen, read_given
+from neverlost.specs.configuration.keys import MECHANISM
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.chosen import chosen_configurations
 from neverlost.specs.kafka_files.remedies import topic_of
@@ -23,7 +25,7 @@ class KafkaFilesWarning(UserWarning):
 def configurations(
     settings: Settings = None,
     config: Path | None = None,
-    kafka_version: str | None = None,
+    kafka_version: str | Sequence[str] | None = None,
     **files: Path | Sequence[Path] | None,
 ) -> list[Chosen]:
     """What is asked about; what Kafka's files leave open becomes a warning.
@@ -51,3 +53,33 @@ def about_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]
             raise unknown("topic", name, known, "--topic")
     kept = [replace(each, subjects=tuple(one for one in each.subjects if topic_of(one) in topics)) for each in every]
     return [each for each in kept if each.subjects]
+
+
+def labelled(every: Sequence[Chosen]) -> list[str]:
+    """For whom each configuration speaks; where several speak for the same topics, by what they differ but the defects too."""
+    same: dict[str, list[dict[str, str]]] = {}
+    for each in every:
+        same.setdefault(named(each), []).append(_values(each))
+    return [named(each) + _difference(_values(each), same[named(each)]) for each in every]
+
+
+def _values(chosen: Chosen) -> dict[str, str]:
+    """What a configuration is told by: the Kafka version that it was asked for, and its settings."""
+    version = {VERSION: chosen.settings[VERSION].value} if VERSION in chosen.settings else {}
+    settings = {name: value for name, value in chosen.configuration.items() if not name.startswith(MECHANISM)}
+    return version | {name: plain(value) for name, value in settings.items() if name != "defects"}
+
+
+def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
+    """What differs; of another version also its defaults do, which go without saying."""
+    alike = [each for each in others if each.get(VERSION) == mine.get(VERSION)]
+    among = others if len(alike) == len(others) else alike
+    version = [f"{VERSION}={mine[VERSION]}"] if VERSION in mine and among is not others else []
+    differing = (name for name, value in mine.items() if any(each.get(name) != value for each in among))
+    said = ", ".join([*version, *(f"{name}={mine[name]}" for name in differing)])
+    return f" ({said})" if said else ""
+
+
+def named(chosen: Chosen) -> str:
+    """For whom an answer speaks: the topics, or the configuration that was given."""
+    return ", ".join(chosen.subjects) or "configuration"

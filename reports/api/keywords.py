@@ -64,10 +64,10 @@ class Cluster(TypedDict, total=False):
     command_config: str | None
     describe: list[str] | None
     configs: list[str] | None
-    server_properties: str | None
-    controller_properties: str | None
-    producer_properties: str | None
-    consumer_properties: str | None
+    server_properties: list[str] | None
+    controller_properties: list[str] | None
+    producer_properties: list[str] | None
+    consumer_properties: list[str] | None
 
 
 class SearchingCluster(Cluster, Searching, total=False):

@@ -14,6 +14,7 @@ from neverlost.bounded import Bounded
 from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.nines.judged import Judged
 from neverlost.checker.search.options import Reporter
+from neverlost.inputs import labelled
 from neverlost.keywords import Searching, Settings
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import nines as describe
@@ -25,8 +26,9 @@ from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
 from neverlost.specs.errors import InputError
 from neverlost.specs.rates.rates import Rates, rates
+from neverlost.specs.setting import assumed
 from neverlost.specs.spot import AXES
-from neverlost.tolerances import RECORDS, asked_about, grouped, labelled
+from neverlost.tolerances import RECORDS, asked_about, grouped
 
 Path = str | PathLike[str]
 
@@ -54,7 +56,7 @@ def nines(
     settings: Settings = None,
     *,
     config: Path | None = None,
-    kafka_version: str | None = None,
+    kafka_version: str | Sequence[str] | None = None,
     matrix: Path | None = None,
     topics: Sequence[str] | None = None,
     rates_files: Path | Iterable[Path] | None = None,
@@ -89,6 +91,7 @@ def nines(
     for answer, each in zip(answers.values(), judged, strict=True) if improve else ():
         answer["changes"] = improvements.changes(each, known)
     document = describe.document(answers, given, neverlost.__version__)
+    document["assumed"] = assumed(each.chosen.settings for each in judged)
     beside_it = {name: content.encode() for name, content in page.files(document).items()} if out is not None else {}
     return NinesResult.of(document, judged=tuple(judged), files=beside_it)
 
@@ -138,7 +141,8 @@ def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
         if not all(key in cell.model.keys for key in AXES):
             raise InputError(f"model {cell.model.name!r} in matrix {fspath(matrix)} has no {AXES[0]}; use a modern model")
         said = ", ".join(f"{key}={shown(cell.coordinates.get(key))}" for key in found.varying)
-        yield Chosen(cell.model, cell.configuration, (said,) if said else ())
+        subjects = (said,) if said else ()
+        yield Chosen(cell.model, cell.configuration, subjects, settings=cell.settings, notices=cell.notices)
 
 
 __all__ = ["NinesResult", "nines"]

@@ -32,11 +32,12 @@ from neverlost.reports.documents import proofs as describe_proofs
 from neverlost.reports.request import Request
 from neverlost.results import Result, States, verdicts
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
-from neverlost.specs.configuration.choose import Given, choose, read_given
+from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.lemma import Lemma, lemmas_of
 from neverlost.specs.property import RECOVERY, Property
+from neverlost.specs.setting import assumed
 
 WithoutBounds = type[Open] | type[EverySize] | None
 """How a proof reads the system otherwise than within its bounds."""
@@ -119,18 +120,23 @@ def prove(
         without=without,
     ).with_effort(request)
     if method == "induction":
-        system = weakened(choose(given).system, without)
+        chosen = choose_one(given)
+        system = weakened(chosen.system, without)
         reading = EverySize if every_rf else Open if unbounded else None
         proofs = inductions(system, _asked(system, properties), reading, mine, request, out is not None, progress)
-        return _result(describe_proofs.induction_document(proofs), proofs, asked, out)
-    system, keys = free_cells(given, free)
+        return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
+    chosen, system, keys = free_cells(given, free)
     system = weakened(system, without)
     goals = _asked(system, properties)
     seconds = request.time_limit
     if seconds is None and all(map(is_without_faults, system.configurations)):
         seconds = SECONDS_WITHOUT_FAULTS
     bounded = bounded_search.check(system, goals, depth, seconds, request.workers or 2, request.memory_bytes)
-    return _result(describe_proofs.bounded_document(bounded, keys), bounded, asked, out)
+    return _result(describe_proofs.bounded_document(bounded, keys) | _assumed(chosen), bounded, asked, out)
+
+
+def _assumed(chosen: Chosen) -> dict[str, Any]:
+    return {"assumed": assumed([chosen.settings])}
 
 
 def _given(settings: Settings = None, config: str | None = None) -> Given:
@@ -212,12 +218,13 @@ def require_sense_of_every_rf(method: str, every_rf: bool, mine: bool, is_kept: 
         raise InputError("--every-rf needs the solver cvc5: pip install 'neverlost[proof]'")
 
 
-def free_cells(given: Given, free: Sequence[str]) -> tuple[System, list[str]]:
-    """One system over every value of the free keys, and their names; without free keys, of the one configuration.
+def free_cells(given: Given, free: Sequence[str]) -> tuple[Chosen, System, list[str]]:
+    """The first configuration, one system over every value of the free keys, and their names; without free keys, of the one
+    configuration.
 
     Errors: `InputError` for a key that cannot be left free, or is also given.
     """
-    chosen = choose(given)
+    chosen = choose_one(given)
     ranges = dict(_free_key(each, chosen.model, int(chosen.configuration["replication.factor"])) for each in free)
     for name in ranges:
         if name in given:
@@ -231,7 +238,7 @@ def free_cells(given: Given, free: Sequence[str]) -> tuple[System, list[str]]:
         system.initial_states()
     except ModelError as problem:
         raise InputError(f"these keys cannot be left free together: {problem}") from None
-    return system, list(ranges)
+    return chosen, system, list(ranges)
 
 
 def weakened(system: System, clauses: Sequence[str]) -> System:

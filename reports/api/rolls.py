@@ -24,6 +24,7 @@ from neverlost.specs.configuration.choose import Chosen, read_given, read_settin
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.remedies import topic_of
 from neverlost.specs.property import properties
+from neverlost.specs.setting import assumed
 from neverlost.specs.stop import FURTHER, Stop, stops
 
 OUTSIDE = "start.outside_isr"
@@ -52,7 +53,7 @@ def roll(
     settings: Settings = None,
     *,
     files: Mapping[str, Any],
-    kafka_version: str | None = None,
+    kafka_version: str | Sequence[str] | None = None,
     at_a_time: int = 1,
     out: str | PathLike[str] | None = None,
     progress: Reporter | None = None,
@@ -224,7 +225,11 @@ def _input(every: Sequence[Chosen]) -> dict[str, Any]:
     first, *others = ({key: one.document() for key, one in each.settings.items()} for each in every)
     shared = {key: one for key, one in first.items() if all(each.get(key) == one for each in others)}
     notices = dict.fromkeys(notice for each in every for notice in each.notices)
-    return {"sources": shared, "notices": [each.document() for each in notices]}
+    return {
+        "sources": shared,
+        "notices": [each.document() for each in notices],
+        "assumed": assumed(each.settings for each in every),
+    }
 
 
 @cache

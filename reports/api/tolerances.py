@@ -15,7 +15,7 @@ from neverlost.checker.campaign import tolerance as campaign
 from neverlost.checker.campaign.tolerance import Entry, Known, Tolerance
 from neverlost.checker.outcome import Trace, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.inputs import about_topics, configurations
+from neverlost.inputs import about_topics, configurations, labelled, named
 from neverlost.keywords import Searching, Settings
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
@@ -25,7 +25,6 @@ from neverlost.model.system import System, bind
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.documents import tolerance as describe
-from neverlost.reports.documents.merged_rows import plain as readable
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration import keys
@@ -36,7 +35,7 @@ from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files import remedies
 from neverlost.specs.property import SAFETY, Property
-from neverlost.specs.setting import Kind, Notice
+from neverlost.specs.setting import Kind, Notice, assumed
 from neverlost.specs.spot import AXES, OF_MEMBERS, Spot
 
 Path = str | PathLike[str]
@@ -92,7 +91,7 @@ def tolerance(
     settings: Settings = None,
     *,
     config: Path | None = None,
-    kafka_version: str | None = None,
+    kafka_version: str | Sequence[str] | None = None,
     properties: Iterable[str] | None = None,
     also: Settings = None,
     beside: Iterable[str] | None = None,
@@ -156,7 +155,11 @@ def tolerance(
 
 
 def asked_about(
-    settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any], topics: Sequence[str] = ()
+    settings: Settings,
+    config: Path | None,
+    version: str | Sequence[str] | None,
+    files: Mapping[str, Any],
+    topics: Sequence[str] = (),
 ) -> Iterator[Chosen]:
     """Each configuration as designed and as shipped, or as `defects` says; those that mean the same together.
 
@@ -402,9 +405,10 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
             f"{each.label} {describe.variant(each.chosen.configuration)}": describe_outcome.question(
                 each.chosen.model, each.chosen.configuration
             )
-            | {"kafka.version": each.chosen.release}
+            | {"kafka.version": each.chosen.release, "assumed": assumed([each.chosen.settings])}
             for each in found
         },
+        "assumed": assumed(each.chosen.settings for each in found),
         "advice": {
             each.label: {
                 "changes": dict(each.advice[0]),
@@ -439,26 +443,6 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
 
 def _commands(subject: Subject) -> list[dict[str, str]]:
     return [] if subject.advice is None else [each.document() for each in remedies.commands(subject.chosen, subject.advice[0])]
-
-
-def labelled(every: Sequence[Chosen]) -> list[str]:
-    """For whom each configuration speaks; where several speak for the same topics, by what they differ but the defects too."""
-    same: dict[str, list[Configuration]] = {}
-    for each in every:
-        same.setdefault(named(each), []).append(each.configuration)
-    return [named(each) + _difference(each.configuration, same[named(each)]) for each in every]
-
-
-def _difference(configuration: Configuration, others: Sequence[Configuration]) -> str:
-    mine = {name: value for name, value in configuration.items() if name != "defects" and not name.startswith(keys.MECHANISM)}
-    differing = (name for name, value in mine.items() if any(each.get(name) != value for each in others))
-    said = ", ".join(f"{name}={readable(mine[name])}" for name in differing)
-    return f" ({said})" if said else ""
-
-
-def named(chosen: Chosen) -> str:
-    """For whom a table speaks: the topics, or the configuration that was given."""
-    return ", ".join(chosen.subjects) or "configuration"
 
 
 __all__ = ["Entry", "Spot", "Subject", "ToleranceResult", "tolerance"]

@@ -105,6 +105,7 @@ def check(
         show(result)
         if out is not None:
             terminal.show_bundle(terminal.console(), out)
+    output.end(result.document)
     if any(way["agrees"] is False for one in result.configurations for way in one.document.get("agreement", ())):
         return exit_status.ENGINES_DISAGREE
     return exit_status.of_outcomes(each.outcome for each in result.configurations if each.outcome is not None)
@@ -115,7 +116,7 @@ def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> No
     from neverlost.reports.documents.answers import named
     from neverlost.reports.output import verdict_line
 
-    progress.line(verdict_line(str(outcome.verdict), named(chosen.subjects)))
+    progress.line(verdict_line(str(outcome.verdict), (named(chosen.subjects) + chosen.differs).strip()))
 
 
 @contextmanager
@@ -128,8 +129,9 @@ def shown_once(output: Output) -> Iterator[None]:
 
 
 def show(result: neverlost.Result) -> None:
-    """Of several configurations the groups of topics with the same answer; of one the verdicts, the shortest counterexample,
-    what to change, and what was covered."""
+    """Of several configurations the groups of topics with the same answer; of one, and of the worst of those that the same
+    topics may have, the verdicts, the shortest counterexample, what to change, and what was covered."""
+    from neverlost.reports.documents.answers import badness
     from neverlost.reports.terminal import answers
     from neverlost.reports.terminal import results as terminal
 
@@ -137,8 +139,8 @@ def show(result: neverlost.Result) -> None:
     found = [each for each in result.configurations if each.outcome is not None]
     if len(found) > 1:
         answers.show_groups(console, result.document)
-    for each in found if len(found) == 1 else ():
-        _show_one(console, each)
+    if len({each.topics for each in found}) == 1:
+        _show_one(console, min(found, key=lambda each: badness(each.document)))
 
 
 def _show_one(console: Console, found: neverlost.Result) -> None:

@@ -71,4 +71,5 @@ def nines(
         shown.draw(picture, result.judged)
     if output.is_read:
         shown.show(terminal.console(), result, with_loss=show)
+    output.end(result.document)
     return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS

@@ -79,4 +79,5 @@ def prove(
         proofs.show_bounded(result.bounded, list(result.free))
     elif output.is_read:
         proofs.show_proofs(result.inductions)
+    output.end(result.document)
     return exit_status.of_outcomes(result.outcomes)

@@ -55,6 +55,7 @@ def roll(
     if output.is_read:
         for line in lines(found.document):
             typer.echo(line)
+    output.end(found.document)
     return _status(each for broker in found.brokers.values() for each in broker["now"])
 
 

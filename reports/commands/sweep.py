@@ -53,6 +53,7 @@ def sweep(
         show(result)
         if out is not None:
             terminal.show_bundle(terminal.console(), out)
+    output.end(result.document)
     return exit_status.of_expectations(not result.changes, not result.verdicts["inconclusive"])
 
 

@@ -124,6 +124,7 @@ def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: An
     announce(result.document)
     if output.is_read:
         show(result)
+    output.end(result.document)
     return exit_status.of_outcomes(each.outcome for each in result.configurations if each.outcome is not None)
 
 

@@ -68,7 +68,12 @@ def groups(document: Mapping[str, Any]) -> list[Group]:
     for number, cell in enumerate(cells):
         found.setdefault(_answer(cell), []).append(number)
     listed = [Group(tuple(numbers), tuple(cells[each] for each in numbers)) for numbers in found.values()]
-    return sorted(listed, key=lambda each: (ORDER.index(each.verdict), shortest(each.cells[0])[0], -len(each.topics)))
+    return sorted(listed, key=lambda each: (*badness(each.cells[0]), -len(each.topics)))
+
+
+def badness(cell: Cell) -> tuple[int, int]:
+    """Order answers, the worst first; of several as bad the shortest."""
+    return ORDER.index(cell["verdict"]), shortest(cell)[0]
 
 
 def _answer(cell: Cell) -> str:
@@ -104,6 +109,7 @@ def brief(cell: Cell) -> str:
     parts += ["flushed"] if str(config.get("flush.messages")) == "1" else []
     outside = config.get("start.outside_isr") or 0
     parts += [f"{outside} out of the ISR now"] if outside else []
+    parts += [f"Kafka {cell['kafka.version']}"] if cell.get("kafka.version") else []
     return ", ".join(parts)
 
 

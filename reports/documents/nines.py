@@ -17,6 +17,7 @@ from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.rates.rates import KINDS, YEAR, Range, Rates
+from neverlost.specs.setting import assumed
 
 SCHEMA = "neverlost.nines/1"
 
@@ -85,6 +86,7 @@ def answer(judged: Judged) -> dict[str, Any]:
         "copies": chosen.configuration["replication.factor"],
         "latency": latency(chosen),
         "notices": [notice.document() for notice in chosen.notices],
+        "assumed": assumed([chosen.settings]),
     }
     if isinstance(found, Unbounded):
         return about | {"verdict": str(found.verdict), "region": None, "loss_in_a_year": None, "nines": None}

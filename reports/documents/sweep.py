@@ -21,6 +21,7 @@ from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.errors import InputError, misread
+from neverlost.specs.setting import assumed
 
 
 def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tuple[int, str], str]) -> dict[str, Any]:
@@ -37,6 +38,8 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
     release = matrix.cells[number].coordinates.get("kafka.version")
     if release is not None:
         found["kafka.version"] = release
+    if matrix.cells[number].notices:
+        found["notices"] = [each.document() for each in matrix.cells[number].notices]
     for each in decisions:
         entry: dict[str, Any] = {"name": each.property.name, "verdict": str(each.verdict), "how": each.how}
         if each.source is not None:
@@ -77,6 +80,7 @@ def document(
         "model_digests": {model.name: model_digest(model) for model, _ in sweep.cells},
         "boundary": [each.document() for each in boundaries if each.is_known],
         "fault_tolerance": tolerance(matrix, sweep),
+        "assumed": assumed(each.settings for each in matrix.cells),
         "cells": cells,
     }
 

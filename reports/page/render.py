@@ -26,6 +26,7 @@ from neverlost.reports.documents.merged_rows import many, words
 from neverlost.reports.documents.provenance import sentence as sentence_of
 from neverlost.reports.documents.survived import budget, fault_words
 from neverlost.reports.documents.sweep import tolerated
+from neverlost.reports.output import assumed_lines
 from neverlost.reports.page.drawing import STYLE, alone, inside
 from neverlost.reports.page.growth import growth_of
 from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
@@ -69,6 +70,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None 
         **_totals(document, cells, shown),
         **_conclusions(document),
         "cells": shown,
+        "assumed": assumed_lines(document),
         "groups": _groups(document),
         "calm": bool(cells) and all(is_without_faults(each["config"]) for each in cells),
         "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},

@@ -20,6 +20,7 @@ from neverlost.reports.page.drawing import STYLE, inside
 from neverlost.reports.page.nines import plot
 from neverlost.reports.page.templating import for_markdown, for_pages
 from neverlost.specs.property import SAFETY, properties
+from neverlost.specs.setting import Kind
 from neverlost.specs.spot import AXES, Spot
 
 DERIVED = "Nothing in this report was measured: all of it follows from question.json, and neverlost verify derives it again."
@@ -89,13 +90,18 @@ def write_tables(document: Mapping[str, Any], place: Path) -> None:
         "chart_style": STYLE if any(one.picture for one in sections) else "",
         "says": says,
         "about": about,
-        "notices": general,
+        "notices": [*general, *_assumed(document)],
         "sections": [replace(one, notices=[each for each in one.notices if each not in general]) for one in sections],
         "derived": f"{DERIVED} To cite a sentence, add: [{about}].",
     }
     write_text(place / "report.html", for_pages().get_template("tables.html").render(**data))
     if document["schema"] != nines.SCHEMA:  # whose page is its own, with its picture in a file
         write_text(place / "report.md", for_markdown().get_template("tables.md").render(**data))
+
+
+def _assumed(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the answer assumes, shown as notices are."""
+    return [{"kind": Kind.ASSUMED, "matters": True, "says": f"{key}={value}"} for key, value in document["assumed"].items()]
 
 
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:

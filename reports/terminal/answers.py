@@ -38,7 +38,7 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
         for notice in answers.notices_of(group)[:MOST_COMMANDS]:
             _show_notice(out, notice)
     broken = next((each for each in found if each.verdict == "violated"), None)
-    if broken is not None and broken.topics:
+    if broken is not None and len({each for group in found for each in group.topics}) > 1:
         out.print(Text(f"the same command with --topic {_first(broken)} shows the counterexample, step by step", "dim"))
 
 
@@ -60,7 +60,7 @@ def _table(found: list[Group], width: int) -> Table:
         cells = {
             "verdict": Text(each.verdict.upper(), STYLES[Verdict(each.verdict)]),
             "topics": Text(str(len(each.topics))),
-            "which": Text(answers.named(each.topics, 2)),
+            "which": Text(answers.named(each.topics, 2) or each.settings),
             "settings": Text(each.settings),
             "how": Text(each.cause),
             "change": Text(each.change),

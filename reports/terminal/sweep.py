@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from neverlost.reports.documents.answers import general_notices
 from neverlost.reports.documents.merged_rows import plain, spent, where
+from neverlost.reports.documents.provenance import sentence
 from neverlost.reports.documents.sweep import tolerated
 
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
@@ -44,6 +46,8 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
     )
     how = ", ".join(f"{count} {name}" for name, count in found["decided_by"].items())
     out.print(Text(f"verdicts: {how}; {len(searches)} searches, {distinct:,} distinct {kind}, {found['seconds']:.1f} s", "dim"))
+    for notice in general_notices(found):
+        out.print(Text(f"{notice['kind']}: {sentence(notice)}", "yellow"))
     for reason in dict.fromkeys(each["reason"] for each in searches if each["reason"]):
         out.print(Text(f"inconclusive: {reason}", "bold yellow"))
 

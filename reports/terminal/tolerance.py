@@ -222,4 +222,5 @@ def answer(output: Output, spot: Spot | None, likely: bool = False, **asked: Any
     if output.is_read:
         show(console, result, spot)
         _show_likely(console, document)
+    output.end(document)
     return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS

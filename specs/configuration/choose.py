@@ -15,7 +15,17 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.kafka_files.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
+from neverlost.specs.kafka_files.version_defaults import (
+    ELR,
+    ELR_BY_DEFAULT,
+    ELR_IS_OPEN,
+    OF_TOPICS_AND_PRODUCERS,
+    Version,
+    defaults,
+    open_elr,
+    parse_version,
+    shown,
+)
 from neverlost.specs.setting import Kind, Notice, Origin, Place, Setting, of_kind
 
 Given = dict[str, tuple[Any, str]]
@@ -33,7 +43,7 @@ class Chosen:
     the replicas stand for, by partition.  `settings` are the configuration's values as text, each with where it comes from;
     `notices` what was noticed about the input, `places` where the user's files speak of each subject.  `out` are the brokers
     that are outside the ISR now, by partition: all of them where it is offline.  `reassigned` are the partitions whose
-    reassignment is in progress.
+    reassignment is in progress.  `differs` distinguishes it from others that speak for the same subjects.
     """
 
     model: Model
@@ -46,6 +56,7 @@ class Chosen:
     places: Mapping[str, Place] = field(default_factory=dict)
     out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reassigned: tuple[str, ...] = ()
+    differs: str = ""
 
     @property
     def system(self) -> System:
@@ -105,10 +116,12 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
         return {name: (list(value) if isinstance(value, tuple) else value, "settings") for name, value in settings.items()}
     found: Given = {}
     for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not equals or not name.strip():
+        name, equals, value = (each.strip() for each in setting.partition("="))
+        if not equals or not name:
             raise InputError(f"bad --set {setting!r}: write KEY=VALUE")
-        found[name.strip()] = (value.strip(), "--set")
+        if found.get(name, (value,))[0] != value:
+            raise InputError(f"{name} is {found[name][0]!r} in --set and {value!r} in another --set; give one of them")
+        found[name] = (value, "--set")
     return found
 
 
@@ -126,20 +139,63 @@ def choose(
     """The model that the keys name, with everything else defaulted.
 
     `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
+    Without a model or a version the newest version is assumed.
 
     Errors: `InputError` for an unknown model, key or value.
     """
-    given = dict(given)
+    given, offered = dict(given), dict(offered or {})
     name, where = given.pop("model", (model_name, "the command line"))
-    version, version_where = given.pop("kafka.version", (None, ""))
-    if version is None and name is None and not offered:
-        version, version_where = version_text(NEWEST), "the defaults"
-    if version is not None:
-        return _of_version(str(version), version_where, name, given, subjects, offered or {})
-    name = _modern(_raw(offered or {}) | given) if name is None else str(name)
+    stated, own = given.pop(VERSION, None), offered.pop(VERSION, None)
+    if stated is not None and name is not None:
+        raise InputError(f"give model or kafka.version, not both ({name!r} and {stated[0]!r})")
+    if name is None:
+        version = _setting(str(stated[0]), stated, None) if stated is not None else own or ASSUMED_VERSION
+        return _of_version(version, given, subjects, offered)
     if name not in models():
-        raise unknown("model", name, models(), where)
-    return _completed(models()[name], given, offered or {}, subjects)
+        raise unknown("model", str(name), models(), where)
+    return _completed(models()[str(name)], given, offered, subjects)
+
+
+VERSION = "kafka.version"
+ASSUMED_VERSION = Setting(version_text(NEWEST), "the newest, for no version is given", Origin.ASSUMED)
+
+
+def choose_each(given: Given) -> list[Chosen]:
+    """Return the configurations that the keys may mean: with and without eligible leader replicas where only the version is
+    known, and it may have them.
+
+    Errors: as `choose`.
+    """
+    version = elr_is_open_in(given)
+    if version is None:
+        return [choose(given)]
+    return [replace(choose(given, offered={ELR: each}), notices=(ELR_IS_OPEN,)) for each in open_elr(version)]
+
+
+def choose_one(given: Given) -> Chosen:
+    """Return the one configuration that the keys mean.
+
+    Errors: as `choose`; and `InputError` where they leave open whether eligible leader replicas are on.
+    """
+    version = elr_is_open_in(given)
+    if version is not None:
+        raise InputError(
+            f"clusters of Kafka {shown(version)} may have eligible leader replicas on or off: set {ELR}=true or false"
+        )
+    return choose(given)
+
+
+def elr_is_open_in(given: Mapping[str, tuple[Any, str]]) -> Version | None:
+    """Return the Kafka version that keys name if its clusters may have eligible leader replicas on or off, and no key says."""
+    if "model" in given or ELR in given:
+        return None
+    text, where = given.get(VERSION, (ASSUMED_VERSION.value, ""))
+    version = parse_version(str(text), _place_of_version(where))
+    return version if version >= ELR_BY_DEFAULT else None
+
+
+def _place_of_version(where: str) -> str:
+    return where if where == "--kafka-version" else f"{VERSION} in {where}"
 
 
 def _completed(model: Model, given: Given, offered: Mapping[str, Setting], subjects: tuple[str, ...]) -> Chosen:
@@ -154,7 +210,7 @@ def _setting(value: str, given: tuple[Any, str] | None, offered: Setting | None)
     """A value of a configuration with its place: the user's key, a cluster's own setting, or a default of ours."""
     text = {"True": "true", "False": "false"}.get(value, value)
     if given is not None:
-        return Setting(text, given[1], Origin.FLAG if given[1] in ("--set", "settings") else Origin.FILE)
+        return Setting(text, given[1], Origin.FLAG if given[1] in ("--set", "--kafka-version", "settings") else Origin.FILE)
     return replace(offered, value=text) if offered else Setting(text, "the default of neverlost", Origin.DEFAULT)
 
 
@@ -168,26 +224,10 @@ def chosen_of(cell: Mapping[str, Any]) -> Chosen:
     return choose({str(key): (value, "result.json") for key, value in stated.items() if value != ""}, str(cell["model"]))
 
 
-def _modern(given: Given) -> str:
-    """The modern model for a cluster's files where neither a model nor a version is named."""
-    has_elr = str(given.get("eligible.leader.replicas", ("false", ""))[0]).lower() == "true"
-    return "kraft-elr" if has_elr and "kraft-elr" in models() else "kraft"
-
-
-def _of_version(
-    version: str,
-    where: str,
-    name: Any,
-    given: Given,
-    subjects: tuple[str, ...],
-    offered: Mapping[str, Setting],
-) -> Chosen:
+def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offered: Mapping[str, Setting]) -> Chosen:
     """The modern model with the mechanisms and the defaults of a Kafka version; explicit keys win."""
-    if name is not None:
-        raise InputError(f"give model or kafka.version, not both ({name!r} and {version!r})")
-    of_version = defaults(
-        parse_version(version, "--kafka-version" if where == "--kafka-version" else f"kafka.version in {where}")
-    )
+    version = stated.value
+    of_version = defaults(parse_version(version, _place_of_version(stated.where)))
     mended = FIXES if str(given.get("defects", ("", ""))[0]).strip() == "fixed" else ()
     of_rules = {key: value for key, value in mechanisms_of(version).items() if key not in mended}
     rules = {key: Setting(str(value), f"Kafka {version}", Origin.DEFAULT) for key, value in of_rules.items()}
@@ -195,7 +235,11 @@ def _of_version(
     model = models()[model_of(version, _raw(offered) | given)]
     found = _completed(model, given, rules | usual | dict(offered), subjects)
     release = ".".join(version.split(".")[:2])
-    return replace(found, release=release if is_release(release, model, found.configuration) else None)
+    return replace(
+        found,
+        release=release if is_release(release, model, found.configuration) else None,
+        settings={VERSION: stated, **found.settings},
+    )
 
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:

@@ -16,10 +16,12 @@ from typing import Any
 
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration import keys
-from neverlost.specs.configuration.choose import PREFIXED, TABLES, Given, choose
+from neverlost.specs.configuration.choose import PREFIXED, TABLES, VERSION, Given, choose_each
 from neverlost.specs.configuration.input import flattened, is_there, lines_of, parsed_toml, read_text
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.kafka_files.version_defaults import ELR, FIRST_WITH_ELR, parse_version
+from neverlost.specs.setting import Notice, Setting
 
 MOST_CELLS = 20_000
 PLAIN = ("says", "properties", "symmetry")
@@ -29,11 +31,13 @@ RANGE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """One configuration and the values of the matrix's own keys that name it."""
+    """One configuration and the values of the matrix's own keys that name it, with where its settings come from."""
 
     model: Model
     configuration: Configuration
     coordinates: Mapping[str, Any]
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,12 @@ def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
     if not cells:
         raise InputError(f"{where} has no cells: every combination is excluded")
     return Matrix(
-        name, str(plain.get("says", name)), cells, _varying(cells), _names(plain, where), _flag(plain, "symmetry", where)
+        name,
+        str(plain.get("says", name)),
+        cells,
+        _varying(cells, any("model" in each for each in (axes, *paired))),
+        _names(plain, where),
+        _flag(plain, "symmetry", where),
     )
 
 
@@ -177,30 +186,38 @@ def _cells(
             parsed = {key: _parsed(key, value, where) for key, value in raw.items()}
             if any(all(key in parsed and parsed[key] in allowed for key, allowed in drop.items()) for drop in drops):
                 continue
-            given = {key: (value, places.get(key, where)) for key, value in raw.items()}
-            chosen = choose(given)
-            identity = (chosen.model.name, tuple(chosen.configuration.items()))
-            if identity in seen and "kafka.version" not in parsed:
-                continue
-            seen.add(identity)
-            every = {"model": chosen.model.name, **chosen.configuration, **parsed}
-            found.append(MatrixCell(chosen.model, chosen.configuration, every))
+            given = _before_elr({key: (value, places.get(key, where)) for key, value in raw.items()})
+            for chosen in choose_each(given):
+                version = parsed.get(VERSION)
+                identity = (chosen.model.name, tuple(chosen.configuration.items()), version)
+                if identity in seen:
+                    continue
+                seen.add(identity)
+                every = {"model": chosen.model.name, **chosen.configuration, **parsed}
+                every |= {ELR: chosen.configuration[ELR]} if ELR in chosen.configuration else {}
+                found.append(MatrixCell(chosen.model, chosen.configuration, every, chosen.settings, chosen.notices))
     return tuple(found)
 
 
-def _varying(cells: Iterable[MatrixCell]) -> tuple[str, ...]:
-    """The keys with more than one value; what a version or `defects` implies goes without saying."""
+def _before_elr(given: Given) -> Given:
+    """The keys of a cell; a version before eligible leader replicas has none, whatever the matrix says of later ones."""
+    if VERSION not in given or ELR not in given:
+        return given
+    text, where = given[VERSION]
+    return given | ({ELR: ("false", where)} if parse_version(str(text), f"{VERSION} in {where}") < FIRST_WITH_ELR else {})
+
+
+def _varying(cells: Iterable[MatrixCell], names_model: bool) -> tuple[str, ...]:
+    """The keys with more than one value; what a model, a version or `defects` implies goes without saying."""
     cells = list(cells)
     names = list(dict.fromkeys(name for each in cells for name in each.coordinates))
     varying = [name for name in names if len({str(each.coordinates[name]) for each in cells if name in each.coordinates}) > 1]
-    if "kafka.version" in varying:
-        varying = [
-            name
-            for name in varying
-            if name not in ("model", "eligible.leader.replicas") and not name.startswith(keys.MECHANISM)
-        ]
-    elif "model" in varying and "eligible.leader.replicas" in varying:
-        varying.remove("eligible.leader.replicas")
+    implied = {ELR if names_model else "model"}
+    if VERSION in varying:
+        by_version = {(each.coordinates[VERSION], each.coordinates.get(ELR)) for each in cells}
+        implied |= {ELR} if len(by_version) == len({version for version, _ in by_version}) else set()
+        implied |= {name for name in varying if name.startswith(keys.MECHANISM)}
+    varying = [name for name in varying if name not in implied]
     if "defects" in varying:
         varying = [name for name in varying if name not in FIXES]
     order = [name for name in (*SPECIAL, *keys.KEYS) if name in varying]

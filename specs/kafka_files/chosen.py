@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from neverlost.model.kernel import Configuration
-from neverlost.specs.configuration.choose import Chosen, Given, choose
+from neverlost.specs.configuration.choose import VERSION, Chosen, Given, choose, choose_each
+from neverlost.specs.errors import InputError
 from neverlost.specs.setting import Kind, Notice, Origin, Setting, of_kind
 
 if TYPE_CHECKING:
@@ -17,31 +18,50 @@ KafkaFiles = Mapping[str, Any]
 """What `read_cluster` reads, by the names of its parameters; None is not given."""
 
 
-def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
+def chosen_configurations(
+    given: Given, files: KafkaFiles, version: str | Sequence[str] | None = None
+) -> tuple[list[Chosen], list[str]]:
     """The configurations, each with its notices, and a sentence for each that deserves a warning; given keys win over files.
 
     Errors: `InputError` for a wrong key, value or file.
     """
-    given = dict(given)
-    if version is not None:
-        given.setdefault("kafka.version", (version, "--kafka-version"))
+    given = _with_version(given, version)
     named = {option: path for option, path in files.items() if path is not None}
     if not named:
-        return [choose(given)], []
+        found = choose_each(given)
+        return found, _spoken(found)
     from neverlost.specs.kafka_files.cluster import read_cluster
 
-    found: list[Chosen] = []
-    for each in read_cluster(**named, kafka_version=given.get("kafka.version", (None,))[0], given=given.keys()):
-        asked = given
-        if each.version is not None and not {"model", "kafka.version"} & given.keys():
-            asked = given | {"kafka.version": (each.version.value, each.version.where)}
-        chosen = choose(asked, subjects=each.topics, offered=each.settings)
+    found = []
+    for each in read_cluster(**named, kafka_version=given.get(VERSION, (None,))[0], given=given.keys()):
+        chosen = choose(given, subjects=each.topics, offered=each.settings)
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
         notices = (*each.notices, *_not_read(each.settings, given, chosen), *_left_out(each, chosen.configuration))
         moved = tuple(name for name, (partition, _) in each.partitions.items() if partition.is_reassigned)
         found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out, reassigned=moved))
-    every = [notice for each in found for notice in each.notices]
-    return found, list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)))
+    return found, _spoken(found)
+
+
+def _spoken(found: Sequence[Chosen]) -> list[str]:
+    """The notices that deserve a warning."""
+    every = (notice for each in found for notice in each.notices)
+    return list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)))
+
+
+def _with_version(given: Given, version: str | Sequence[str] | None) -> Given:
+    """The keys with the version of `--kafka-version`.
+
+    Errors: `InputError` for two versions.
+    """
+    options = [version] if isinstance(version, str) else list(version or ())
+    stated = [given[VERSION]] if VERSION in given else []
+    stated += [(each, "--kafka-version") for each in options]
+    for value, where in stated[1:]:
+        if str(value) != str(stated[0][0]):
+            raise InputError(
+                f"{VERSION} is {stated[0][0]} in {stated[0][1]} and {value} in {where}; give the version that runs"
+            )
+    return given | ({VERSION: stated[0]} if stated else {})
 
 
 def _left_out(cluster: ClusterConfiguration, configuration: Configuration) -> Iterator[Notice]:

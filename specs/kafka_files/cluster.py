@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.sources import ELR, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
-from neverlost.specs.kafka_files.text import Path, quoted
+from neverlost.specs.kafka_files.sources import TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
+from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.topics_and_settings import Described, Partition, Topic, ranges
-from neverlost.specs.kafka_files.version_defaults import Version, canonical
+from neverlost.specs.kafka_files.version_defaults import ELR, Version, canonical
 from neverlost.specs.setting import Kind, Notice, Origin, Place, Setting, Settings, of_kind
 
 
@@ -27,7 +27,7 @@ class ClusterConfiguration:
     """One configuration: contract keys with raw values, each with its place and how it came to be.
 
     `topics` are those it speaks for, with partitions where they differ within a topic; empty if no file names a topic.
-    `version` is the Kafka version that a file states, `places` are where the files speak of each topic.  `notices` are what
+    `places` are where the files speak of each topic.  `notices` are what
     was noticed about them: warnings, assumptions, and what was read but is not modelled.
     """
 
@@ -35,7 +35,6 @@ class ClusterConfiguration:
     topics: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
     partitions: Mapping[str, tuple[Partition, tuple[int, ...]]] = field(default_factory=dict)
-    version: Setting | None = None
     places: Mapping[str, Place] = field(default_factory=dict)
 
     def brokers(self, are_alike: bool) -> dict[str, tuple[str, ...]]:
@@ -226,7 +225,8 @@ def _configurations(sources: Sources, topic: Topic | None, partition: Partition 
     about = _about(topic, sources) if topic else []
     notices = tuple(dict.fromkeys((*sources.notices, *found.notices, *about)))
     named = (topic.name,) if topic else ()
-    return [ClusterConfiguration(found.settings | {ELR: elr}, named, notices, version=sources.stated) for elr in sources.elr]
+    stated = {} if sources.stated is None else {"kafka.version": sources.stated}
+    return [ClusterConfiguration(stated | found.settings | {ELR: elr}, named, notices) for elr in sources.elr]
 
 
 def _standing(partition: Partition) -> tuple[bool, bool]:
@@ -296,7 +296,6 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
             topics=tuple(topic for each in same for topic in each.topics),
             notices=_joined(notice for each in same for notice in each.notices),
             partitions={name: placed for each in same for name, placed in each.partitions.items()},
-            version=same[0].version,
             places={name: place for each in same for name, place in each.places.items()},
         )
         for same in found.values()
@@ -338,8 +337,8 @@ def read_cluster(
     configs: Paths = None,
     server_properties: Paths = None,
     controller_properties: Paths = None,
-    producer_properties: Path | None = None,
-    consumer_properties: Path | None = None,
+    producer_properties: Paths = None,
+    consumer_properties: Paths = None,
     kafka_version: str | None = None,
     given: Collection[str] = (),
 ) -> list[ClusterConfiguration]:

@@ -14,7 +14,7 @@ from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.configuration.keys import MECHANISM, shown
 from neverlost.specs.defects import DEFECTS, FIXES, Defect
-from neverlost.specs.setting import Origin, Place
+from neverlost.specs.setting import Origin, Place, Setting
 
 Changes = Mapping[str, str]
 """Keys with their new values."""
@@ -178,7 +178,16 @@ def changed(chosen: Chosen, changes: Changes) -> Chosen:
         stated = {key: value for key, value in stated.items() if key not in FIXES}
     name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
     found = choose(stated | new, name)
-    return replace(found, subjects=chosen.subjects, release=chosen.release if not _mends(changes) else None)
+    version = {VERSION: chosen.settings[VERSION]} if VERSION in chosen.settings else {}
+    settings = {key: _kept(key, each, chosen, changes) for key, each in found.settings.items()}
+    release = chosen.release if not _mends(changes) else None
+    return replace(found, subjects=chosen.subjects, release=release, settings=version | settings)
+
+
+def _kept(key: str, setting: Setting, chosen: Chosen, changes: Changes) -> Setting:
+    """A setting that no change has made, with the place that it had."""
+    before = chosen.settings.get(key)
+    return before if before is not None and key not in changes and before.value == setting.value else setting
 
 
 def _mends(changes: Changes) -> bool:

@@ -15,18 +15,26 @@ from dataclasses import dataclass
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.clients.producer import Producer, assumed_producer, consumer_notices, read_producer
 from neverlost.specs.kafka_files.clients.read import read_clients
-from neverlost.specs.kafka_files.known_keys import known_to, unknown_keys
+from neverlost.specs.kafka_files.known_keys import DECISIVE, known_to, unknown_keys
 from neverlost.specs.kafka_files.properties import read_properties
 from neverlost.specs.kafka_files.recognise import read_described
-from neverlost.specs.kafka_files.text import Path, require_one_standard_input, shown_name
+from neverlost.specs.kafka_files.text import Path, quoted, require_one_standard_input, shown_name
 from neverlost.specs.kafka_files.topics_and_settings import Described
-from neverlost.specs.kafka_files.version_defaults import Version, canonical, defaults, parse_version, shown
+from neverlost.specs.kafka_files.version_defaults import (
+    ELR,
+    ELR_BY_DEFAULT,
+    ELR_IS_OPEN,
+    Version,
+    canonical,
+    defaults,
+    open_elr,
+    parse_version,
+    shown,
+)
 from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
 
 Paths = Path | Sequence[Path] | None
 """One file or several; `-` is standard input."""
-
-ELR = "eligible.leader.replicas"
 
 TOPIC_KEYS = {
     "min.insync.replicas": "min.insync.replicas",
@@ -101,7 +109,7 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
     controllers = listed["controller_properties"]
     controller = _read_static(controllers, "--controller-properties") if controllers else None
     producers = listed["producer_properties"]
-    producer = read_producer(producers[0], version, default) if producers else assumed_producer(version, default)
+    producer = read_producer(producers, version, default) if producers else assumed_producer(version, default)
     notices = [each for each in producer.notices if each.kind != Kind.ASSUMED or "acks" not in given]
     for path in listed["consumer_properties"]:
         notices += [notice for each in read_clients(path, "consumer") for notice in consumer_notices(each.settings)]
@@ -114,7 +122,7 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
         version=version,
         stated=_stated(version, described),
         default=default,
-        notices=(*notices, *_of_elr(elr)),
+        notices=(*notices, *([ELR_IS_OPEN] if len(elr) > 1 else [])),
         knows_cluster=bool(server),
         brokers={key: _brokers(described, broker_key, key) for key, broker_key in TOPIC_KEYS.items()},
         static={key: _static(server, controller, default, key, bool(server)) for key in TOPIC_KEYS},
@@ -127,14 +135,6 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _of_elr(elr: tuple[Setting, ...]) -> list[Notice]:
-    if len(elr) == 1:
-        return []
-    says = "whether eligible leader replicas are on is not known: both are answered"
-    remedy = f"give what kafka-features.sh describe prints with --describe, or --set {ELR}=true or false"
-    return [Notice(Kind.ASSUMED, says, "", remedy)]
-
-
 def _listed(paths: Paths) -> list[Path]:
     """The files of an option."""
     if paths is None:
@@ -145,7 +145,8 @@ def _listed(paths: Paths) -> list[Path]:
 def _read_static(paths: list[Path], option: str) -> Settings:
     """The static settings of a broker or a controller.
 
-    Errors: `InputError` for a mistyped key, and for a file without any key of a broker.
+    Errors: `InputError` for a mistyped key, for a file without any key of a broker, and for files that differ in what an
+    answer depends on.
     """
     found: Settings = {}
     for path in paths:
@@ -153,6 +154,12 @@ def _read_static(paths: list[Path], option: str) -> Settings:
         unknown_keys(settings, "broker")
         if not known_to("broker") & settings.keys():
             raise InputError(f"{shown_name(path)} has no setting that a Kafka broker knows; give its server.properties")
+        for key in DECISIVE["broker"] if path is not paths[0] else ():
+            mine, theirs = (each[key].value if key in each else None for each in (found, settings))
+            if mine != theirs:
+                says = [f"not set in {shown_name(paths[0])}" if mine is None else f"{quoted(mine)} in {found[key].where}"]
+                says += [f"not set in {shown_name(path)}" if theirs is None else f"{quoted(theirs)} in {settings[key].where}"]
+                raise InputError(f"{key} is {' and '.join(says)}; give the file that is less safe, or ask about each alone")
         found |= settings
     return found
 
@@ -243,10 +250,7 @@ def _known_elr(described: Described, version: Version | None, default: Settings,
         return (Setting("true", where),)
     if described.elr:
         return (described.elr,)
-    if version is None or version < (4, 1) or ELR in given:
-        return (default[ELR],)
-    on, off = f"assumed on, as in clusters formatted at {shown(version)}", "assumed off, as in clusters upgraded to it"
-    return (Setting("true", on, Origin.ASSUMED), Setting("false", off, Origin.ASSUMED))
+    return (default[ELR],) if version is None or version < ELR_BY_DEFAULT or ELR in given else open_elr(version)
 
 
 def not_modelled(settings: Settings, topics: tuple[str, ...] = ()) -> list[Notice]:

@@ -11,7 +11,7 @@ import re
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.text import quoted
-from neverlost.specs.setting import Origin, Setting, Settings
+from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
 
 Version = tuple[int, ...]
 LONGEST = 2**63 - 1
@@ -56,6 +56,17 @@ RELEASES: dict[Version, int] = {
 
 MAINTAINED: Version = (3, 9)
 """From this line on there may be patches that are newer than the table."""
+
+ELR = "eligible.leader.replicas"
+FIRST_WITH_ELR: Version = (4, 0)
+ELR_BY_DEFAULT: Version = (4, 1)
+"""From here on clusters are formatted with eligible leader replicas; those that were upgraded to it have them off."""
+
+ELR_IS_OPEN = Notice(
+    Kind.ASSUMED,
+    "whether eligible leader replicas are on is not known: both are answered",
+    remedy=f"give what kafka-features.sh describe prints with --describe, or --set {ELR}=true or false",
+)
 
 WITHOUT_VERSION: Version = (4, 0)
 """What is assumed where no version is given: the newest whose new clusters have no eligible leader replicas."""
@@ -157,11 +168,17 @@ def defaults(version: Version | None) -> Settings:
         "min.insync.replicas": "1",
         "unclean.leader.election.enable": str(known < (0, 11)).lower(),
         "flush.messages": "default",
-        "eligible.leader.replicas": str(known >= (4, 1)).lower(),
+        ELR: str(known >= ELR_BY_DEFAULT).lower(),
         "acks": "all" if known >= (3, 0) else "1",
         "enable.idempotence": str(has_idempotence_by_default(known)).lower(),
     }
     return {key: _default(key, value, version) for key, value in found.items()}
+
+
+def open_elr(version: Version) -> tuple[Setting, Setting]:
+    """Return eligible leader replicas on, and off, for a version whose clusters may have them either way."""
+    on, off = f"assumed on, as in clusters formatted at {shown(version)}", "assumed off, as in clusters upgraded to it"
+    return Setting("true", on, Origin.ASSUMED), Setting("false", off, Origin.ASSUMED)
 
 
 def _default(key: str, value: str, version: Version | None) -> Setting:

@@ -6,6 +6,7 @@ from neverlost.reports.ci.judged import JudgedResult
 from neverlost.reports.documents.answers import Group, general_notices, groups, named
 from neverlost.reports.documents.merged_rows import plain, where
 from neverlost.reports.documents.provenance import sentence
+from neverlost.reports.output import assumed_lines
 from neverlost.specs.configuration.keys import is_without_faults
 
 FILE = "summary.md"
@@ -27,6 +28,7 @@ def _check(result: JudgedResult) -> str:
     is_quiet = all(is_without_faults(each["config"]) for each in result.cells)
     warned = ["", "**Nothing may fail here**: every `faults.*` is 0."] if is_quiet else []
     noticed = [f"- {each['kind']}: {sentence(each)}" for each in general_notices(result.document)]
+    noticed += [f"- {_cell(line)}" for line in assumed_lines(result.document)]
     commands = [command["line"] for each in groups(result.document) for command in each.commands if not command["where"]]
     more = [f"# and {len(commands) - MOST_COMMANDS} more, in changes.sh"] if len(commands) > MOST_COMMANDS else []
     shell = ["", "```sh", *commands[:MOST_COMMANDS], *more, "```"] if commands else []
@@ -55,6 +57,8 @@ def _sweep(sweep: JudgedResult) -> str:
         "",
     ]
     lines += [f"- `{each['property']}` is violated {where(each['rule'])}" for each in sweep.document["boundary"]]
+    lines += [f"- {each['kind']}: {sentence(each)}" for each in general_notices(sweep.document)]
+    lines += [f"- {_cell(line)}" for line in assumed_lines(sweep.document)]
     if sweep.changes is not None:
         lines += ["", "### Against the baseline", "", *_changes(sweep)]
     return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ librdkafka's `rd_kafka_conf_finalize` and CONFIGURATION.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from neverlost.specs.errors import InputError
@@ -133,12 +133,12 @@ def _pair(default: Mapping[str, Setting]) -> tuple[Setting, Setting]:
     return default["acks"], default["enable.idempotence"]
 
 
-def read_producer(path: Path, version: Version | None, default: Mapping[str, Setting]) -> Producer:
-    """The producer of a file; where it has several, the one with the least safe acks decides.
+def read_producer(paths: Iterable[Path], version: Version | None, default: Mapping[str, Setting]) -> Producer:
+    """The producer of some files; where they have several, the one with the least safe acks decides.
 
     Errors: as `read_clients` and `producer`.
     """
-    clients = read_clients(path, "producer")
+    clients = [each for path in paths for each in read_clients(path, "producer")]
     every = [(each, _resulting(each, version, default)) for each in clients]
     decisive, found = min(every, key=lambda each: (_SAFER.index(each[1].acks.value), each[1].idempotence.value == "true"))
     notices = [notice for each, one in every for notice in (*one.notices, *each.notices)]
