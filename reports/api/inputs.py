@@ -11,6 +11,7 @@ from neverlost.keywords import Settings
 from neverlost.reports.documents.merged_rows import plain
 from neverlost.specs.configuration.choose import VERSION, Chosen, read_given
 from neverlost.specs.configuration.keys import MECHANISM
+from neverlost.specs.configuration.metadata_version import METADATA
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.chosen import chosen_configurations
 from neverlost.specs.kafka_files.remedies import topic_of
@@ -64,8 +65,8 @@ def labelled(every: Sequence[Chosen]) -> list[str]:
 
 
 def _values(chosen: Chosen) -> dict[str, str]:
-    """What a configuration is told by: the Kafka version that it was asked for, and its settings."""
-    version = {VERSION: chosen.settings[VERSION].value} if VERSION in chosen.settings else {}
+    """What a configuration is told by: the versions that it was asked for, and its settings."""
+    version = {key: chosen.settings[key].value for key in (VERSION, METADATA) if key in chosen.settings}
     settings = {name: value for name, value in chosen.configuration.items() if not name.startswith(MECHANISM)}
     return version | {name: plain(value) for name, value in settings.items() if name != "defects"}
 

@@ -13,6 +13,7 @@ from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, pa
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
+from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, lacking, newest
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.version_defaults import (
@@ -151,6 +152,9 @@ def choose(
     if name is None:
         version = _setting(str(stated[0]), stated, None) if stated is not None else own or ASSUMED_VERSION
         return _of_version(version, given, subjects, offered)
+    offered.pop(METADATA, None)
+    if METADATA in given:
+        raise InputError(f"{METADATA} in {given[METADATA][1]} goes with kafka.version, not with model={name}")
     if name not in models():
         raise unknown("model", str(name), models(), where)
     return _completed(models()[str(name)], given, offered, subjects)
@@ -226,20 +230,31 @@ def chosen_of(cell: Mapping[str, Any]) -> Chosen:
 
 def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offered: Mapping[str, Setting]) -> Chosen:
     """The modern model with the mechanisms and the defaults of a Kafka version; explicit keys win."""
-    version = stated.value
-    of_version = defaults(parse_version(version, _place_of_version(stated.where)))
+    version = parse_version(stated.value, _place_of_version(stated.where))
+    level = _level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
+    of_version = defaults(version)
     mended = FIXES if str(given.get("defects", ("", ""))[0]).strip() == "fixed" else ()
-    of_rules = {key: value for key, value in mechanisms_of(version).items() if key not in mended}
-    rules = {key: Setting(str(value), f"Kafka {version}", Origin.DEFAULT) for key, value in of_rules.items()}
+    off = dict.fromkeys(lacking(level, version), False) if level else {}
+    of_rules = {key: value for key, value in (mechanisms_of(stated.value) | off).items() if key not in mended}
+    rules = {key: Setting(str(value), f"Kafka {stated.value}", Origin.DEFAULT) for key, value in of_rules.items()}
     usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
-    model = models()[model_of(version, _raw(offered) | given)]
+    model = models()[model_of(stated.value, _raw(offered) | given)]
     found = _completed(model, given, rules | usual | dict(offered), subjects)
-    release = ".".join(version.split(".")[:2])
+    release = ".".join(stated.value.split(".")[:2])
     return replace(
         found,
         release=release if is_release(release, model, found.configuration) else None,
-        settings={VERSION: stated, **found.settings},
+        settings={VERSION: stated, **({METADATA: level} if level else {}), **found.settings},
     )
+
+
+def _level(version: Version, given: tuple[Any, str] | None, offered: Setting | None) -> Setting | None:
+    """The metadata version of a cluster: given, its own, or the newest that a version knows; none before KRaft."""
+    if given is not None:
+        return _setting(str(given[0]), given, None)
+    if offered is not None or version < FIRST_OF_CLUSTERS:
+        return offered
+    return Setting(newest(version), f"Kafka {shown(version)}'s default", Origin.DEFAULT)
 
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:

@@ -1,8 +1,8 @@
 """The configurations that Kafka's own files describe, one per distinct combination, with the topics each speaks for.
 
 Precedence as in Kafka: what the topic sets, a broker's dynamic value, the cluster's dynamic value, the static files of
-brokers and controllers, the default of the version.  What no file can show is assumed, and a notice says so; where
-eligible leader replicas may be on or off, both are answered.
+brokers and controllers, the default of the version.  What no file can show is assumed, and a notice says so; the version,
+the metadata version and eligible leader replicas are answered both ways where they are unknown.
 
 Source: `ConfigHelper.createTopicConfigEntry`, `ServerTopicConfigSynonyms`, `DynamicConfig`.
 """
@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.sources import TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
+from neverlost.specs.kafka_files.sources import LEAST_SAFE, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
 from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.topics_and_settings import Described, Partition, Topic, ranges
-from neverlost.specs.kafka_files.version_defaults import ELR, Version, canonical
+from neverlost.specs.kafka_files.version_defaults import Version, canonical
 from neverlost.specs.setting import Kind, Notice, Origin, Place, Setting, Settings, of_kind
 
 
@@ -135,11 +135,11 @@ def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> N
 
 
 def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
-    """The version's default; it is assumed where the brokers may have set another that no file can show."""
+    """The version's default; the least safe value is assumed where the brokers may have set what no file can show."""
     default = sources.default[key]
     if topic is None or topic.shows_broker_values or sources.knows_cluster:
         return default
-    return Setting(default.value, f"{default.where}; what brokers set is not shown", Origin.ASSUMED)
+    return Setting(LEAST_SAFE[key], "the least safe, for what brokers set is not shown", Origin.ASSUMED)
 
 
 def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default: Setting) -> list[Notice]:
@@ -226,7 +226,7 @@ def _configurations(sources: Sources, topic: Topic | None, partition: Partition 
     notices = tuple(dict.fromkeys((*sources.notices, *found.notices, *about)))
     named = (topic.name,) if topic else ()
     stated = {} if sources.stated is None else {"kafka.version": sources.stated}
-    return [ClusterConfiguration(stated | found.settings | {ELR: elr}, named, notices) for elr in sources.elr]
+    return [ClusterConfiguration(stated | found.settings | each, named, notices) for each in sources.unknown]
 
 
 def _standing(partition: Partition) -> tuple[bool, bool]:
@@ -357,8 +357,8 @@ def read_cluster(
         "producer_properties": producer_properties,
         "consumer_properties": consumer_properties,
     }
-    sources = read_sources(paths, kafka_version, given)
-    topics = _topics(sources.described)
+    every = read_sources(paths, kafka_version, given)
+    topics = _topics(every[0].described)
     if not topics:
-        return _configurations(sources, None, None)
-    return _distinct(each for topic in topics for each in _of_topic(sources, topic))
+        return [each for sources in every for each in _configurations(sources, None, None)]
+    return _distinct(each for topic in topics for sources in every for each in _of_topic(sources, topic))

@@ -1,7 +1,8 @@
 """Everything that is read about a cluster, and what it says of every topic alike.
 
 The controller decides min ISR and unclean elections with its own static values: where its file and the brokers' differ, the
-less safe value decides and a notice says so.  Whether eligible leader replicas are on may be unknown: then both are answered.
+less safe value decides and a notice says so.  The version, the metadata version and whether eligible leader replicas are on
+may be unknown: then each end of what is possible is answered.
 
 Source: `ServerTopicConfigSynonyms`, `DynamicConfig`; for the controller `ReplicationControlManager.getTopicEffectiveMinIsr` and
 `ConfigurationControlManager.getTopicConfig`.
@@ -12,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, LOWEST_KNOWN, METADATA, newest
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.clients.producer import Producer, assumed_producer, consumer_notices, read_producer
+from neverlost.specs.kafka_files.clients.producer import Producer, assumed_producer, consumer_notices, decide
 from neverlost.specs.kafka_files.clients.read import read_clients
 from neverlost.specs.kafka_files.known_keys import DECISIVE, known_to, unknown_keys
 from neverlost.specs.kafka_files.properties import read_properties
@@ -24,6 +26,7 @@ from neverlost.specs.kafka_files.version_defaults import (
     ELR,
     ELR_BY_DEFAULT,
     ELR_IS_OPEN,
+    LAST_WITH_ZOOKEEPER,
     Version,
     canonical,
     defaults,
@@ -35,6 +38,9 @@ from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
 
 Paths = Path | Sequence[Path] | None
 """One file or several; `-` is standard input."""
+
+ZOOKEEPER, ROLES = "zookeeper.connect", "process.roles"
+FIRST_WITH_BROKER_EPOCHS: Version = (3, 5)
 
 TOPIC_KEYS = {
     "min.insync.replicas": "min.insync.replicas",
@@ -53,6 +59,19 @@ SAFER: dict[str, Callable[[str], int]] = {
 }
 """Greater is safer: where brokers differ, the least safe value decides."""
 
+OPEN = {
+    ELR: ELR_IS_OPEN,
+    METADATA: Notice(
+        Kind.ASSUMED,
+        "which metadata.version is finalized is not known: the newest and one below 3.5-IV1 are answered",
+        remedy="give what kafka-features.sh describe prints with --describe, or --set metadata.version=...",
+    ),
+}
+"""What is said of a setting that no file shows."""
+
+LEAST_SAFE = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true", "flush.messages": "default"}
+"""What brokers may have set for topics that no file shows it of."""
+
 NOT_MODELLED = {
     "flush.ms": "time is not modelled: what is flushed after a while counts as not flushed",
     "log.flush.interval.ms": "time is not modelled: what is flushed after a while counts as not flushed",
@@ -70,8 +89,9 @@ class Shared:
 
 @dataclass(frozen=True)
 class Sources:
-    """Everything that was read.  `stated` is the version as a file states it.  `given` are keys that are set elsewhere,
-    about which nothing needs to be assumed."""
+    """Everything that was read.  `stated` is the version as a file states it, or as it is assumed.  `unknown` are the values
+    that what no file shows may have together.  `given` are keys that are set elsewhere, about which nothing needs to be
+    assumed."""
 
     described: Described
     server: Settings
@@ -83,7 +103,7 @@ class Sources:
     knows_cluster: bool
     brokers: Mapping[str, Shared]
     static: Mapping[str, Shared]
-    elr: tuple[Setting, ...]
+    unknown: tuple[Settings, ...]
     given: Collection[str]
 
 
@@ -91,8 +111,9 @@ OPTIONS = ("describe", "configs", "server_properties", "controller_properties", 
 """What files are given by, as parameters; on the command line with dashes."""
 
 
-def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: Collection[str]) -> Sources:
-    """Read every file, by the name of its option.
+def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: Collection[str]) -> list[Sources]:
+    """Read every file, by the name of its option, as files of the version that is stated, or of each that may have printed
+    them.
 
     Errors: `InputError` for a file that cannot be read or makes no sense, and for files that contradict each other.
     """
@@ -103,32 +124,42 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
         for path in listed[name]:
             described.add(read_described(path, _flag(name)))
     flag = [Setting(str(kafka_version), "--kafka-version", Origin.FLAG)] if kafka_version is not None else []
-    version = _version([*flag, *described.versions], described.metadata)
-    default = defaults(version)
     server = _read_static(listed["server_properties"], "--server-properties") | described.server
     controllers = listed["controller_properties"]
     controller = _read_static(controllers, "--controller-properties") if controllers else None
-    producers = listed["producer_properties"]
-    producer = read_producer(producers, version, default) if producers else assumed_producer(version, default)
-    notices = [each for each in producer.notices if each.kind != Kind.ASSUMED or "acks" not in given]
-    for path in listed["consumer_properties"]:
-        notices += [notice for each in read_clients(path, "consumer") for notice in consumer_notices(each.settings)]
-    notices += [each for each in described.notices if not each.topics] + not_modelled(server)
-    elr = _known_elr(described, version, default, given)
-    return Sources(
-        described=described,
-        server=server,
-        producer=producer,
-        version=version,
-        stated=_stated(version, described),
-        default=default,
-        notices=(*notices, *([ELR_IS_OPEN] if len(elr) > 1 else [])),
-        knows_cluster=bool(server),
-        brokers={key: _brokers(described, broker_key, key) for key, broker_key in TOPIC_KEYS.items()},
-        static={key: _static(server, controller, default, key, bool(server)) for key in TOPIC_KEYS},
-        elr=elr,
-        given=given,
-    )
+    producers = [each for path in listed["producer_properties"] for each in read_clients(path, "producer")]
+    consumers = [each for path in listed["consumer_properties"] for each in read_clients(path, "consumer")]
+    is_cluster = bool(server or controller or listed["describe"] or listed["configs"])
+    is_asked = is_cluster and "model" not in given
+
+    def under(stated: Setting | None, version: Version | None) -> Sources:
+        default = defaults(version)
+        producer = decide(producers, version, default) if producers else assumed_producer(version, default)
+        notices = [each for each in producer.notices if each.kind != Kind.ASSUMED or "acks" not in given]
+        notices += [notice for each in consumers for notice in consumer_notices(each.settings)]
+        notices += [each for each in described.notices if not each.topics] + not_modelled(server)
+        if version is not None:
+            _require_kraft(server, version)
+        unknown = _unknown(described, version, default, given, is_asked)
+        return Sources(
+            described=described,
+            server=server,
+            producer=producer,
+            version=version,
+            stated=stated,
+            default=default,
+            notices=(*notices, *(notice for key, notice in OPEN.items() if _is_open(key, unknown))),
+            knows_cluster=bool(server),
+            brokers={key: _brokers(described, broker_key, key) for key, broker_key in TOPIC_KEYS.items()},
+            static={key: _static(server, controller, default, key, bool(server)) for key in TOPIC_KEYS},
+            unknown=unknown,
+            given=given,
+        )
+
+    version = _version([*flag, *described.versions], described.metadata)
+    if version is not None or not is_asked:
+        return [under(_stated(version, described), version)]
+    return [under(stated, parse_version(stated.value)) for stated in _possible(described, server)]
 
 
 def _flag(name: str) -> str:
@@ -234,9 +265,65 @@ def _static(server: Settings, controller: Settings | None, default: Settings, ke
 
 
 def _stated(version: Version | None, described: Described) -> Setting | None:
-    """The version with the file that states it: outright, or by the metadata version, which no older one has."""
-    place = next(iter(described.versions), described.metadata)
-    return None if version is None or place is None else Setting(shown(version), place.where)
+    """The version with the file that states it; by the metadata version, which no older one has, it is assumed."""
+    if version is not None and described.versions:
+        return Setting(shown(version), described.versions[0].where)
+    if version is not None and described.metadata:
+        says = f"the oldest that has metadata.version {described.metadata.value} ({described.metadata.where})"
+        return Setting(shown(version), says, Origin.ASSUMED)
+    return None
+
+
+def _possible(described: Described, server: Settings) -> list[Setting]:
+    """The oldest and the newest version that can have printed the files, or read them."""
+    oldest, newest = described.printed_by
+    if ROLES in server:
+        oldest = max(oldest, FIRST_OF_CLUSTERS)
+    elif ZOOKEEPER in server:
+        newest = min(newest, LAST_WITH_ZOOKEEPER)
+    ends = ((oldest, "oldest"), (newest, "newest"))
+    what = "Kafka that can have printed these files; no version is given"
+    return [
+        Setting(shown(each), f"the {end} {what}", Origin.ASSUMED) for each, end in ends if oldest < newest or end == "newest"
+    ]
+
+
+def _require_kraft(server: Settings, version: Version) -> None:
+    """Errors: `InputError` for a cluster with ZooKeeper of a version whose rules are those of KRaft here: its leaders name no
+    broker epochs, and its controller compares none (`addBrokerEpochToIsr`, `isReplicaIsrEligible` of 3.9)."""
+    if version >= FIRST_WITH_BROKER_EPOCHS and ZOOKEEPER in server and ROLES not in server:
+        raise InputError(
+            f"{ZOOKEEPER} without {ROLES} in {server[ZOOKEEPER].where}: Kafka {shown(version)} with ZooKeeper is not modelled, "
+            "for it admits replicas to the ISR without their broker epoch; ask about the cluster as it is after its migration"
+        )
+
+
+def _unknown(
+    described: Described, version: Version | None, default: Settings, given: Collection[str], is_cluster: bool
+) -> tuple[Settings, ...]:
+    """What eligible leader replicas and the metadata version may be together: those need one that brokers know the rules of."""
+    found: list[Settings] = []
+    for elr in _known_elr(described, version, default, given):
+        if not is_cluster or version is None or version < FIRST_WITH_BROKER_EPOCHS or METADATA in given:
+            found.append({ELR: elr})
+        elif described.metadata:
+            found.append({ELR: elr, METADATA: described.metadata})
+        elif elr.value == "true" and ELR not in given:
+            found.append({ELR: elr})
+        else:
+            found += [{ELR: elr, METADATA: each} for each in _open_metadata(version)]
+    return tuple(found)
+
+
+def _is_open(key: str, unknown: Iterable[Settings]) -> bool:
+    """Whether a setting is answered with several values."""
+    return len({each[key].value for each in unknown if key in each}) > 1
+
+
+def _open_metadata(version: Version) -> tuple[Setting, Setting]:
+    """The metadata version of a cluster that was formatted at its version, and of one in which it was never raised."""
+    formatted = Setting(newest(version), f"assumed as in clusters formatted at {shown(version)}", Origin.ASSUMED)
+    return formatted, Setting(LOWEST_KNOWN, "assumed as in clusters that were upgraded and never raised it", Origin.ASSUMED)
 
 
 def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:

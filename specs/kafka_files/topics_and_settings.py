@@ -11,6 +11,7 @@ from itertools import chain
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.documents import Node
 from neverlost.specs.kafka_files.text import quoted
+from neverlost.specs.kafka_files.version_defaults import NEWEST, OLDEST, Version
 from neverlost.specs.setting import Notice, Setting, Settings
 
 
@@ -121,7 +122,8 @@ class Described:
 
     `configs` are of topics by name, `brokers` dynamic values by broker, `cluster` their dynamic defaults, `server` the
     static values of brokers; `elr` is what the features say.  `versions` are statements of the Kafka version,
-    `metadata` the finalized `metadata.version`, which is at most that.
+    `metadata` the finalized `metadata.version`, which is at most that, and `printed_by` the oldest and the newest Kafka whose
+    tools can have printed the text.
     """
 
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -132,6 +134,7 @@ class Described:
     elr: Setting | None = None
     versions: list[Setting] = field(default_factory=list)
     metadata: Setting | None = None
+    printed_by: tuple[Version, Version] = (OLDEST, NEWEST)
     plan: dict[tuple[str, int], tuple[tuple[int, ...], str]] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
 
@@ -157,6 +160,8 @@ class Described:
         self.metadata = _one(self.metadata, other.metadata, "metadata.version")
         self.plan |= other.plan
         self.versions += other.versions
+        oldest = max(self.printed_by[0], other.printed_by[0])
+        self.printed_by = oldest, max(oldest, min(self.printed_by[1], other.printed_by[1]))
         self.notices += other.notices
 
 

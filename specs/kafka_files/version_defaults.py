@@ -54,6 +54,10 @@ RELEASES: dict[Version, int] = {
 }
 """Every release line with its last patch; before 1.0 a line has three numbers."""
 
+OLDEST: Version = (0, 8)
+NEWEST: Version = max(RELEASES)
+LAST_WITH_ZOOKEEPER: Version = (3, 9)
+
 MAINTAINED: Version = (3, 9)
 """From this line on there may be patches that are newer than the table."""
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from neverlost.specs.kafka_files.cluster import read_cluster
+from neverlost.specs.kafka_files.cluster import ClusterConfiguration
+from neverlost.specs.kafka_files.cluster import read_cluster as every_configuration
 
 ORDERS = (
     "Topic: orders\tTopicId: Xm3bVpA8QfO0yYw2l2cB3g\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
     "\tTopic: orders\tPartition: 0\tLeader: 105\tReplicas: 101,105,104\tIsr: 104,105\n"
     "\tTopic: orders\tPartition: 1\tLeader: 104\tReplicas: 104,101,105\tIsr: 104,101,105\n"
 )
+
+
+def read_cluster(*files: Any, given: Sequence[str] = (), **options: Any) -> list[ClusterConfiguration]:
+    """What files say of a cluster whose metadata version is given elsewhere."""
+    return every_configuration(*files, given=(*given, "metadata.version"), **options)
 
 
 def described(tmp_path: Path, text: str) -> Path:

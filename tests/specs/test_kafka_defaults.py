@@ -77,7 +77,7 @@ def test_a_version_means_the_same_with_and_without_files(tmp_path, version):
     server = tmp_path / "server.properties"
     server.write_text("node.id=1\n")
     given = {"kafka.version": (version, "--set"), "replication.factor": ("3", "--set")}
-    (described,) = read_cluster(server_properties=server, kafka_version=version)
+    (described,) = read_cluster(server_properties=server, kafka_version=version, given=("metadata.version",))
     alone, with_file = choose(given), choose(given, offered=described.settings)
     assert alone.configuration == with_file.configuration
     for key in OF_TOPICS_AND_PRODUCERS:
@@ -97,10 +97,14 @@ def test_a_version_that_does_not_exist_is_an_error_wherever_it_is_named(text):
 def test_every_setting_of_a_configuration_says_where_it_comes_from():
     data = ROOT / "tests/data/kafka"
     files = {"describe": data / "describe-3.9.txt", "producer_properties": data / "clients" / "spring.yaml"}
-    given = {"faults.crash": ("1", "--set"), "bounds.records": (1, "[bounds] of c.toml")}
+    given = {
+        "metadata.version": ("3.9-IV0", "--set"),
+        "faults.crash": ("1", "--set"),
+        "bounds.records": (1, "[bounds] of c.toml"),
+    }
     found, warnings = chosen_configurations(given, files, "3.9")
     orders = found[0]
-    assert orders.settings.keys() == orders.configuration.keys()
+    assert orders.settings.keys() == orders.configuration.keys() | {"kafka.version", "metadata.version"}
     where = {key: (each.value, each.where.replace(f"{data}/", ""), str(each.how)) for key, each in orders.settings.items()}
     assert where["min.insync.replicas"] == ("2", "describe-3.9.txt line 1", "file")
     assert where["acks"] == ("all", "clients/spring.yaml line 9", "file")

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.clients.read import Client, read_clients
-from neverlost.specs.kafka_files.text import Path, quoted
+from neverlost.specs.kafka_files.clients.read import Client
+from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.version_defaults import WITHOUT_VERSION, Version, truth, whole
 from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
 
@@ -133,12 +133,11 @@ def _pair(default: Mapping[str, Setting]) -> tuple[Setting, Setting]:
     return default["acks"], default["enable.idempotence"]
 
 
-def read_producer(paths: Iterable[Path], version: Version | None, default: Mapping[str, Setting]) -> Producer:
-    """The producer of some files; where they have several, the one with the least safe acks decides.
+def decide(clients: Iterable[Client], version: Version | None, default: Mapping[str, Setting]) -> Producer:
+    """The producer of some clients: the one with the least safe acks decides.
 
-    Errors: as `read_clients` and `producer`.
+    Errors: as `producer`.
     """
-    clients = [each for path in paths for each in read_clients(path, "producer")]
     every = [(each, _resulting(each, version, default)) for each in clients]
     decisive, found = min(every, key=lambda each: (_SAFER.index(each[1].acks.value), each[1].idempotence.value == "true"))
     notices = [notice for each, one in every for notice in (*one.notices, *each.notices)]

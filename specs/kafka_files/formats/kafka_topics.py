@@ -1,7 +1,7 @@
 """What `kafka-topics.sh --describe` prints, from 0.8.2 to 4.x, with tabs or with the blanks that a terminal makes of them.
 
 The formats that differ between versions: a blank after the colon (none before 2.2), `TopicId` (2.8), `Adding
-Replicas` during a reassignment, `Elr` and `LastKnownElr` (3.8).
+Replicas` during a reassignment, `Elr` and `LastKnownElr` (3.8).  They bound the version of the tool that printed it.
 
 Source: `TopicCommand.printDescription` of these versions.
 """
@@ -23,7 +23,7 @@ from neverlost.specs.kafka_files.topics_and_settings import (
     whole_number,
     with_ends,
 )
-from neverlost.specs.kafka_files.version_defaults import canonical
+from neverlost.specs.kafka_files.version_defaults import NEWEST, OLDEST, Version, canonical
 from neverlost.specs.setting import Setting
 
 NAME = "kafka-topics.sh --describe"
@@ -33,6 +33,8 @@ _PARTITION = re.compile(r"\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+((?!.*(?:Topi
 """A topic, the number of a partition, and how it stands: most partitions of a cluster stand as others do."""
 
 _LABEL = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z]*(?: Replicas)?):")
+_OF_3_8 = re.compile(r"\b(?:Elr|ELR):")
+_OF_2_2 = re.compile(r"(?m)^\s*Topic: ")
 _NONE = ("", "N/A")
 _NO_LEADER = ("none", "-1")
 
@@ -112,7 +114,17 @@ def read(document: Document) -> Described:
             standing[parts[3]] = partition
     for topic in found.topics.values():
         _require_all(topic, many[topic.name])
+    found.printed_by = _printed_by(document.text)
     return found
+
+
+def _printed_by(text: str) -> tuple[Version, Version]:
+    """The oldest and the newest Kafka that prints these labels."""
+    if _OF_3_8.search(text):
+        return (3, 8), NEWEST
+    if "TopicId:" in text:
+        return (2, 8), (3, 7)
+    return ((2, 2), (2, 7)) if _OF_2_2.search(text) else (OLDEST, (2, 1))
 
 
 def _require_all(topic: Topic, many: str) -> None:

@@ -5,32 +5,16 @@ Source: `checker/kafka/cluster/look.py` writes it; the levels of `metadata.versi
 
 from __future__ import annotations
 
+from neverlost.specs.configuration.metadata_version import LEVELS, METADATA
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.documents import Node
 from neverlost.specs.kafka_files.topics_and_settings import Described, Document, Partition, Topic, broker_ids, whole_number
+from neverlost.specs.kafka_files.version_defaults import LAST_WITH_ZOOKEEPER, OLDEST
 from neverlost.specs.setting import Kind, Notice, Setting
 
 NAME = "what --bootstrap-server saw"
 SCHEMA = "neverlost.cluster/1"
-ELR, METADATA = "eligible.leader.replicas.version", "metadata.version"
-
-LEVELS = {
-    1: "3.0",
-    2: "3.1",
-    3: "3.2",
-    4: "3.3",
-    8: "3.4",
-    9: "3.5",
-    12: "3.6",
-    15: "3.7",
-    20: "3.8",
-    21: "3.9",
-    22: "4.0",
-    26: "4.1",
-    28: "4.2",
-    30: "4.3",
-}
-"""The first level of each release; a broker supports up to the last one of its own."""
+ELR = "eligible.leader.replicas.version"
 
 
 def is_tree(tree: Node) -> bool:
@@ -101,13 +85,22 @@ def _add_unseen(found: Described, number: str, server: str) -> None:
 
 
 def _add_features(found: Described, features: Node, server: str) -> None:
-    """Whether eligible leader replicas are on, and the version: a broker supports the levels up to its own release's."""
+    """Whether eligible leader replicas are on, the version (a broker supports the levels up to its own release's), and the
+    level that was finalized; a cluster with ZooKeeper shows none of it."""
     if not features.has(METADATA):
+        found.printed_by = OLDEST, LAST_WITH_ZOOKEEPER
         return
     where = f"{server}, features"
-    supported = whole_number(features.get(METADATA, "supported").text("level"), METADATA, where)
-    release = [text for level, text in LEVELS.items() if level <= supported]
-    if release:
-        found.versions = [Setting(release[-1], where)]
+    supported, finalized = (
+        whole_number(features.get(METADATA, each).text("level"), METADATA, where) for each in ("supported", "finalized")
+    )
+    if supported:
+        found.versions = [Setting(_named(supported).partition("-")[0], where)]
+    found.metadata = Setting(_named(finalized), where) if finalized else None
     level = features.get(ELR, "finalized").content
     found.elr = Setting(str(level not in (None, "0")).lower(), where)
+
+
+def _named(level: int) -> str:
+    """The name of a level; one of a later Kafka is called by the last that is known."""
+    return LEVELS[min(level, len(LEVELS)) - 1]

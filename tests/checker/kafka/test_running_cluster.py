@@ -67,10 +67,12 @@ def test_a_look_gives_settings_with_their_places_and_the_version(tmp_path: Path)
         "brokers differ in min.insync.replicas: taken as 1, the least safe of them"
     ]
     assert found.keys["eligible.leader.replicas"] == ("true", "k:9092, topic orders, partition 0")
-    assert found.version.value == "4.3" and found.places["orders"].where == "k:9092, topic orders"
-    assert read(tmp_path, seen(features={})).version is None
+    assert found.settings["kafka.version"].value == "4.3" and found.places["orders"].where == "k:9092, topic orders"
+    assert found.settings["metadata.version"].value == "4.3-IV0"
     unlisted = read(tmp_path, seen(brokers=seen()["brokers"][:2]))
     assert "broker 3 shows no settings" in [each.says for each in unlisted.warnings]
+    raised = {"metadata.version": {"finalized": 8, "supported": 30}}
+    assert read(tmp_path, seen(features=raised)).settings["metadata.version"].value == "3.4-IV0"
     changed = seen()
     changed["topics"][0]["partitions"][0]["isr"] = ["x"]
     with pytest.raises(InputError, match="bad value 'x' for isr in k:9092, topic orders, partition 0: use broker ids"):
