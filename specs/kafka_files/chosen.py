@@ -28,8 +28,7 @@ def chosen_configurations(
     given = _with_version(given, version)
     named = {option: path for option, path in files.items() if path is not None}
     if not named:
-        found = choose_each(given)
-        return found, _spoken(found)
+        return choose_each(given), []
     from neverlost.specs.kafka_files.cluster import read_cluster
 
     found = []
@@ -39,13 +38,8 @@ def chosen_configurations(
         notices = (*each.notices, *_not_read(each.settings, given, chosen), *_left_out(each, chosen.configuration))
         moved = tuple(name for name, (partition, _) in each.partitions.items() if partition.is_reassigned)
         found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out, reassigned=moved))
-    return found, _spoken(found)
-
-
-def _spoken(found: Sequence[Chosen]) -> list[str]:
-    """The notices that deserve a warning."""
     every = (notice for each in found for notice in each.notices)
-    return list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)))
+    return found, list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)))
 
 
 def _with_version(given: Given, version: str | Sequence[str] | None) -> Given:

@@ -13,6 +13,7 @@ from itertools import combinations
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.configuration.keys import MECHANISM, shown
+from neverlost.specs.configuration.metadata_version import METADATA
 from neverlost.specs.defects import DEFECTS, FIXES, Defect
 from neverlost.specs.setting import Origin, Place, Setting
 
@@ -178,7 +179,7 @@ def changed(chosen: Chosen, changes: Changes) -> Chosen:
         stated = {key: value for key, value in stated.items() if key not in FIXES}
     name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
     found = choose(stated | new, name)
-    version = {VERSION: chosen.settings[VERSION]} if VERSION in chosen.settings else {}
+    version = {key: chosen.settings[key] for key in (VERSION, METADATA) if key in chosen.settings}
     settings = {key: _kept(key, each, chosen, changes) for key, each in found.settings.items()}
     release = chosen.release if not _mends(changes) else None
     return replace(found, subjects=chosen.subjects, release=release, settings=version | settings)

@@ -25,9 +25,10 @@ Topic: views\tTopicId: c\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: uncl
 Topic: audit\tTopicId: d\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: min.insync.replicas=1
 \tTopic: audit\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1
 """
+LEVEL = {"metadata.version": "3.9-IV0"}
 ASKED = {"faults.lossy_crash": 1, "faults.isr_shrink": 1, "bounds.records": 1, "defects": "fixed", "acks": "all"}
 PLAIN = [part for key, value in ASKED.items() for part in ("--set", f"{key}={value}")]
-NAMED = ["--kafka-version", "3.9", "--property", "acked-never-lost"]
+NAMED = ["--kafka-version", "3.9", "--set", "metadata.version=3.9-IV0", "--property", "acked-never-lost"]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result(topics: Path) -> dict[str, Any]:
-    found = neverlost.check(ASKED, describe=topics, kafka_version="3.9", properties=["acked-never-lost"], workers=1)
+    found = neverlost.check(ASKED | LEVEL, describe=topics, kafka_version="3.9", properties=["acked-never-lost"], workers=1)
     return dict(found.document)
 
 
@@ -80,7 +81,7 @@ def test_a_change_never_makes_a_setting_less_safe_and_the_smallest_is_tried_firs
 
 def test_what_a_file_declares_is_changed_there() -> None:
     found = neverlost.check(
-        ASKED,
+        ASKED | LEVEL,
         describe=DATA / "kafka" / "formats" / "strimzi-topics.yaml",
         kafka_version="3.9",
         properties=["acked-never-lost"],
@@ -126,7 +127,7 @@ def test_what_the_atlas_knows_to_hold_is_not_searched_for(
     topics: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Of several configurations; what loses is searched for, to show how, and one configuration alone always is."""
-    asked: dict[str, Any] = {"faults.out": "any:1", "bounds.records": 1, "defects": "fixed", "acks": "all"}
+    asked: dict[str, Any] = {"faults.out": "any:1", "bounds.records": 1, "defects": "fixed", "acks": "all"} | LEVEL
     about: dict[str, Any] = {"describe": topics, "kafka_version": "3.9", "properties": ["acked-never-lost"], "workers": 1}
     order = list[str]()
     found = neverlost.check(
@@ -153,7 +154,7 @@ def test_what_would_stop_the_writes_at_once_is_not_advised(tmp_path: Path) -> No
     (tmp_path / "topics.txt").write_text(
         TOPICS.partition("Topic: clicks")[0].replace("=2", "=1").replace("Isr: 1,2,3", "Isr: 1")
     )
-    asked = ASKED | {"faults.isr_shrink": 0}
+    asked = ASKED | LEVEL | {"faults.isr_shrink": 0}
     found = neverlost.check(asked, describe=tmp_path / "topics.txt", kafka_version="3.9", properties=["acked-never-lost"])
     (group,) = groups(found.document)
     assert group.verdict == "violated" and group.change == "the ISR (every replica back in it)", group.remedy

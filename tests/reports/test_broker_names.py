@@ -16,7 +16,18 @@ TOPIC = (
 )
 ORDERS = TOPIC.format(name="orders", leader=105, replicas="101,105,104")
 CLICKS = TOPIC.format(name="clicks", leader=202, replicas="202,101,203")
-ASKED = ("--kafka-version", "3.9", "--set", "faults.isr_shrink=2", "--set", "faults.lossy_crash=1", "--set", "bounds.records=1")
+ASKED = (
+    "--kafka-version",
+    "3.9",
+    "--set",
+    "metadata.version=3.9-IV0",
+    "--set",
+    "faults.isr_shrink=2",
+    "--set",
+    "faults.lossy_crash=1",
+    "--set",
+    "bounds.records=1",
+)
 OUTPUTS = ("acked-never-lost.svg", "acked-never-lost.mmd", "report.md", "report.html")
 
 

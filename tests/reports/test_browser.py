@@ -128,7 +128,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     asked = ("model=truncate-to-hw", "replication.factor=2", "bounds.records=1", "bounds.max_leader_epoch=1")
     settings = [part for each in asked for part in ("--set", each)]
     assert neverlost("check", *settings, "--continue", "--out", str(place / "check")).returncode == 12
-    described = ("--describe", str(DATA / "kafka" / "describe-3.9.txt"), "--kafka-version", "3.9")
+    described = (
+        "--describe",
+        str(DATA / "kafka" / "describe-3.9.txt"),
+        "--kafka-version",
+        "3.9",
+        "--set",
+        "metadata.version=3.9-IV0",
+    )
     for command in TABLES:
         assert neverlost(command, *described, "--out", str(place / command), "--quiet").returncode in (0, 13)
     return {name: place / name / "report.html" for name in ("sweep", "check", *TABLES)}
@@ -421,7 +428,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "topics.txt").write_text("".join(lines))
     faults = ("acks=all", "defects=fixed", "faults.lossy_crash=1", "faults.isr_shrink=1", "bounds.records=1")
     settings = [part for each in faults for part in ("--set", each)]
-    asked = ("--describe", str(place / "topics.txt"), "--kafka-version", "3.9", "--property", "acked-never-lost")
+    asked = (
+        "--describe",
+        str(place / "topics.txt"),
+        "--kafka-version",
+        "3.9",
+        "--set",
+        "metadata.version=3.9-IV0",
+        "--property",
+        "acked-never-lost",
+    )
     assert neverlost("check", *asked, *settings, "--out", str(place / "out"), "--quiet").returncode == 12
     return place / "out" / "report.html"
 

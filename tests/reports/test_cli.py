@@ -387,6 +387,7 @@ def test_a_cluster_described_by_its_own_tools(tmp_path: Path) -> None:
     producer.write_text("acks=all\n")
     done = neverlost(
         *("check", "--describe", str(describe), "--producer-properties", str(producer), "--kafka-version", "3.9"),
+        *("--set", "metadata.version=3.9-IV0"),
         *(
             "--set",
             "defects=fixed",

@@ -18,7 +18,7 @@ OFFLINE = LAST.replace("Leader: 1", "Leader: none")
 MOVING = "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3,4\tIsr: 1,2,3\tAdding Replicas: 4\tRemoving Replicas: 3\n"
 REMOVING = IN_SYNC.replace("\n", "\tAdding Replicas: \tRemoving Replicas: 3\n")
 
-VERSION = ("--kafka-version", "3.9", "--set", "acks=all")
+VERSION = ("--kafka-version", "3.9", "--set", "metadata.version=3.9-IV0", "--set", "acks=all")
 DESIGNED = (*VERSION, "--set", "defects=fixed")
 DISK = (*DESIGNED, "--set", "faults.disk_loss=1", "--property", "acked-never-lost", "--no-advise")
 

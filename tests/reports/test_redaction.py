@@ -22,7 +22,7 @@ sasl.jaas.config=org.apache.kafka.PlainLoginModule required \\
   password="hunter2";
 min.insync.replicas=1
 """
-KEYS = {"acks": "all", "faults.crash": 1, "bounds.records": 1}
+KEYS = {"metadata.version": "3.9-IV0", "acks": "all", "faults.crash": 1, "bounds.records": 1}
 
 
 def asked(place: Path, redact: bool) -> dict[str, bytes]:

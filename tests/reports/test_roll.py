@@ -30,7 +30,18 @@ Topic: gone\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replic
 def roll(tmp_path: Path, *more: str) -> Any:
     described = tmp_path / "topics.txt"
     described.write_text(DESCRIBED)
-    return neverlost("roll", "--describe", str(described), "--kafka-version", "3.9", "--set", "defects=fixed", *more)
+    return neverlost(
+        "roll",
+        "--describe",
+        str(described),
+        "--kafka-version",
+        "3.9",
+        "--set",
+        "metadata.version=3.9-IV0",
+        "--set",
+        "defects=fixed",
+        *more,
+    )
 
 
 def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
@@ -62,7 +73,17 @@ def test_limits_of_faults_and_of_brokers_are_refused(tmp_path: Path) -> None:
 
 def test_a_topic_without_its_partitions_is_not_said_to_be_fine(tmp_path: Path) -> None:
     (tmp_path / "heads.txt").write_text(DESCRIBED + "Topic: unseen\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: \n")
-    done = neverlost("roll", "--describe", str(tmp_path / "heads.txt"), "--kafka-version", "3.9", "--set", "acks=all")
+    done = neverlost(
+        "roll",
+        "--describe",
+        str(tmp_path / "heads.txt"),
+        "--kafka-version",
+        "3.9",
+        "--set",
+        "metadata.version=3.9-IV0",
+        "--set",
+        "acks=all",
+    )
     assert (done.returncode, done.stdout) == (64, "") and done.stderr.endswith(
         "neverlost: topic 'unseen' is described without its partitions, which roll is about; give what kafka-topics.sh "
         "--bootstrap-server HOST:PORT --describe prints\n"

@@ -82,7 +82,7 @@ def test_equal_topics_are_one_group_with_what_to_change(tmp_path: Path) -> None:
         lines.append(f"\tTopic: t{number}\tPartition: 0\tLeader: 1\tReplicas: {replicas}\tIsr: {isr}")
     described = tmp_path / "topics.txt"
     described.write_text("\n".join(lines) + "\n")
-    done = program("tolerance", "--describe", str(described), "--kafka-version", "3.9")
+    done = program("tolerance", "--describe", str(described), "--kafka-version", "3.9", "--set", "metadata.version=3.9-IV0")
     assert done.returncode == 0, done.stderr
     shown = done.stdout.splitlines()
     assert any(each.startswith("t1, t3, t5, t7, 11 more: RF 1") for each in shown)
@@ -105,7 +105,9 @@ def test_groups_that_are_looked_up_come_first_and_the_worst_of_them_first(tmp_pa
         lost = max(describe.how_many_lost(each.table) for each in group)
         seen.append((",".join(group[0].chosen.subjects), of, lost))
 
-    found = neverlost.tolerance(files={"describe": described}, kafka_version="3.9", workers=1, decided=decided)
+    found = neverlost.tolerance(
+        {"metadata.version": "3.9-IV0"}, files={"describe": described}, kafka_version="3.9", workers=1, decided=decided
+    )
     assert sorted(name for name, _, _ in seen) == ["t0", "t1", "t2"] and {of for _, of, _ in seen} == {3}
     assert [lost for _, _, lost in seen] == sorted((lost for _, _, lost in seen), reverse=True)
     assert set(found.document["tolerance"]) == {"t0", "t1", "t2"} and found.document["advice"]["t1"]["commands"]
@@ -114,7 +116,8 @@ def test_groups_that_are_looked_up_come_first_and_the_worst_of_them_first(tmp_pa
 def test_two_answers_about_the_same_topics_stand_apart(tmp_path: Path) -> None:
     described = tmp_path / "topics.txt"
     described.write_text("Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=2\n")
-    found = neverlost.tolerance(files={"describe": described}, kafka_version="4.1", workers=1, out=tmp_path / "out")
+    asked = {"files": {"describe": described}, "kafka_version": "4.1", "workers": 1}
+    found = neverlost.tolerance({"metadata.version": "4.1-IV1"}, **asked, out=tmp_path / "out")
     labels = {f"t (eligible.leader.replicas={each})" for each in ("true", "false")}
     for part in ("tolerance", "topics", "sources", "notices"):
         assert set(found.document[part]) == labels, part

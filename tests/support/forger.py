@@ -63,7 +63,7 @@ def write(kind: str, place: Path) -> None:
     with chdir(place):
         if kind == "check":
             Path("topics.txt").write_text(DESCRIBED)
-            keys = {"acks": "all", "faults.lossy_crash": 1, "bounds.records": 1}
+            keys = {"metadata.version": "3.9-IV0", "acks": "all", "faults.lossy_crash": 1, "bounds.records": 1}
             asked = ["acked-never-lost", "committed-never-lost"]
             neverlost.check(keys, describe="topics.txt", kafka_version="3.9", properties=asked, advise=False, out=out)
         elif kind == "sweep":
@@ -77,7 +77,9 @@ def write(kind: str, place: Path) -> None:
         elif kind in TABLES:
             Path("topics.txt").write_text("".join(DESCRIBED.splitlines(keepends=True)[:2]))
             asked: Any = {"files": {"describe": "topics.txt"}, "kafka_version": "3.9", "out": out}
-            {"tolerance": neverlost.tolerance, "roll": rolls.roll, "nines": neverlost.nines}[kind]({"acks": "all"}, **asked)
+            {"tolerance": neverlost.tolerance, "roll": rolls.roll, "nines": neverlost.nines}[kind](
+                {"acks": "all", "metadata.version": "3.9-IV0"}, **asked
+            )
         else:
             lines = (DATA / "observed" / "run-4.3.jsonl").read_text().splitlines()
             Path("history.jsonl").write_text("\n".join(lines[:60]) + "\n")
