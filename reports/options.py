@@ -81,6 +81,19 @@ SHARED: dict[str, tuple[Any, Any]] = {
 """The type and the default of each keyword's option."""
 
 
+def the_version(stated: list[str] | None) -> str | None:
+    """The one Kafka version of the options.
+
+    Errors: `InputError` for two of them.
+    """
+    from neverlost.specs.errors import InputError
+
+    for each in stated or ():
+        if each != (stated or ())[0]:
+            raise InputError(f"--kafka-version is {(stated or ())[0]} and {each}; give the version that runs")
+    return stated[0] if stated else None
+
+
 def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The files that describe a cluster, one that runs looked at and among them, and what else is given.
 

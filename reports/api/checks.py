@@ -44,7 +44,7 @@ def check(
     controller_properties: Path | Sequence[Path] | None = None,
     producer_properties: Path | Sequence[Path] | None = None,
     consumer_properties: Path | Sequence[Path] | None = None,
-    kafka_version: str | Sequence[str] | None = None,
+    kafka_version: str | None = None,
     properties: Iterable[str] | None = None,
     out: Path | None = None,
     redact: bool = False,

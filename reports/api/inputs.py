@@ -26,7 +26,7 @@ class KafkaFilesWarning(UserWarning):
 def configurations(
     settings: Settings = None,
     config: Path | None = None,
-    kafka_version: str | Sequence[str] | None = None,
+    kafka_version: str | None = None,
     **files: Path | Sequence[Path] | None,
 ) -> list[Chosen]:
     """What is asked about; what Kafka's files leave open becomes a warning.

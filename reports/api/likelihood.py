@@ -56,7 +56,7 @@ def nines(
     settings: Settings = None,
     *,
     config: Path | None = None,
-    kafka_version: str | Sequence[str] | None = None,
+    kafka_version: str | None = None,
     matrix: Path | None = None,
     topics: Sequence[str] | None = None,
     rates_files: Path | Iterable[Path] | None = None,

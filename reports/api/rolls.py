@@ -53,7 +53,7 @@ def roll(
     settings: Settings = None,
     *,
     files: Mapping[str, Any],
-    kafka_version: str | Sequence[str] | None = None,
+    kafka_version: str | None = None,
     at_a_time: int = 1,
     out: str | PathLike[str] | None = None,
     progress: Reporter | None = None,

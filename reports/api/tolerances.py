@@ -91,7 +91,7 @@ def tolerance(
     settings: Settings = None,
     *,
     config: Path | None = None,
-    kafka_version: str | Sequence[str] | None = None,
+    kafka_version: str | None = None,
     properties: Iterable[str] | None = None,
     also: Settings = None,
     beside: Iterable[str] | None = None,
@@ -157,7 +157,7 @@ def tolerance(
 def asked_about(
     settings: Settings,
     config: Path | None,
-    version: str | Sequence[str] | None,
+    version: str | None,
     files: Mapping[str, Any],
     topics: Sequence[str] = (),
 ) -> Iterator[Chosen]:

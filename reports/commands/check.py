@@ -67,7 +67,7 @@ def check(
         from neverlost.inputs import configurations
         from neverlost.reports.commands.forecasting import foretell
 
-        return foretell(configurations(settings, config, kafka_version, **files), output, **search)
+        return foretell(configurations(settings, config, options.the_version(kafka_version), **files), output, **search)
     if without_limits.is_asked(config, settings, {**search, "certificate": certificate}):
         if format not in ("text", "json"):
             raise InputError(
@@ -76,7 +76,7 @@ def check(
             )
         asked: dict[str, Any] = {
             "config": config,
-            "kafka_version": kafka_version,
+            "kafka_version": options.the_version(kafka_version),
             "properties": properties,
             "topics": topic,
             "files": files,
@@ -86,7 +86,7 @@ def check(
         result = neverlost.check(
             settings,
             config=config,
-            kafka_version=kafka_version,
+            kafka_version=options.the_version(kafka_version),
             properties=properties,
             out=out,
             redact=redact,

@@ -60,7 +60,7 @@ def nines(
             matrix=matrix,
             improve=improve,
             again=again,
-            kafka_version=kafka_version,
+            kafka_version=options.the_version(kafka_version),
             rates_files=rates,
             out=out,
             progress=progress,

@@ -49,7 +49,13 @@ def roll(
         return _plan(plan, settings, output, **search)
     with LiveProgress() as progress:
         found = rolls.roll(
-            settings, files=files, kafka_version=kafka_version, at_a_time=at_a_time, out=out, progress=progress, **search
+            settings,
+            files=files,
+            kafka_version=options.the_version(kafka_version),
+            at_a_time=at_a_time,
+            out=out,
+            progress=progress,
+            **search,
         )
     output.deliver(found.document, is_saved=True, lines=lines)
     if output.is_read:

@@ -68,14 +68,19 @@ def tolerance(
     output = Output(json, out, quiet)
     files, search = options.files_of(given)
     if at_least is not None:
-        asked = {"config": config, "kafka_version": kafka_version, "properties": properties, "topics": topic} | files
+        asked = {
+            "config": config,
+            "kafka_version": options.the_version(kafka_version),
+            "properties": properties,
+            "topics": topic,
+        } | files
         return _gate(at_least, [*(settings or ()), *mended(waive or ())], output, **asked, **search)
     return shown.answer(
         output,
         shown.spot_of(show),
         settings=settings,
         config=config,
-        kafka_version=kafka_version,
+        kafka_version=options.the_version(kafka_version),
         properties=properties,
         also=also,
         beside=[each.strip() for each in beside.split(",")] if beside else None,

@@ -18,9 +18,7 @@ KafkaFiles = Mapping[str, Any]
 """What `read_cluster` reads, by the names of its parameters; None is not given."""
 
 
-def chosen_configurations(
-    given: Given, files: KafkaFiles, version: str | Sequence[str] | None = None
-) -> tuple[list[Chosen], list[str]]:
+def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
     """The configurations, each with its notices, and a sentence for each that deserves a warning; given keys win over files.
 
     Errors: `InputError` for a wrong key, value or file.
@@ -42,20 +40,17 @@ def chosen_configurations(
     return found, list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)))
 
 
-def _with_version(given: Given, version: str | Sequence[str] | None) -> Given:
+def _with_version(given: Given, version: str | None) -> Given:
     """The keys with the version of `--kafka-version`.
 
-    Errors: `InputError` for two versions.
+    Errors: `InputError` where they name another.
     """
-    options = [version] if isinstance(version, str) else list(version or ())
-    stated = [given[VERSION]] if VERSION in given else []
-    stated += [(each, "--kafka-version") for each in options]
-    for value, where in stated[1:]:
-        if str(value) != str(stated[0][0]):
-            raise InputError(
-                f"{VERSION} is {stated[0][0]} in {stated[0][1]} and {value} in {where}; give the version that runs"
-            )
-    return given | ({VERSION: stated[0]} if stated else {})
+    if version is None:
+        return given
+    value, where = given.get(VERSION, (version, ""))
+    if str(value) != version:
+        raise InputError(f"{VERSION} is {value} in {where} and {version} in --kafka-version; give the version that runs")
+    return given | {VERSION: (version, "--kafka-version")}
 
 
 def _left_out(cluster: ClusterConfiguration, configuration: Configuration) -> Iterator[Notice]:

@@ -95,7 +95,8 @@ def test_the_hooks_are_commands_that_exist() -> None:
     done = neverlost(*hook["entry"].split()[1:], *own[0]["args"], "--set", "bounds.records=1", cwd=REPOSITORY)
     assert (done.returncode, done.stdout) == (
         0,
-        "HOLDS        acked-never-lost (orders)\nHOLDS        acked-never-lost (clicks)\n",
+        "HOLDS        acked-never-lost (orders)\nHOLDS        acked-never-lost (clicks)\n"
+        "assumed: acks=all\nassumed: enable.idempotence=true\nassumed: flush.messages=default\n",
     )
 
 

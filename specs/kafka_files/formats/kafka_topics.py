@@ -34,7 +34,7 @@ _PARTITION = re.compile(r"\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+((?!.*(?:Topi
 
 _LABEL = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z]*(?: Replicas)?):")
 _OF_3_8 = re.compile(r"\b(?:Elr|ELR):")
-_OF_2_2 = re.compile(r"(?m)^\s*Topic: ")
+_OF_2_2 = re.compile(r"\bPartitionCount: ")
 _NONE = ("", "N/A")
 _NO_LEADER = ("none", "-1")
 
