@@ -88,10 +88,11 @@ def the_version(stated: list[str] | None) -> str | None:
     """
     from neverlost.specs.errors import InputError
 
+    first = stated[0] if stated else None
     for each in stated or ():
-        if each != (stated or ())[0]:
-            raise InputError(f"--kafka-version is {(stated or ())[0]} and {each}; give the version that runs")
-    return stated[0] if stated else None
+        if each != first:
+            raise InputError(f"--kafka-version is {first} and {each}; give the version that runs")
+    return first
 
 
 def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
+from neverlost.reports.documents.provenance import assumed_lines
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.visible import visible
 
@@ -34,11 +35,6 @@ def verdict_line(verdict: str | None, name: str) -> str:
 def _subject(cell: Mapping[str, Any]) -> str:
     named = ", ".join(cell.get("topics", ())) or " ".join(f"{name}={value}" for name, value in cell.get("cell", {}).items())
     return (named + cell.get("differs", "")).strip() or str(cell.get("id"))
-
-
-def assumed_lines(document: Mapping[str, Any]) -> list[str]:
-    """What a result assumes, a line each."""
-    return [f"assumed: {key}={value}" for key, value in document.get("assumed", {}).items()]
 
 
 @dataclass(frozen=True)

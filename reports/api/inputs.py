@@ -65,7 +65,7 @@ def labelled(every: Sequence[Chosen]) -> list[str]:
 
 
 def _values(chosen: Chosen) -> dict[str, str]:
-    """What a configuration is told by: the versions that it was asked for, and its settings."""
+    """What a configuration is known by: the versions that it was asked for, and its settings."""
     version = {key: chosen.settings[key].value for key in (VERSION, METADATA) if key in chosen.settings}
     settings = {name: value for name, value in chosen.configuration.items() if not name.startswith(MECHANISM)}
     return version | {name: plain(value) for name, value in settings.items() if name != "defects"}

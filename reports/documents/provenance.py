@@ -52,3 +52,8 @@ def sentence(notice: Mapping[str, Any]) -> str:
     """A notice with its place and what to do."""
     place = f" ({notice['where']})" if notice["where"] else ""
     return f"{notice['says']}{place}{'; ' if notice['remedy'] else ''}{notice['remedy']}"
+
+
+def assumed_lines(document: Mapping[str, Any]) -> list[str]:
+    """What a result assumes, a line each."""
+    return [f"assumed: {key}={value}" for key, value in document.get("assumed", {}).items()]

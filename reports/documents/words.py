@@ -13,6 +13,7 @@ from neverlost.model.quorum.mechanisms import LEARN_COMMITTED, QUORUM_MECHANISMS
 from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTIONS
 from neverlost.reports import exit_status
 from neverlost.specs.configuration.keys import KEYS, shown
+from neverlost.specs.configuration.metadata_version import LEVELS, METADATA
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, nearest
 from neverlost.specs.kafka_files.recognise import readers
@@ -68,6 +69,12 @@ def _keys() -> list[Word]:
             "key",
             "the Kafka version, for mechanisms and defaults (--kafka-version)",
             (("values", f"0.8 to {version_shown(max(RELEASES))}"),),
+        ),
+        Word(
+            METADATA,
+            "key",
+            "the finalized level, which decides some mechanisms whatever version the brokers run",
+            (("values", f"{LEVELS[0]} to {LEVELS[-1]}"), ("default", "the newest of kafka.version")),
         ),
         Word("model", "key", "the protocol, instead of a Kafka version", (("values", ", ".join(models())),)),
     ]

@@ -23,10 +23,10 @@ from neverlost.reports.documents.answers import groups, notices_of
 from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.documents.forecast import afterwards
 from neverlost.reports.documents.merged_rows import many, words
+from neverlost.reports.documents.provenance import assumed_lines
 from neverlost.reports.documents.provenance import sentence as sentence_of
 from neverlost.reports.documents.survived import budget, fault_words
 from neverlost.reports.documents.sweep import tolerated
-from neverlost.reports.output import assumed_lines
 from neverlost.reports.page.drawing import STYLE, alone, inside
 from neverlost.reports.page.growth import growth_of
 from neverlost.reports.page.state_graph import DRAWN, Picture, pictured

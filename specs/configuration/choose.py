@@ -89,8 +89,8 @@ def read_toml(path: PathLike[str] | str) -> Given:
         if not isinstance(value, dict):
             found[name] = (value, _place(path, lines, name))
             continue
-        if name == "kafka":
-            found |= {f"kafka.{key}": (each, _place(path, lines, f"kafka.{key}")) for key, each in flattened(value)}
+        if name in ("kafka", "metadata"):
+            found |= {f"{name}.{key}": (each, _place(path, lines, f"{name}.{key}")) for key, each in flattened(value)}
             continue
         if name not in TABLES:
             raise unknown("table", name, TABLES, str(path))
@@ -228,7 +228,7 @@ def chosen_of(cell: Mapping[str, Any]) -> Chosen:
     return choose({str(key): (value, "result.json") for key, value in stated.items() if value != ""}, str(cell["model"]))
 
 
-def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offered: Mapping[str, Setting]) -> Chosen:
+def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offered: dict[str, Setting]) -> Chosen:
     """The modern model with the mechanisms and the defaults of a Kafka version; explicit keys win."""
     version = parse_version(stated.value, _place_of_version(stated.where))
     level = _level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
@@ -239,7 +239,7 @@ def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offere
     rules = {key: Setting(str(value), f"Kafka {stated.value}", Origin.DEFAULT) for key, value in of_rules.items()}
     usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
     model = models()[model_of(stated.value, _raw(offered) | given)]
-    found = _completed(model, given, rules | usual | dict(offered), subjects)
+    found = _completed(model, given, rules | usual | offered, subjects)
     release = ".".join(stated.value.split(".")[:2])
     return replace(
         found,

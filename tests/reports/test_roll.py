@@ -16,13 +16,13 @@ from neverlost.checker.kafka.cluster.look import look
 from tests.support.program import neverlost
 
 DESCRIBED = """\
-Topic: orders\tPartitionCount: 3\tReplicationFactor: 2\tConfigs: min.insync.replicas=1
+Topic: orders\tTopicId: a\tPartitionCount: 3\tReplicationFactor: 2\tConfigs: min.insync.replicas=1
 \tTopic: orders\tPartition: 0\tLeader: 101\tReplicas: 101,102\tIsr: 101
 \tTopic: orders\tPartition: 1\tLeader: 103\tReplicas: 103,104\tIsr: 103,104
 \tTopic: orders\tPartition: 2\tLeader: 102\tReplicas: 102,103\tIsr: 102,103
-Topic: strict\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=2
+Topic: strict\tTopicId: b\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=2
 \tTopic: strict\tPartition: 0\tLeader: 105\tReplicas: 105,106\tIsr: 105,106
-Topic: gone\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1
+Topic: gone\tTopicId: c\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1
 \tTopic: gone\tPartition: 0\tLeader: none\tReplicas: 107,106\tIsr: 107
 """
 
@@ -60,6 +60,8 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         "Before the others, strict-0: no replica can be spared even when all are in sync (RF 2, min ISR 2): "
         "add one, or lower min ISR.",
         "Before the others, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
+        "assumed: acks=all",
+        "assumed: enable.idempotence=true",
     ]
 
 

@@ -69,7 +69,7 @@ def test_files_and_versions_that_contradict_each_other_are_refused(files: Path, 
     assert (done.returncode, done.stdout) == (64, "") and says in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_eligible_leader_replicas_that_nobody_gave_are_answered_both_ways(tmp_path: Path) -> None:
+def test_eligible_leader_replicas_that_were_not_given_are_answered_both_ways(tmp_path: Path) -> None:
     lossy = ("--set", "min.insync.replicas=2", "--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=2")
     asked = ("check", "--set", "kafka.version=4.1", *lossy, "--set", "defects=fixed", "--set", "bounds.records=1", *ACKED)
     done = neverlost(*asked, "--no-advise", "--quiet")
@@ -96,7 +96,7 @@ def test_what_can_be_answered_one_way_only_is_refused() -> None:
     assert done.returncode == 64 and "set eligible.leader.replicas=true or false" in done.stderr
 
 
-def test_a_version_that_nobody_gave_is_the_oldest_and_the_newest_that_print_so(files: Path) -> None:
+def test_a_version_that_was_not_given_is_the_oldest_and_the_newest_that_print_so(files: Path) -> None:
     asked = ("tolerance", "--describe", "d.txt", "--set", "acks=all", "--at-least", "data_loss=any:1")
     done = neverlost(*asked, "--quiet", cwd=files)
     assert done.returncode == 12, done.stderr
