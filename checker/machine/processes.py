@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import multiprocessing
+import os
 import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from types import ModuleType
@@ -79,18 +80,38 @@ def _context() -> Any:
     return multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
 
 
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""Keeps a child Python from importing modules from its working directory."""
+
+
 @contextlib.contextmanager
-def without_main_module() -> Iterator[None]:
-    """A child that is spawned meanwhile does not run the caller's script once more: nothing of ours is in it.
+def spawning() -> Iterator[None]:
+    """A Python that is spawned meanwhile runs nothing of the caller's: neither its script nor modules of its working directory.
 
     Without this a script that asks for a search outside of `if __name__ == "__main__":` would search again in each worker.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
-        yield
+        with environment_with(SAFE_PATH):
+            yield
     finally:
         sys.modules["__main__"] = main
+
+
+@contextlib.contextmanager
+def environment_with(changed: Mapping[str, str]) -> Iterator[None]:
+    """The environment has these variables meanwhile."""
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _die_with_parent() -> None:

@@ -22,6 +22,7 @@ from types import SimpleNamespace
 from typing import IO, Any
 
 from neverlost.checker.machine.numpy_cpu import environment
+from neverlost.checker.machine.processes import SAFE_PATH, environment_with
 from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.spark.java import java_home, temporary_folder
 from neverlost.specs.errors import InputError
@@ -67,6 +68,7 @@ DEFAULTS = {
     "spark.task.maxFailures": "8",
     "spark.shuffle.io.retryWait": "1s",
     "spark.driver.memory": "1g",
+    **{f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()},
     "spark.log.structuredLogging.enabled": "false",
     "spark.driver.extraJavaOptions": _LEAN,
     "spark.executor.extraJavaOptions": _LEAN,
@@ -291,20 +293,11 @@ def _quiet_start(master: str) -> Iterator[IO[bytes]]:
     folder = temporary_folder()
     Path(folder, "log4j2.properties").write_text(_QUIET)
     quiet = f"-Dlog4j2.configurationFile={folder}/log4j2.properties -Djava.io.tmpdir={folder}"
-    changed = _workers_python(master) | environment()
+    changed = _workers_python(master) | environment() | SAFE_PATH
     changed["JAVA_HOME"] = str(java_home())
     changed["SPARK_SUBMIT_OPTS"] = " ".join(filter(None, [quiet, os.environ.get("SPARK_SUBMIT_OPTS")]))
-    before = {key: os.environ.get(key) for key in changed}
-    os.environ.update(changed)
-    try:
-        with open(Path(folder, "java.log"), "w+b") as said:
-            yield said
-    finally:
-        for key, value in before.items():
-            if value is None:
-                del os.environ[key]
-            else:
-                os.environ[key] = value
+    with environment_with(changed), open(Path(folder, "java.log"), "w+b") as said:
+        yield said
 
 
 def _workers_python(master: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import Any
 from neverlost.checker.evidence import ledger
 from neverlost.checker.evidence import reachable_states as reachable
 from neverlost.checker.machine.whole_files import as_json
+from neverlost.checker.native.kept import compiling_afresh
 from neverlost.checker.outcome import EngineError
 from neverlost.model.system import bind
 from neverlost.reports.bundle import contained, ledger_lines, measured, seal, solvers, stated, tables
@@ -60,7 +61,8 @@ def verify(directory: str, full: bool = False, seed: int | None = None, seconds:
     Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
     """
     files = opened(directory)
-    return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
+    with compiling_afresh():
+        return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
 
 
 def asked(files: Contents) -> Question:
