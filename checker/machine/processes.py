@@ -30,6 +30,9 @@ TIMEOUT, INTERRUPTED = "the time limit was reached", "interrupted"
 STOOD_STILL = "the process stood still: it waited for what did not come"
 """Why jobs were given up."""
 
+HOUR = 3600
+"""Units: seconds."""
+
 LOOK, STILL = 10.0, 30
 """Seconds between two looks at a process that says nothing, and after how many without any activity it is given up.
 
@@ -128,10 +131,12 @@ def prepare_child() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
 
 
-def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None) -> None:
+def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None, place: str | None) -> None:
     prepare_child()
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    if place is not None:
+        _shut_in(place, pipe.fileno())
     try:
         pipe.send(("result", work(lambda value: pipe.send(("progress", value)), *arguments)))
     except MemoryError:
@@ -143,16 +148,30 @@ def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes
         pipe.close()
 
 
+def _shut_in(place: str, pipe: int) -> None:
+    """Work in a folder, with nothing open but a pipe, writing no file, for an hour of the processor's time at most."""
+    os.chdir(place)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for each in range(3):
+        os.dup2(nothing, each)
+    os.closerange(3, pipe)
+    os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (HOUR, HOUR))
+
+
 def run(
     work: Work,
     jobs: Iterable[tuple[Any, ...]],
     workers: int,
     seconds: float | None = None,
     memory_bytes: int | None = None,
+    place: str | None = None,
 ) -> Generator[Message, None, None]:
     """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
-    Every job ends with one `result` or one `failure`.  Closing the iterator, or Ctrl-C, kills what still runs.
+    Every job ends with one `result` or one `failure`.  Closing the iterator, or Ctrl-C, kills what still runs.  With a `place`,
+    jobs work in this folder, write no file, and have nothing open that is open here.
     """
     waiting = list(enumerate(jobs))[::-1]
     running: dict[int, Child] = {}
@@ -162,7 +181,7 @@ def run(
         while waiting or running:
             while waiting and len(running) < max(1, workers):
                 number, arguments = waiting.pop()
-                running[number] = _started(context, work, arguments, memory_bytes)
+                running[number] = _started(context, work, arguments, memory_bytes, place)
             yield from _collected(running, deadline)
             if time.monotonic() >= deadline:
                 left = sorted({*running, *(each[0] for each in waiting)})
@@ -173,9 +192,9 @@ def run(
             _kill(child)
 
 
-def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None) -> Child:
+def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None, place: str | None) -> Child:
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_main, args=(theirs, work, arguments, memory), daemon=True)
+    process = context.Process(target=_main, args=(theirs, work, arguments, memory, place), daemon=True)
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM}
     )  # Ctrl-C waits until the child has learnt to ignore it
