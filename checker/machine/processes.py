@@ -170,8 +170,8 @@ def run(
 ) -> Generator[Message, None, None]:
     """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
-    Every job ends with one `result` or one `failure`.  Closing the iterator, or Ctrl-C, kills what still runs.  With a `place`,
-    jobs work in this folder, write no file, and have nothing open that is open here.
+    Every job ends with one `result` or one `failure`.  Closing the iterator, or an interrupt, kills what still runs.  With a
+    `place`, jobs work in this folder, write no file, and have nothing open that is open here.
     """
     waiting = list(enumerate(jobs))[::-1]
     running: dict[int, Child] = {}
@@ -179,14 +179,19 @@ def run(
     deadline = time.monotonic() + seconds if seconds is not None else float("inf")
     try:
         while waiting or running:
+            if interrupts.have_come() or time.monotonic() >= deadline:
+                why = INTERRUPTED if interrupts.have_come() else TIMEOUT
+                left = sorted({*running, *(each[0] for each in waiting)})
+                yield from (Message(number, "failure", why) for number in left)
+                return
             while waiting and len(running) < max(1, workers):
                 number, arguments = waiting.pop()
                 running[number] = _started(context, work, arguments, memory_bytes, place)
-            yield from _collected(running, deadline)
-            if time.monotonic() >= deadline:
-                left = sorted({*running, *(each[0] for each in waiting)})
-                yield from (Message(number, "failure", TIMEOUT) for number in left)
-                return
+            try:
+                yield from _collected(running, deadline)
+            except KeyboardInterrupt:
+                if not interrupts.have_come():
+                    raise
     finally:
         for child in running.values():
             _kill(child)
@@ -209,7 +214,8 @@ def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int |
 def _collected(running: dict[int, Child], deadline: float) -> Iterator[Message]:
     """Waits for a report or the deadline, and yields what there is."""
     patience = min(LOOK, max(0.0, deadline - time.monotonic()))
-    ready = set(wait([child.pipe for child in running.values()], patience))
+    with interrupts.searching():
+        ready = set(wait([child.pipe for child in running.values()], patience))
     for number, child in list(running.items()):
         if child.pipe not in ready and not child.is_still():
             continue

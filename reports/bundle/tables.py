@@ -43,7 +43,7 @@ DECIDED = {
 """What searches decide of an element of the main part; the question decides the rest."""
 
 SAYS = re.compile(rf"{describe.OK}|{describe.STOPS}|{describe.UNDECIDED}|{describe.LOST}(, \d+ steps?)?")
-"""What is said of a partition."""
+"""What a search can say of a partition."""
 
 
 def kept(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
@@ -147,6 +147,7 @@ def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, A
     for one, other in zip(_answers(derived), _answers(found), strict=True):
         mine, theirs = ({name: says for says, names in each.items() for name in names} for each in (one, other))
         decided = {name: says for name, says in mine.items() if says != describe.UNDECIDED}
-        if mine.keys() != theirs.keys() or theirs != theirs | decided or not all(map(SAYS.fullmatch, other)):
+        is_table = len(theirs) == sum(map(len, other.values())) and all(says in one or SAYS.fullmatch(says) for says in other)
+        if not is_table or mine.keys() != theirs.keys() or theirs != theirs | decided:
             return False
     return True

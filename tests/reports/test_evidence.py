@@ -29,7 +29,9 @@ from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
+from neverlost.specs.visible import UNSEEN
 from tests.checker.search.test_sweep import MATRIX
+from tests.support import forger
 from tests.support.program import neverlost
 from tests.support.wheel import unpacked
 
@@ -128,6 +130,22 @@ def test_a_search_that_is_cut_short_here_too_is_not_called_verified(tmp_path: Pa
     assert neverlost("check", *small, "--time-limit", "0.000001", "--out", "b", cwd=tmp_path).returncode == 20
     found = verification.verify(str(tmp_path / "b"), seconds=1e-6)
     assert found.verdict == "partly verified" and "the time limit of 1e-06 s was reached" in found.unchecked[0]
+
+
+@pytest.mark.parametrize(
+    "version", ["9.9\x1b]0;owned\x07", "9.9; touch owned", "$(touch owned)", "9.9\u202e", "9.9\nVERIFIED", "--help"]
+)
+def test_another_version_is_shown_and_never_obeyed(version: str, checked: Path, tmp_path: Path) -> None:
+    forged = forger.asking(opened(checked), lambda question: question.update(version=version))
+    for name, content in forged.items():
+        (tmp_path / "b" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "b" / name).write_bytes(content)
+    done = neverlost("verify", "b", cwd=tmp_path)
+    assert done.returncode == 64 and done.stderr.count("\n") == 1 and not UNSEEN.search(done.stderr)
+    assert "which is no version" in done.stderr and "uvx" not in done.stderr
+    assert "uvx neverlost==9.9.1 verify" in str(
+        forger.refused(forger.asking(opened(checked), lambda q: q.update(version="9.9.1")))
+    )
 
 
 def test_a_sweep_that_decides_nothing_is_written_and_ends_undecided(tmp_path: Path) -> None:

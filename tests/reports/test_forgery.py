@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import neverlost
+from neverlost import rolls
 from neverlost.reports.bundle import verify
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.counterexample.saved import SUFFIX
@@ -524,3 +526,87 @@ def test_two_bundles_in_one_are_refused(place: Path) -> None:
     for name in ("question.json", "result.json", "ledger.json", "config.toml"):
         if name in other.files:
             assert forger.accepted(forger.sealed(one.files, **{name: other.files[name]}), one.own) is None, name
+
+
+@pytest.fixture(scope="module")
+def advised(place: Path) -> Bundle:
+    """A bundle that advises a change, of which everything was decided."""
+    (place / "topics.txt").write_text("".join(forger.DESCRIBED.splitlines(keepends=True)[:2]))
+    keys = {"acks": "1", "faults.lossy_crash": 1, "bounds.records": 1}
+    asked: Any = {"describe": place / "topics.txt", "kafka_version": "3.9", "properties": ["acked-never-lost"]}
+    neverlost.check(keys, **asked, out=place / "advised")
+    files = dict(verify.opened(str(place / "advised")))
+    return Bundle(files, derived(verify.asked(files)))
+
+
+def exchanged(remedy: dict[str, Any]) -> None:
+    remedy["commands"][0]["line"] = "acks=0"
+
+
+REMEDIES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "some undecided": lambda remedy: remedy.update(undecided=1),
+    "another command": exchanged,
+    "some undecided, and another command": lambda remedy: [remedy.update(undecided=1), exchanged(remedy)],
+    "no change": lambda remedy: remedy.update(undecided=1, changes={}, commands=[], says="no change that was tried helps"),
+}
+
+
+@pytest.mark.parametrize("how", REMEDIES)
+def test_no_change_that_is_advised_is_opened_by_what_it_says(how: str, advised: Bundle) -> None:
+    change = REMEDIES[how]
+    assert forger.judged(advised.files, advised.own).is_complete
+    forged = of_result(lambda document: change(document["cells"][0]["remedy"]))(advised.files)
+    assert forger.accepted(forged, advised.own) is None
+
+
+def test_where_changes_are_not_decided_here_commands_are_those_of_the_change(advised: Bundle) -> None:
+    own = replace(advised.own, files=of_result(lambda d: d["cells"][0]["remedy"].update(undecided=1))(advised.own.files))
+    said = forger.accepted(advised.files, own)
+    assert said is not None and "remedy: some changes were not decided here" in said
+    for change in (exchanged, lambda remedy: remedy.update(changes={"acks": "0"}, commands=[])):
+        forged = of_result(lambda document, change=change: change(document["cells"][0]["remedy"]))(advised.files)
+        assert forger.accepted(forged, own) is None
+
+
+OPEN_TABLES: dict[str, list[Callable[[dict[str, Any]], Any]]] = {
+    "tolerance": [
+        lambda d: lost(d).update(id=rows(d)[0]["id"]),
+        lambda d: lost(d).update(source="atlas"),
+        lambda d: lost(d).pop("faults"),
+        lambda d: lost(d).update(verdict="safe"),
+        lambda d: rows(d).pop(),
+        lambda d: d["topics"].clear(),
+        lambda d: d["advice"].update(orders={"changes": {"acks": "0"}, "commands": [], "says": "it is safe"}),
+        lambda d: d["advice"].update(orders={"changes": {"min.insync.replicas": "2"}, "commands": [], "says": "it is safe"}),
+    ],
+    "roll": [
+        lambda d: d["brokers"]["1"].update(may_be_stopped=not d["brokers"]["1"]["may_be_stopped"]),
+        lambda d: d["brokers"]["1"]["now"].clear(),
+        lambda d: d["brokers"]["1"]["then"].pop("kill"),
+        lambda d: d["brokers"]["1"]["then"].update(kill={"safe": ["orders-0"]}),
+        lambda d: d["brokers"]["1"]["then"].update(kill={"ok": ["payments-0"]}),
+        lambda d: d["sources"].clear(),
+    ],
+    "nines": [
+        lambda d: d["rates"].clear(),
+        lambda d: d["nines"]["orders"].update(label="RF 9"),
+        lambda d: d["nines"]["orders"].update(copies=9),
+        lambda d: d["nines"]["orders"].update(verdict="safe"),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", OPEN_TABLES)
+def test_of_a_table_that_is_not_decided_here_only_the_verdicts_are_taken_as_stated(kind: str, place: Path) -> None:
+    (place / "topics.txt").write_text("".join(forger.DESCRIBED.splitlines(keepends=True)[:2]))
+    asked: Any = {"files": {"describe": str(place / "topics.txt")}, "kafka_version": "3.9", "out": place / f"open-{kind}"}
+    if kind == "roll":
+        rolls.roll({"acks": "all", "bounds.records": 2}, **asked)
+    else:
+        {"tolerance": neverlost.tolerance, "nines": neverlost.nines}[kind]({"acks": "all"}, again=True, **asked)
+    files = dict(verify.opened(str(place / f"open-{kind}")))
+    own = derived(verify.asked(files), 1e-6)
+    said = forger.accepted(files, own)
+    assert said is not None and said.startswith("partly") and "as stated: not decided here" in said
+    for number, change in enumerate(OPEN_TABLES[kind]):
+        assert forger.accepted(of_result(change)(files), own) is None, number
