@@ -47,6 +47,7 @@ def main() -> NoReturn:
     program.register(sys.argv[1:])
     _handle_interrupts(interrupts.end_command)
     status = _status()
+    _handle_interrupts(signal.SIG_IGN)  # what was said stands
     if interrupts.have_come():
         signal.setitimer(signal.ITIMER_REAL, 0)
         status = exit_status.INCONCLUSIVE

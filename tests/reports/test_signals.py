@@ -136,6 +136,14 @@ def test_an_early_interrupt_is_one_line_and_the_status_of_an_interrupt(module: s
     assert done.stderr == "neverlost: interrupted\n" or "inconclusive: interrupted" in done.stdout
 
 
+@pytest.mark.parametrize("ending", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_the_verdict_changes_nothing(ending: str) -> None:
+    late = f"import atexit, os, signal\nfor each in range(2): atexit.register(os.kill, os.getpid(), signal.{ending})\n"
+    program = f"{late}from neverlost.reports import cli\ncli.main()"
+    done = subprocess.run([sys.executable, "-c", program, "check", *KIP], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_hardly_anything_is_imported_before_signals_are_handled() -> None:
     code = "import sys; before = {*sys.modules}; import neverlost.reports.cli; print(*({*sys.modules} - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
