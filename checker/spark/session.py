@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import importlib.util
 import os
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.resources import files
@@ -199,14 +200,31 @@ def _interrupts_left_alone() -> Iterator[None]:
 
 
 def _launched(conf: Any, said: IO[bytes]) -> Any:
-    """Java, started by pyspark, whose folder in which they meet is in ours: that is cleared where this process is killed."""
+    """Java, started by pyspark, whose folder in which they meet is in ours: that is cleared where this process is killed.
+
+    Java that does not find it any more, as its parent ended, would stay.
+    """
     gateways: Any = importlib.import_module("pyspark.java_gateway")
     here = partial(tempfile.mkdtemp, dir=Path(said.name).parent)
-    gateways.tempfile = SimpleNamespace(**vars(tempfile) | {"mkdtemp": here})
+    begun: list[subprocess.Popen[bytes]] = []
+    atexit.register(_end, begun)
+
+    def begin(*given: Any, **named: Any) -> subprocess.Popen[bytes]:
+        begun.append(subprocess.Popen(*given, **named))
+        return begun[0]
+
+    gateways.tempfile, gateways.Popen = SimpleNamespace(**vars(tempfile) | {"mkdtemp": here}), begin
     try:
         return gateways.launch_gateway(conf, {"stdout": said, "stderr": said})
     finally:
-        gateways.tempfile = tempfile
+        gateways.tempfile, gateways.Popen = tempfile, subprocess.Popen
+        begun.clear()
+
+
+def _end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
+    for each in processes:
+        each.kill()
+        each.wait()
 
 
 def _was_ended(gateway: Any, said: IO[bytes]) -> bool:

@@ -136,6 +136,31 @@ def test_an_early_interrupt_is_one_line_and_the_status_of_an_interrupt(module: s
     assert done.stderr == "neverlost: interrupted\n" or "inconclusive: interrupted" in done.stdout
 
 
+@pytest.mark.parametrize("ending", ["INT", "TERM"])
+def test_java_that_begins_ends_with_the_command(ending: str, tmp_path: Path) -> None:
+    """A script in the place of Spark sends the signal, and would stay for a minute."""
+    begins = f"echo $$ > {tmp_path}/id; kill -{ending} $PPID; exec sleep 60"
+    for name, script in (("java", "echo 'version \"25\"' >&2"), ("spark-submit", begins)):
+        (launcher := tmp_path / "bin" / name).parent.mkdir(exist_ok=True)
+        launcher.write_text(f"#!/bin/sh\n{script}\n")
+        launcher.chmod(0o755)
+    command = [
+        sys.executable,
+        "-m",
+        "neverlost",
+        "check",
+        *KIP,
+        "--engine",
+        "spark",
+        "--spark-conf",
+        "neverlost.driver.states=0",
+    ]
+    places = {"JAVA_HOME": str(tmp_path), "SPARK_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=os.environ | places, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 20 and "Traceback" not in done.stderr and "interrupted" in done.stdout + done.stderr
+    assert not Path("/proc", (tmp_path / "id").read_text().strip()).exists()
+
+
 LAST = """
 import os, signal
 from neverlost.reports import cli
