@@ -69,7 +69,7 @@ def _end_at_once(*_: object) -> NoReturn:
 
 
 def _outlive_readers() -> None:
-    """Let the command go on to its verdict where nobody reads to the end what it prints."""
+    """Let the command go on to its verdict where what it prints is not read to the end."""
     import io
 
     class Stream(io.FileIO):
@@ -86,9 +86,9 @@ def _outlive_readers() -> None:
         kept = {name: getattr(stream, name) for name in ("encoding", "errors", "line_buffering", "write_through")}
         return io.TextIOWrapper(io.BufferedWriter(Stream(stream.fileno(), "w", closefd=False)), **kept)
 
-    if sys.stdout is sys.__stdout__:
+    if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
         sys.stdout = outliving(sys.stdout)
-    if sys.stderr is not None and sys.stderr is sys.__stderr__:
+    if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:
         sys.stderr = outliving(sys.stderr)
 
 

@@ -51,7 +51,7 @@ def folder() -> Path:
 
 @contextlib.contextmanager
 def opened(place: Path) -> Iterator[int]:
-    """A folder that nobody else can write to, by its descriptor; what is opened through it is in it.
+    """A folder that no other user can write to, by its descriptor; what is opened through it is in it.
 
     Errors: `OSError` for another one, and for a link.
     """

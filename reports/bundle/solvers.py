@@ -1,6 +1,6 @@
 """The obligations of a proof, asked again of every solver that is at hand.
 
-A text can tell a solver to write files, so none is asked that is not derived here, byte for byte; and a solver works shut in.
+A text can have a solver write files, so none is asked that is not derived here, byte for byte; and a solver works shut in.
 """
 
 from __future__ import annotations

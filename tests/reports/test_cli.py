@@ -293,7 +293,7 @@ def test_a_document_goes_through_a_pipe_that_stays_one(tmp_path: Path) -> None:
         (["check", "--set", "model=none"], 64),
     ],
 )
-def test_whoever_stops_reading_changes_no_verdict(arguments: list[str], status: int) -> None:
+def test_a_reader_that_stops_changes_no_verdict(arguments: list[str], status: int) -> None:
     command = [sys.executable, "-m", "neverlost", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None and writer.stderr is not None
