@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from neverlost.checker.machine import interrupts
 from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, breaks, followed, same_steps, worst
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options, Reporter
@@ -156,7 +157,7 @@ class Sweeper:
 
     def _decide(self, members: list[int], started: float) -> None:
         """One search for the cells of a group that smaller budgets have not settled."""
-        for cell in members:
+        for cell in members if not interrupts.have_come() else ():
             self._inherit(cell)
         for names in sorted({self._open(cell) for cell in members if self._open(cell)}):
             chosen = [cell for cell in members if self._open(cell) == names]

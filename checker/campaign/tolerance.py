@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from neverlost.checker.machine import interrupts
 from neverlost.checker.outcome import Trace, Verdict
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
@@ -112,7 +113,10 @@ def decided(
             pairs = zip(properties, found, strict=True)
             entries[number] = tuple(Entry(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
     left = [number for number in range(len(cells)) if number not in entries]
-    if left:
+    if interrupts.have_come():
+        undecided = tuple(Entry(each, Verdict.INCONCLUSIVE, None, SEARCH, is_interrupted=True) for each in properties)
+        entries |= dict.fromkeys(left, undecided)
+    elif left:
         from neverlost.checker.campaign.sweep import Sweeper
 
         sweep = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter).run()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from neverlost.checker.evidence.reachable_states import walked
+from neverlost.checker.machine import interrupts
 from neverlost.checker.outcome import Finding, Outcome, Verdict
 from neverlost.specs.property import RECOVERY, Property
 
@@ -35,10 +36,21 @@ class Way:
 def ways(outcome: Outcome) -> list[Way]:
     """Every way that is at hand, asked about a search of one configuration that came to an end."""
     found = [Way("explicit search", True, f"{outcome.engine} engine, {outcome.counts.distinct:,} states")]
-    found.append(_other_reading(outcome))
-    found.append(_solver(outcome))
-    found.append(_walker(outcome))
+    found += [_asked(name, way, outcome) for name, way in WAYS.items()]
     return found + [Way(each.partition(" (")[0], None, f"not asked: {each}") for each in NOT_ASKED]
+
+
+def _asked(name: str, way: Callable[[Outcome], Way], outcome: Outcome) -> Way:
+    """What a way says, if it comes to its end before the command is ended."""
+    try:
+        with interrupts.searching():
+            found = way(outcome)
+        if not interrupts.have_come():
+            return found
+    except KeyboardInterrupt:
+        if not interrupts.have_come():
+            raise
+    return Way(name, None, "not asked: interrupted")
 
 
 def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | None]]:
@@ -86,3 +98,7 @@ def _walker(outcome: Outcome) -> Way:
         return Way("the definition", None, f"not asked: more than {SMALL:,} states")
     count = walked(outcome.system, [each.property for each in outcome.findings])
     return Way("the definition", count == outcome.counts.distinct, f"{count or 0:,} states walked one by one")
+
+
+WAYS = {"a second engine": _other_reading, "bounded search": _solver, "the definition": _walker}
+"""What is asked beside the search, by name."""

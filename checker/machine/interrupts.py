@@ -1,4 +1,4 @@
-"""Interrupts (Ctrl-C, and SIGTERM where it means the same) that wait until what must be whole is done."""
+"""Interrupts (Ctrl-C, and SIGTERM where it means the same): one ends a whole command; and what must be whole is done before."""
 
 from __future__ import annotations
 
@@ -6,11 +6,69 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what a command imports first is imported soon
+    from multiprocessing.connection import Connection
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+MOMENT = 1.5
+"""How long a command may still say what was decided.  Units: seconds."""
+
+
+@dataclass
+class _Command:
+    """What this process knows of the command that it runs."""
+
+    is_interrupted: bool = False
+    was_searching: bool = False
+    has_searched: bool = False
+    searches: int = 0
+
+
+_command = _Command()
+
+
+def end_command(number: int, frame: FrameType | None) -> None:
+    """Handle a signal: what searches now ends at once, nothing is searched for after it, and what was decided is still said.
+
+    What does something else, or does not end, has a moment.  Where nothing was begun, or for a second signal, everything ends.
+    """
+    is_second, _command.is_interrupted = _command.is_interrupted, True
+    if is_second or not _command.has_searched:
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGALRM, _end_after_a_moment)
+    signal.setitimer(signal.ITIMER_REAL, MOMENT)
+    _command.was_searching = _command.searches > 0
+    if _command.was_searching:
+        raise KeyboardInterrupt
+
+
+def _end_after_a_moment(number: int, frame: FrameType | None) -> None:
+    if _command.searches or not _command.was_searching:
+        raise KeyboardInterrupt
+
+
+def have_come() -> bool:
+    """Whether a signal has ended the command: nothing is to be searched for any more."""
+    return _command.is_interrupted
+
+
+@contextmanager
+def searching() -> Iterator[None]:
+    """A signal that comes meanwhile is felt at once, as a `KeyboardInterrupt`."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _command.has_searched = True
+    _command.searches += 1
+    try:
+        yield
+    finally:
+        _command.searches -= 1
 
 
 @contextmanager

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import multiprocessing
+import os
 import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from types import ModuleType
@@ -28,6 +29,9 @@ Work = Callable[..., Any]
 TIMEOUT, INTERRUPTED = "the time limit was reached", "interrupted"
 STOOD_STILL = "the process stood still: it waited for what did not come"
 """Why jobs were given up."""
+
+HOUR = 3600
+"""Units: seconds."""
 
 LOOK, STILL = 10.0, 30
 """Seconds between two looks at a process that says nothing, and after how many without any activity it is given up.
@@ -79,18 +83,38 @@ def _context() -> Any:
     return multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
 
 
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""Keeps a child Python from importing modules from its working directory."""
+
+
 @contextlib.contextmanager
-def without_main_module() -> Iterator[None]:
-    """A child that is spawned meanwhile does not run the caller's script once more: nothing of ours is in it.
+def spawning() -> Iterator[None]:
+    """A Python that is spawned meanwhile runs nothing of the caller's: neither its script nor modules of its working directory.
 
     Without this a script that asks for a search outside of `if __name__ == "__main__":` would search again in each worker.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
-        yield
+        with environment_with(SAFE_PATH):
+            yield
     finally:
         sys.modules["__main__"] = main
+
+
+@contextlib.contextmanager
+def environment_with(changed: Mapping[str, str]) -> Iterator[None]:
+    """The environment has these variables meanwhile."""
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _die_with_parent() -> None:
@@ -107,10 +131,12 @@ def prepare_child() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
 
 
-def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None) -> None:
+def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None, place: str | None) -> None:
     prepare_child()
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    if place is not None:
+        _shut_in(place, pipe.fileno())
     try:
         pipe.send(("result", work(lambda value: pipe.send(("progress", value)), *arguments)))
     except MemoryError:
@@ -122,16 +148,30 @@ def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes
         pipe.close()
 
 
+def _shut_in(place: str, pipe: int) -> None:
+    """Work in a folder, with nothing open but a pipe, writing no file, for an hour of the processor's time at most."""
+    os.chdir(place)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for each in range(3):
+        os.dup2(nothing, each)
+    os.closerange(3, pipe)
+    os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (HOUR, HOUR))
+
+
 def run(
     work: Work,
     jobs: Iterable[tuple[Any, ...]],
     workers: int,
     seconds: float | None = None,
     memory_bytes: int | None = None,
+    place: str | None = None,
 ) -> Generator[Message, None, None]:
     """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
-    Every job ends with one `result` or one `failure`.  Closing the iterator, or Ctrl-C, kills what still runs.
+    Every job ends with one `result` or one `failure`.  Closing the iterator, or an interrupt, kills what still runs.  With a
+    `place`, jobs work in this folder, write no file, and have nothing open that is open here.
     """
     waiting = list(enumerate(jobs))[::-1]
     running: dict[int, Child] = {}
@@ -139,22 +179,27 @@ def run(
     deadline = time.monotonic() + seconds if seconds is not None else float("inf")
     try:
         while waiting or running:
+            if interrupts.have_come() or time.monotonic() >= deadline:
+                why = INTERRUPTED if interrupts.have_come() else TIMEOUT
+                left = sorted({*running, *(each[0] for each in waiting)})
+                yield from (Message(number, "failure", why) for number in left)
+                return
             while waiting and len(running) < max(1, workers):
                 number, arguments = waiting.pop()
-                running[number] = _started(context, work, arguments, memory_bytes)
-            yield from _collected(running, deadline)
-            if time.monotonic() >= deadline:
-                left = sorted({*running, *(each[0] for each in waiting)})
-                yield from (Message(number, "failure", TIMEOUT) for number in left)
-                return
+                running[number] = _started(context, work, arguments, memory_bytes, place)
+            try:
+                yield from _collected(running, deadline)
+            except KeyboardInterrupt:
+                if not interrupts.have_come():
+                    raise
     finally:
         for child in running.values():
             _kill(child)
 
 
-def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None) -> Child:
+def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None, place: str | None) -> Child:
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_main, args=(theirs, work, arguments, memory), daemon=True)
+    process = context.Process(target=_main, args=(theirs, work, arguments, memory, place), daemon=True)
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM}
     )  # Ctrl-C waits until the child has learnt to ignore it
@@ -169,7 +214,8 @@ def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int |
 def _collected(running: dict[int, Child], deadline: float) -> Iterator[Message]:
     """Waits for a report or the deadline, and yields what there is."""
     patience = min(LOOK, max(0.0, deadline - time.monotonic()))
-    ready = set(wait([child.pipe for child in running.values()], patience))
+    with interrupts.searching():
+        ready = set(wait([child.pipe for child in running.values()], patience))
     for number, child in list(running.items()):
         if child.pipe not in ready and not child.is_still():
             continue

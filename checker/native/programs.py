@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.machine import scratch
+from neverlost.checker.machine.processes import SAFE_PATH
 from neverlost.checker.native.compiler import GIVEN, MADE
-from neverlost.checker.native.kept import folder, read, sign_of, write
+from neverlost.checker.native.kept import PLAIN, folder, opened, read, sign_of, write
 from neverlost.checker.native.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
 from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
 from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_text
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.symmetry import Symmetry
-from neverlost.model.interpreters.columns import Successors
+from neverlost.model.interpreters.columns import Successors, holds
 from neverlost.model.interpreters.llvm import Effort, Loaded, compiled, processor
 from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, left_its_bounds
 from neverlost.model.interpreters.native_program import program
@@ -30,7 +31,7 @@ from neverlost.model.system import System
 from neverlost.specs.property import Property
 
 SAMPLE = 256
-"""States whose successors are compared with the columns interpreter before machine code is trusted."""
+"""States whose successors and properties are compared with the columns interpreter before machine code is trusted."""
 
 
 def place_of(text: str) -> Path:
@@ -70,7 +71,7 @@ class Programs:
     def __init__(
         self, system: System, properties: Sequence[Property], symmetry: Symmetry | None = None, text: str | None = None
     ) -> None:
-        self.system, self.symmetry = system, symmetry
+        self.system, self.properties, self.symmetry = system, tuple(properties), symmetry
         self.functions: dict[str, Callable[..., int]] = {}
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
         text = text_of(system, properties, symmetry) if text is None else text
@@ -102,7 +103,8 @@ class Programs:
             import fcntl
 
             folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = os.open(f"{self._best}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            with opened(folder()) as place:
+                self._lock = os.open(f"{self._best.name}.lock", os.O_CREAT | os.O_RDWR | PLAIN, 0o600, dir_fd=place)
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -125,9 +127,14 @@ class Programs:
         self._scratch = scratch.Folder("machine-code")
         self._place = Path(self._scratch.name)
         (self._place / GIVEN).write_text(text)
-        command = [sys.executable, "-m", "neverlost.checker.native.compiler", str(self._place)]
         self._compiler = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            [sys.executable, "-P", "-m", "neverlost.checker.native.compiler", str(self._place)],
+            cwd=self._place,
+            env=os.environ | SAFE_PATH,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
     @property
@@ -182,10 +189,11 @@ class Programs:
         return after[:count], origins[:count]
 
     def agree(self, rows: Rows) -> None:
-        """Machine code does what columns do on some states.
+        """Machine code does what columns do on some states, and says the same of properties on any states at all.
 
         Errors: `EngineError` where it does not.
         """
+        self._agree_on_properties(np.concatenate([rows, self._any_states()]))
         after, origins = self.successors(rows)
         found: set[tuple[int, ...]] = set(zip(origins.tolist(), *after.T.tolist(), strict=True))
         wanted: set[tuple[int, ...]] = set()
@@ -194,6 +202,21 @@ class Programs:
             wanted |= set(zip((places | number << 32).tolist(), *words.tolist(), strict=True))
         if found != wanted:
             raise EngineError("machine code and the columns interpreter disagree on successors")
+
+    def _agree_on_properties(self, rows: Rows) -> None:
+        rows, broken = np.ascontiguousarray(rows), np.zeros(len(rows), np.uint64)
+        if self.properties:
+            self.functions["judge"](rows.ctypes.data, len(rows), broken.ctypes.data)
+        for number, each in enumerate(self.properties):
+            if ((broken >> np.uint64(number) & np.uint64(1)).astype(bool) == holds(self.system, rows.T, each.condition)).any():
+                raise EngineError(f"machine code and the columns interpreter disagree on {each.name}")
+
+    def _any_states(self) -> Rows:
+        """States within their bounds, reachable or not: among these there are some that break a property."""
+        drawn, rows = np.random.default_rng(0), np.zeros((SAMPLE, self.system.words), np.uint64)
+        for slot in self.system.slots:
+            rows[:, slot.word] |= drawn.integers(0, slot.high - slot.low, SAMPLE, np.uint64, True) << np.uint64(slot.shift)
+        return rows
 
     def close(self) -> None:
         """End the compiler."""

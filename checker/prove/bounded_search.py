@@ -363,6 +363,6 @@ def _inconclusive(message: Message) -> str:
     Errors: `EngineError` when it did not give up but failed.
     """
     text = str(message.value)
-    if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, OUT_OF_MEMORY):
+    if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY):
         return text.removeprefix("InterruptedError: ")
     raise EngineError(f"the solver's process failed: {text}")

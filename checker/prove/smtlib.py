@@ -55,11 +55,16 @@ def _symbols(terms: Iterable[Any]) -> dict[str, str]:
     return {name: each.sexpr() for name, each in symbols_of(terms).items()}
 
 
+def name_of(number: int, kind: str) -> str:
+    """What the file of a task's obligations is called."""
+    return f"{number:03}-{kind}.smt2"
+
+
 def files_of(texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> dict[str, bytes]:
     """The files of a proof by name, with the manifest that lists them."""
     files, listed = {}, []
     for number, (task, text) in enumerate(texts):
-        name, content = f"{number:03}-{task.kind}.smt2", text.encode()
+        name, content = name_of(number, task.kind), text.encode()
         files[name] = content
         found = hashlib.sha256(content).hexdigest()
         listed.append(

@@ -6,8 +6,9 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from neverlost.checker.machine import locks, scratch
-from neverlost.checker.outcome import EngineError, Outcome
+from neverlost.checker.machine import interrupts, locks, scratch
+from neverlost.checker.machine.processes import INTERRUPTED
+from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Verdict
 from neverlost.checker.search.options import Engine, Options, Reporter
 from neverlost.model.system import System
 from neverlost.specs.property import RECOVERY, Property
@@ -34,8 +35,23 @@ def explore(
 
     Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
     """
-    search: Engine = importlib.import_module(ENGINES[engine]).explore
     asked = options or Options()
+    try:
+        if not interrupts.have_come():
+            with interrupts.searching():
+                return _explored(system, properties, asked, reporter, engine)
+    except KeyboardInterrupt:
+        if not interrupts.have_come():
+            raise
+    cells = range(len(system.configurations))
+    nothing = tuple(Finding(each, cell, Verdict.INCONCLUSIVE) for cell in cells for each in properties)
+    return Outcome(system, nothing, Counts(), 0.0, INTERRUPTED, symmetry=asked.symmetry, engine=engine)
+
+
+def _explored(
+    system: System, properties: Sequence[Property], asked: Options, reporter: Reporter | None, engine: str
+) -> Outcome:
+    search: Engine = importlib.import_module(ENGINES[engine]).explore
     scratch.clear_once()
     with locks.held(asked.state_dir):
         if any(each.kind == RECOVERY for each in properties):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.disk.levels import PACKED, Level, StateFile, Store
 from neverlost.checker.machine import interrupts
-from neverlost.checker.machine.processes import Child, without_main_module
+from neverlost.checker.machine.processes import Child, spawning
 from neverlost.checker.machine.resources import GaveOut, free_shared_memory, given_out, reserve
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.level_report import LevelReport
@@ -220,7 +220,8 @@ class Processes(Remote[Child]):
         super().__init__()
         self._memory = ExitStack()
         try:
-            self._start(local, total)
+            with spawning():  # shared memory has a Python of its own too, which clears it
+                self._start(local, total)
         except BaseException:
             self.close()
             raise
@@ -251,7 +252,7 @@ class Processes(Remote[Child]):
         for number in range(total):
             ours, theirs = context.Pipe()
             child = context.Process(target=_serve, args=(task | {"number": number}, theirs), daemon=True)
-            with _interrupts_blocked(), without_main_module():
+            with _interrupts_blocked():
                 child.start()
             theirs.close()
             self._children.append(Child(child, ours))

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Thread
 from typing import Any
 
-from neverlost.checker.machine import processes
+from neverlost.checker.machine import interrupts, processes
 from neverlost.checker.machine.processes import Message, Work
 from neverlost.checker.spark import session as spark_session
 
@@ -56,7 +56,9 @@ def run(
         session = starting.result()
         left |= {pool.submit(_answer, session, work, each): number for number, each in enumerate(jobs)}
         while left and time.monotonic() < deadline:
-            for done in wait(left, LOOK, FIRST_COMPLETED).done:
+            with interrupts.searching():
+                finished = wait(left, LOOK, FIRST_COMPLETED).done
+            for done in finished:
                 yield Message(left.pop(done), *done.result())
         yield from (Message(number, "failure", processes.TIMEOUT) for number in left.values())
     finally:

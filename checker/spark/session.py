@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import importlib.util
 import os
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.resources import files
@@ -22,6 +23,7 @@ from types import SimpleNamespace
 from typing import IO, Any
 
 from neverlost.checker.machine.numpy_cpu import environment
+from neverlost.checker.machine.processes import SAFE_PATH, environment_with
 from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.spark.java import java_home, temporary_folder
 from neverlost.specs.errors import InputError
@@ -67,6 +69,7 @@ DEFAULTS = {
     "spark.task.maxFailures": "8",
     "spark.shuffle.io.retryWait": "1s",
     "spark.driver.memory": "1g",
+    **{f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()},
     "spark.log.structuredLogging.enabled": "false",
     "spark.driver.extraJavaOptions": _LEAN,
     "spark.executor.extraJavaOptions": _LEAN,
@@ -197,14 +200,31 @@ def _interrupts_left_alone() -> Iterator[None]:
 
 
 def _launched(conf: Any, said: IO[bytes]) -> Any:
-    """Java, started by pyspark, whose folder in which they meet is in ours: that is cleared where this process is killed."""
+    """Java, started by pyspark, whose folder in which they meet is in ours: that is cleared where this process is killed.
+
+    Java that does not find it any more, as its parent ended, would stay.
+    """
     gateways: Any = importlib.import_module("pyspark.java_gateway")
     here = partial(tempfile.mkdtemp, dir=Path(said.name).parent)
-    gateways.tempfile = SimpleNamespace(**vars(tempfile) | {"mkdtemp": here})
+    begun: list[subprocess.Popen[bytes]] = []
+    atexit.register(_end, begun)
+
+    def begin(*given: Any, **named: Any) -> subprocess.Popen[bytes]:
+        begun.append(subprocess.Popen(*given, **named))
+        return begun[0]
+
+    gateways.tempfile, gateways.Popen = SimpleNamespace(**vars(tempfile) | {"mkdtemp": here}), begin
     try:
         return gateways.launch_gateway(conf, {"stdout": said, "stderr": said})
     finally:
-        gateways.tempfile = tempfile
+        gateways.tempfile, gateways.Popen = tempfile, subprocess.Popen
+        begun.clear()
+
+
+def _end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
+    for each in processes:
+        each.kill()
+        each.wait()
 
 
 def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
@@ -291,20 +311,11 @@ def _quiet_start(master: str) -> Iterator[IO[bytes]]:
     folder = temporary_folder()
     Path(folder, "log4j2.properties").write_text(_QUIET)
     quiet = f"-Dlog4j2.configurationFile={folder}/log4j2.properties -Djava.io.tmpdir={folder}"
-    changed = _workers_python(master) | environment()
+    changed = _workers_python(master) | environment() | SAFE_PATH
     changed["JAVA_HOME"] = str(java_home())
     changed["SPARK_SUBMIT_OPTS"] = " ".join(filter(None, [quiet, os.environ.get("SPARK_SUBMIT_OPTS")]))
-    before = {key: os.environ.get(key) for key in changed}
-    os.environ.update(changed)
-    try:
-        with open(Path(folder, "java.log"), "w+b") as said:
-            yield said
-    finally:
-        for key, value in before.items():
-            if value is None:
-                del os.environ[key]
-            else:
-                os.environ[key] = value
+    with environment_with(changed), open(Path(folder, "java.log"), "w+b") as said:
+        yield said
 
 
 def _workers_python(master: str) -> dict[str, str]:

@@ -6,9 +6,11 @@ Everything is imported when it is first used: the name of this module alone cost
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from neverlost.bundles import Verification, verify
     from neverlost.checks import check, explore
     from neverlost.clusters import running_cluster

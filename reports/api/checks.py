@@ -11,6 +11,7 @@ from neverlost.advice import SECONDS_EACH, Advisor, Remedy
 from neverlost.checker.atlas import lookup
 from neverlost.checker.campaign import tolerance
 from neverlost.checker.campaign.tolerance import Entry
+from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.outcome import Outcome, Verdict, worst
 from neverlost.checker.search.explore import explore as explored
@@ -190,7 +191,13 @@ def _advice(
         for number, each in enumerate(outcomes)
         if every[number].left_out is None and any(one.verdict is Verdict.VIOLATED for one in each.findings)
     ]
-    return {number: advisor.remedy(every[number], chosen_properties(every[number].model, properties)) for number in broken}
+    found: dict[int, Remedy] = {}
+    for number in broken:
+        remedy = advisor.remedy(every[number], chosen_properties(every[number].model, properties))
+        if interrupts.have_come():  # nothing was tried to its end
+            break
+        found[number] = remedy
+    return found
 
 
 def explore(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ HOMES = {
     "nines": "likelihood",
 }
 """The module of each command's function."""
+
+VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
+"""What a version may be, which is printed in a command to be pasted: nothing that a shell or a terminal obeys."""
 
 BUNDLE = "bundle"
 """The folder of it in a temporary one."""
@@ -112,8 +116,10 @@ def _difference(question: Question, again: Question) -> str:
 
 def require_this_version(question: Question) -> None:
     """Errors: `InputError` naming the release to verify with."""
-    if question.version != neverlost.__version__:
-        raise InputError(
-            f"neverlost {question.version} wrote this bundle, this is {neverlost.__version__}: "
-            f"uvx neverlost=={question.version} verify DIR"
-        )
+    if question.version == neverlost.__version__:
+        return
+    known = f"this is neverlost {neverlost.__version__}"
+    if not VERSION.fullmatch(question.version):
+        raise InputError(f"{FILE} says that {question.version!r:.60} wrote this bundle, which is no version; {known}")
+    wrote = question.version
+    raise InputError(f"neverlost {wrote} wrote this bundle, {known}: uvx neverlost=={wrote} verify DIR")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.induction import Proof
+from neverlost.checker.prove.induction import KINDS, Proof
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents.result import with_traces
 
@@ -24,6 +24,15 @@ def obligations(proofs: Sequence[Proof]) -> dict[str, bytes]:
         if proof.is_complete
         for name, content in smtlib.files_of(proof.texts, proof.about).items()
     }
+
+
+def names_of(proofs: Sequence[Proof]) -> set[str]:
+    """What the SMT-LIB files of proofs that were cut short may be called: as many as there are tasks, of any kind each."""
+    found = {f"{proof.goal.name}/{smtlib.MANIFEST}" for proof in proofs}
+    for proof in proofs:
+        tasks = range(len({each.task for each in proof.answers}))
+        found |= {f"{proof.goal.name}/{smtlib.name_of(number, kind)}" for number in tasks for kind in KINDS}
+    return {f"{OBLIGATIONS}/{name}" for name in found}
 
 
 def named(document: dict[str, Any], known: Known) -> tuple[dict[str, Any], dict[str, Counterexample]]:

@@ -1,16 +1,22 @@
-"""The obligations of a proof, asked again of every solver that is at hand, by the texts of the bundle."""
+"""The obligations of a proof, asked again of every solver that is at hand.
+
+A text can have a solver write files, so none is asked that is not derived here, byte for byte; and a solver works shut in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from neverlost.checker.machine.processes import Send, run
+from neverlost.checker.machine import scratch
+from neverlost.checker.machine.processes import Message, Send, run
 from neverlost.checker.prove.smtlib import SOLVERS, premises_of
 from neverlost.reports.documents.merged_rows import many
 from neverlost.specs.errors import InputError
 
 SUFFIX = ".smt2"
 ABSENT = "it is not installed"
+MEMORY = 8 << 30
+"""What a solver may use.  Units: bytes."""
 
 
 def answers(send: Send, solver: str, text: str) -> tuple[int, str] | str:
@@ -27,7 +33,7 @@ def answers(send: Send, solver: str, text: str) -> tuple[int, str] | str:
 
 
 def asked_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[str], list[str]]:
-    """What the solvers confirm of obligations, and what they leave open, a sentence each.
+    """What the solvers confirm of obligations that were derived here, and what they leave open, a sentence each.
 
     Errors: `InputError` for an obligation that a solver refutes.
     """
@@ -35,7 +41,7 @@ def asked_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[s
     for solver in SOLVERS:
         jobs = [(solver, text) for text in texts.values()]
         checks, hollow, left = 0, list[str](), dict[str, list[str]]()
-        for message in run(answers, jobs, 2, seconds):
+        for message in _reports(jobs, seconds):
             name = list(texts)[message.job]
             if message.kind == "result" and isinstance(message.value, tuple):
                 checks += message.value[0]
@@ -52,3 +58,8 @@ def asked_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[s
         for why, names in left.items():
             unchecked.append(f"{', '.join(names)}: {solver} did not answer: {why}; pip install {solver}, or verify --full")
     return confirmed, unchecked
+
+
+def _reports(jobs: Sequence[tuple[str, str]], seconds: float | None) -> Iterator[Message]:
+    with scratch.folder("solvers") as place:
+        yield from run(answers, jobs, 2, seconds, MEMORY, place)

@@ -1,6 +1,7 @@
 """What a bundle states beyond what was derived in the time there was: taken as it stands, named, and held to what can be.
 
-Every violation is re-executed whatever the time; a verdict that contradicts a derived one is refused.
+Only what was not decided here is open: what a bundle says of itself, such as that a limit was reached, opens nothing.  Every
+violation is re-executed whatever the time; a verdict that contradicts a derived one is refused.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from neverlost.reports.bundle.seal import RESULT
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe
 from neverlost.reports.documents import sweep as describe_sweep
-from neverlost.specs.configuration.choose import chosen_of
+from neverlost.results import Result
+from neverlost.specs.configuration.choose import Chosen, chosen_of
 from neverlost.specs.configuration.input import Contents, parsed_json
 from neverlost.specs.errors import InputError, misread
+from neverlost.specs.kafka_files import remedies
 
 Document = Mapping[str, Any]
 Completed = tuple[dict[str, Any], list[str]]
@@ -35,6 +38,12 @@ Completed = tuple[dict[str, Any], list[str]]
 
 OF_A_SEARCH = ("reason", "verdict", "states", "levels", "fired", "depth", "proofs")
 """The places of a cell that a search decides, beside its properties."""
+
+OF_A_PROOF = ("verdict", "obligations", "open", "counterexamples")
+"""The places of a proof that solvers decide: not of what it is, nor which bounds it has."""
+
+OF_MINING = ("lemmas", "mined")
+"""The places of a proof that are decided where its lemmas are looked for."""
 
 AGAIN = "neverlost verify --full derives it"
 
@@ -50,7 +59,9 @@ def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -
             return _sweep(derived, there, files, own, seed, seconds)
         if own.question.command in tables.MAIN:
             found, places = tables.completed(own.question.command, derived, there)
-            return found, [f"{each}: as stated: not everything was decided, there or here; {AGAIN}" for each in places]
+            if "advice" in places:
+                _require_commands_of_tables(own, found["advice"])
+            return found, [f"{each}: as stated: not decided here; {AGAIN}" for each in places]
         if own.question.command == "observe":
             return _observed(derived, there)
         return _cells(derived, there, files, own)
@@ -59,29 +70,20 @@ def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -
 
 
 def _observed(derived: dict[str, Any], there: Document) -> Completed:
-    """An observation; one that was cut short there claims nothing, and of one that was cut short here nothing was derived."""
-    found, left = dict(derived), list[str]()
-    if TIMEOUT in (derived["reason"], there["reason"]):
-        is_open = derived["reason"] == TIMEOUT
-        nothing: dict[str, Any] = {
-            "verdict": "inconclusive",
-            "reason": TIMEOUT,
-            "refusal": None,
-            "mechanisms": {},
-            "intervals": [],
-        }
-        left = ["offset_groups", "states", "unsaid", *(nothing if is_open else ())]
-        found |= nothing
-    else:
-        if TIMEOUT in (derived["unsaid"], there["unsaid"]):
-            left = ["unsaid", *(["intervals"] if derived["unsaid"] == TIMEOUT else [])]
-            found["intervals"] = []
-        if any(TIMEOUT in said for each in (derived, there) for said in each["mechanisms"].values()):
-            left.append("mechanisms")
+    """An observation; of one that was cut short here only a part was derived."""
+    left = list[str]()
+    if derived["reason"] == TIMEOUT:
+        left = ["verdict", "reason", "refusal", "mechanisms", "intervals", "offset_groups", "states", "unsaid"]
+    elif derived["unsaid"] == TIMEOUT:
+        left = ["unsaid", "intervals"]
     taken = {name: there[name] for name in left}
+    open_ones = [name for name, said in derived["mechanisms"].items() if TIMEOUT in said and "mechanisms" not in taken]
+    if open_ones:
+        taken["mechanisms"] = derived["mechanisms"] | {name: there["mechanisms"][name] for name in open_ones}
+        left.append("mechanisms")
     if not is_plain(taken):
         raise InputError(f"{RESULT} is refused: it states no observation")
-    return found | taken, [f"{', '.join(left)}: as stated, cut short there or here ({TIMEOUT}); {AGAIN}"] if left else []
+    return derived | taken, [f"{', '.join(left)}: as stated, cut short here ({TIMEOUT}); {AGAIN}"] if left else []
 
 
 def _result(files: Contents) -> dict[str, Any]:
@@ -95,7 +97,8 @@ def _cells(derived: dict[str, Any], there: Document, files: Contents, own: Deriv
     cells, stated = derived.get("cells", [derived]), there.get("cells", [there])
     if [each["id"] for each in cells] != [each["id"] for each in stated]:
         return derived, []  # the comparison says where
-    found = [_cell(one, other, derived, files, own) for one, other in zip(cells, stated, strict=True)]
+    asked = own.answer.configurations
+    found = [_cell(*each, derived, files, own) for each in zip(cells, stated, asked, strict=True)]
     lines = [line for _, said in found for line in said]
     if "cells" not in derived:
         return found[0][0], lines
@@ -104,10 +107,11 @@ def _cells(derived: dict[str, Any], there: Document, files: Contents, own: Deriv
     return derived | {"verdict": verdict, "cells": [each for each, _ in found]}, lines
 
 
-def _cell(cell: dict[str, Any], stated: Document, whole: Document, files: Contents, own: Derived) -> Completed:
-    cell, lines = _advised(cell, stated)
-    is_open = _is_cut(cell.get("reason", whole.get("reason")), own) or _is_cut(stated.get("reason"), own)
+def _cell(cell: dict[str, Any], stated: Document, answer: Result, whole: Document, files: Contents, own: Derived) -> Completed:
+    is_open = _is_cut(cell.get("reason", whole.get("reason")), own)
+    cell, lines = _advised(cell, stated, answer.chosen, is_open)
     if not is_open and not is_free(own):
+        _require_decided(cell, stated)
         return cell, lines
     about = {"model": whole.get("model"), **cell}
     entries = []
@@ -118,23 +122,63 @@ def _cell(cell: dict[str, Any], stated: Document, whole: Document, files: Conten
         else:
             entries.append(one)
     if not is_open:
+        _require_decided(cell, stated)
         return cell | {"properties": entries}, lines
     reason = stated.get("reason")
     taken = {name: stated[name] for name in OF_A_SEARCH if name in stated}
     if not is_plain(taken) or not (reason is None or isinstance(reason, str)):
         raise InputError(f"{RESULT} is refused: {cell['id']} states no counts of a search")
+    for name, known in cell.get("levels", {}).items():
+        if any(one != other for one, other in zip(known, stated["levels"][name], strict=False)):
+            raise InputError(f"{RESULT} is refused: {cell['id']} has other levels than those that were derived")
+    if "proofs" in cell:
+        names = OF_A_PROOF + (OF_MINING if own.question.arguments.get("mine") else ())
+        pairs = zip(cell["proofs"], stated["proofs"], strict=True)
+        taken["proofs"] = [one | {name: other[name] for name in names} for one, other in pairs]
     taken["verdict"] = str(worst((each["verdict"] for each in entries), reason))
     places = ", ".join(name for name in (*OF_A_SEARCH, "properties") if name in stated)
     why = f"stated to have been cut short ({reason})" if reason else f"stated {taken['verdict']}"
     return {**cell, **taken, "properties": entries}, [*lines, f"{cell['id']}: {places}: {why}; {AGAIN}"]
 
 
-def _advised(cell: dict[str, Any], stated: Document) -> Completed:
-    """The advised change as it stands where a search of one was cut short, here or there."""
+def _require_decided(cell: Document, stated: Document) -> None:
+    """Errors: `InputError` where a bundle leaves open what was decided here."""
+    if stated.get("reason") is not None and cell.get("reason") is None:
+        found = ", ".join(f"{each['name']} {each['verdict']}" for each in cell["properties"])
+        raise _left_open(cell["id"], f"{stated['reason']!r:.60}", found)
+
+
+def _left_open(what: str, why: str, found: str) -> InputError:
+    return InputError(f"{RESULT} is refused: it leaves {what} undecided ({why}), which is decided here: {found}; make it again")
+
+
+def _advised(cell: dict[str, Any], stated: Document, chosen: Chosen | None, is_open: bool) -> Completed:
+    """The advised change as it stands where a search of one, or of what it is to mend, was cut short here.
+
+    Errors: `InputError` where a bundle leaves changes open that were decided here.
+    """
     mine, theirs = cell.get("remedy"), stated.get("remedy")
-    if not (isinstance(mine, dict) and isinstance(theirs, dict) and (mine["undecided"] or theirs.get("undecided"))):
+    if chosen is None or mine == theirs or not isinstance(theirs, dict):
         return cell, []
-    return cell | {"remedy": theirs}, [f"{cell['id']}: remedy: some changes were not decided in the time there was; {AGAIN}"]
+    if not is_open and isinstance(mine, dict) and theirs["undecided"] and not mine["undecided"]:
+        raise _left_open(f"changes of {cell['id']}", f"{theirs['undecided']!r:.20} of them", mine["says"])
+    if not is_open and not (isinstance(mine, dict) and mine["undecided"]):
+        return cell, []
+    _require_commands([chosen], theirs)
+    return cell | {"remedy": theirs}, [f"{cell['id']}: remedy: some changes were not decided here; {AGAIN}"]
+
+
+def _require_commands_of_tables(own: Derived, advice: Document) -> None:
+    for label, stated in advice.items():
+        _require_commands([each.chosen for each in own.answer.subjects if each.label == label], stated)
+
+
+def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
+    """Errors: `InputError` for a change that is none that is tried, and for commands that are not those that make it."""
+    changes = stated["changes"]
+    known = [each for each in every if not changes or changes in remedies.candidates(each)]
+    if not any(stated["commands"] == [one.document() for one in remedies.commands(each, changes)] for each in known):
+        raise InputError(f"{RESULT} is refused: its commands are not those that make the change that it advises")
 
 
 def _is_cut(reason: Any, own: Derived) -> bool:
@@ -201,10 +245,7 @@ def _sweep(
     if [each["id"] for each in cells] != [each["id"] for each in derived["cells"]]:
         return derived, []
     undecided = [
-        number
-        for number, cell in enumerate(cells)
-        if any(each.verdict is Verdict.INCONCLUSIVE for each in sweep.decisions[number])
-        or any(each["verdict"] == "inconclusive" for each in cell["properties"])
+        number for number in range(len(cells)) if any(each.verdict is Verdict.INCONCLUSIVE for each in sweep.decisions[number])
     ]
     if not undecided:
         return derived, []

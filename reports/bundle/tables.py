@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from neverlost.checker.campaign.tolerance import ATLAS
 from neverlost.checker.machine.whole_files import writable_directory
+from neverlost.checker.outcome import Verdict
+from neverlost.reports.documents import tolerance as describe
 from neverlost.specs.configuration.input import keeping
 
 if TYPE_CHECKING:
@@ -19,8 +23,27 @@ Found = TypeVar("Found", bound="Answer")
 MAIN = {"tolerance": "tolerance", "roll": "brokers", "plan": "phases", "nines": "nines"}
 """The part of each command's document that the others follow from."""
 
-OPEN = ("inconclusive", "not decided", "undecided")
-"""Words of what was not decided."""
+FOLLOWING = {
+    "tolerance": ("verdict", "advice", "says", "smallest", "proposed"),
+    "roll": ("verdict", "order", "first"),
+    "plan": ("verdict",),
+    "nines": ("verdict",),
+}
+"""The other parts of it that searches decide."""
+
+DECIDED = {
+    "tolerance": ("verdict", "steps"),
+    "roll": ("may_be_stopped", "now", "then"),
+    "plan": ("assumed", "states", "meanwhile", "done", "verdicts", "counterexample"),
+    "nines": (
+        *("verdict", "loss_in_a_year", "nines", "writes_refused_seconds_a_year", "by_rates", "region", "racks", "exits"),
+        *("influences", "as_shipped", "changes", "steps", "gained"),
+    ),
+}
+"""What searches decide of an element of the main part; the question decides the rest."""
+
+SAYS = re.compile(rf"{describe.OK}|{describe.STOPS}|{describe.UNDECIDED}|{describe.LOST}(, \d+ steps?)?")
+"""What a search can say of a partition."""
 
 
 def kept(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
@@ -53,52 +76,78 @@ def _write(command: str, given: Mapping[str, Any], contents: Mapping[str, bytes]
 
 
 def completed(command: str, derived: Mapping[str, Any], there: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The derived document, with what is undecided here or there as it is stated, and the places of that.
+    """The derived document with what was not decided here as it is stated, and the places of that.
 
-    What was decided here and there has to be the same; so has what follows from it, where everything was decided.
+    Only what is undecided in the derived document is open: what was decided here, and what follows from it, has to be the same.
     """
     places: list[str] = []
     main = MAIN[command]
-    is_open = _is_open(derived[main]) or _is_open(there[main])
-    found = dict(derived)
-    if is_open:
-        for name, value in derived.items():
-            if name == main:
-                found[name] = _stated(value, there[name], name, places)
-            elif name in there and there[name] != value and name not in ("schema", "version", "question", "commit"):
-                found[name] = there[name]
-                places.append(name)
+    found = dict(derived) | {main: _stated(command, derived[main], there[main], main, places)}
+    labels = {label for label in found[main] if found[main][label] != derived[main][label]} if command == "tolerance" else set()
+    for name in FOLLOWING[command] if places else ():
+        mine, theirs = derived[name], there[name]
+        if isinstance(mine, Mapping):
+            theirs = _merged(mine, theirs, lambda each: _label_of(each) in labels)
+        if theirs != mine:
+            found[name] = theirs
+            places.append(name)
     return found, places
 
 
-def _stated(derived: Any, there: Any, place: str, places: list[str]) -> Any:
+def _merged(derived: Mapping[str, Any], there: Mapping[str, Any], is_open: Callable[[str], bool]) -> dict[str, Any]:
+    """What is stated under the names that are open, and what was derived under the others."""
+    names = [name for name in there if is_open(name) or name in derived]
+    names += [name for name in derived if name not in there and not is_open(name)]
+    return {name: there[name] if is_open(name) else derived[name] for name in names}
+
+
+def _label_of(name: str) -> str:
+    """For whom a table speaks, of its name with how it was asked."""
+    return name.removesuffix(" as designed").removesuffix(" as shipped")
+
+
+def _stated(command: str, derived: Any, there: Any, place: str, places: list[str]) -> Any:
     if derived == there:
         return derived
-    if _says_open(derived) or _says_open(there):
-        places.append(place)
-        return there
-    if isinstance(derived, Mapping) and isinstance(there, Mapping) and derived.keys() == there.keys():
-        return {name: _stated(each, there[name], f"{place}.{name}", places) for name, each in derived.items()}
+    if isinstance(derived, Mapping) and isinstance(there, Mapping):
+        if _is_open(command, derived):
+            places.append(place)
+            found = _merged(derived, there, lambda name: name in DECIDED[command])
+            return found if _is_possible(command, derived, found) else derived
+        if derived.keys() == there.keys():
+            return {name: _stated(command, derived[name], each, f"{place}.{name}", places) for name, each in there.items()}
     if isinstance(derived, list) and isinstance(there, list) and len(derived) == len(there):
         pairs = enumerate(zip(derived, there, strict=True))
-        return [_stated(one, other, f"{place}[{number}]", places) for number, (one, other) in pairs]
+        return [_stated(command, one, other, f"{place}[{number}]", places) for number, (one, other) in pairs]
     return derived
 
 
-def _says_open(value: Any) -> bool:
-    """Whether a value says itself, or by a name or a text directly in it, that something was not decided."""
-    if isinstance(value, Mapping):
-        return any(_is_open_text(each) for pair in value.items() for each in pair)
-    if isinstance(value, list):
-        return any(map(_is_open_text, value))
-    return _is_open_text(value)
+def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
+    """Whether an element of a derived document has a verdict, and that is that it was not decided."""
+    if command == "roll":
+        return any(describe.UNDECIDED in each for each in _answers(derived))
+    if command == "plan":
+        return describe.UNDECIDED in (derived.get("meanwhile"), derived.get("done"))
+    region = derived.get("region") if command == "nines" else None
+    is_part = isinstance(region, Mapping) and not region["is_largest"]
+    return is_part or (derived.get("verdict") == str(Verdict.INCONCLUSIVE) and derived.get("source") != ATLAS)
 
 
-def _is_open_text(value: Any) -> bool:
-    return isinstance(value, str) and any(word in value.lower() for word in OPEN)
+def _answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What happens to which partitions when a broker is stopped, and when something more happens then."""
+    return [broker["now"], *broker["then"].values()] if "now" in broker else []
 
 
-def _is_open(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return any(_is_open_text(name) or _is_open(each) for name, each in value.items())
-    return any(map(_is_open, value)) if isinstance(value, list) else _is_open_text(value)
+def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Whether what is stated is an answer, and of a broker agrees with what was decided here."""
+    if command != "roll":
+        return command == "plan" or found["verdict"] in list(Verdict)
+    if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() == {describe.OK}):
+        return False
+    for one, other in zip(_answers(derived), _answers(found), strict=True):
+        mine, theirs = ({name: says for says, names in each.items() for name in names} for each in (one, other))
+        decided = {name: says for name, says in mine.items() if says != describe.UNDECIDED}
+        is_table = len(theirs) == sum(map(len, other.values())) and all(says in one or SAYS.fullmatch(says) for says in other)
+        if not is_table or mine.keys() != theirs.keys() or theirs != theirs | decided:
+            return False
+    return True

@@ -15,17 +15,18 @@ from typing import Any
 from neverlost.checker.evidence import ledger
 from neverlost.checker.evidence import reachable_states as reachable
 from neverlost.checker.machine.whole_files import as_json
+from neverlost.checker.native.kept import compiling_afresh
 from neverlost.checker.outcome import EngineError
 from neverlost.model.system import bind
-from neverlost.reports.bundle import contained, ledger_lines, measured, seal, solvers, stated, tables
+from neverlost.reports.bundle import contained, ledger_lines, measured, proved, seal, solvers, stated
 from neverlost.reports.bundle.contained import MANIFEST
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.bundle.kept_levels import CERTIFICATE
-from neverlost.reports.bundle.proved import OBLIGATIONS
 from neverlost.reports.bundle.question import FILE, Question, commit_of_checkout, digest
 from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
 from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.page import nines
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.input import Contents, parsed_json
 from neverlost.specs.errors import InputError, misread
@@ -60,7 +61,8 @@ def verify(directory: str, full: bool = False, seed: int | None = None, seconds:
     Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
     """
     files = opened(directory)
-    return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
+    with compiling_afresh():
+        return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
 
 
 def asked(files: Contents) -> Question:
@@ -104,7 +106,8 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     result, open_places = stated.completed(files, own, seed, SECONDS if seconds is None else seconds)
     found.unchecked += open_places
     documents = {RESULT: _same(RESULT, files, measured.overlaid(RESULT, result, _parsed(RESULT, files)))}
-    found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: every field is the same")
+    same = "what was decided here is the same" if open_places else "every field is the same"
+    found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: {same}")
     documents |= _traces(files, own, result)
     counterexamples = sum(name.endswith(SUFFIX) for name in documents)
     if counterexamples:
@@ -113,8 +116,8 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     _environment(files, own)
     if CERTIFICATE in own.files:
         found.confirmed.append(_certificate(files, own, result))
-    _others(files, own, documents, found, is_cut=bool(open_places))
-    if obligations := {name: each.decode() for name, each in files.items() if name.endswith(solvers.SUFFIX)}:
+    _others(files, own, documents, found)
+    if obligations := {name: each.decode() for name, each in own.files.items() if name.endswith(solvers.SUFFIX)}:
         confirmed, unchecked = solvers.asked_again(obligations, seconds)
         found.confirmed += confirmed
         found.unchecked += unchecked
@@ -218,21 +221,21 @@ def _certificate(files: Contents, own: Derived, result: Document) -> str:
     return f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
 
 
-def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: Verification, is_cut: bool) -> None:
+def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: Verification) -> None:
     """Reports, pictures and gate files are decided by the documents; the rest of the files by the question alone."""
+    result = _parsed(RESULT, files)
     try:
         rendered = own.rendered(documents, RESULT)
+        pages = nines.files(result) if own.question.command == "nines" else {}
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
     alone = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
-    if own.question.command in tables.MAIN:
-        pages = {name: content for name, content in own.files.items() if name not in rendered and name not in checked}
-        alone |= {} if is_cut else pages
-        checked |= pages.keys() if is_cut else set()
-        found.unchecked += [f"{name}: as it is there; {stated.AGAIN}" for name in pages if is_cut and name not in alone]
-    if is_cut and own.question.command == "prove":
-        left = [name for name in files if name.startswith(f"{OBLIGATIONS}/") and name not in own.files]
+    alone |= {name: content.encode() for name, content in pages.items()}
+    if own.question.command == "prove":
+        held = {each["name"] for each in result.get("properties", ()) if each["verdict"] == "holds"}
+        cut = [each for each in own.answer.inductions if each.goal.name in held and not each.is_complete]
+        left = sorted(proved.names_of(cut) & files.keys())
         checked |= set(left)
         found.unchecked += [f"{name}: not built from the model again; {stated.AGAIN}" for name in left]
     wrong = [f"{name} is missing" for name in alone if name not in files]

@@ -30,7 +30,7 @@ THIRD_PARTY = {
     "hcl2": ("specs/kafka_files/formats/terraform.py",),
     "lark": ("specs/kafka_files/formats/terraform.py",),
     "rich": ("reports",),
-    "typer": ("reports/cli.py", "reports/options.py", "reports/commands"),
+    "typer": ("reports/program.py", "reports/options.py", "reports/commands"),
     "jpype": ("checker/kafka/conform/classes/jvm.py",),
     "confluent_kafka": ("checker/kafka/cluster/clients.py",),
     "kafka": ("checker/kafka/cluster/look.py",),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import neverlost
 from neverlost.checker.evidence import agreement
+from neverlost.checker.machine import interrupts
 from neverlost.reports import cli
 from neverlost.reports.page.render import sentence
 
@@ -24,6 +27,16 @@ def test_every_way_at_hand_agrees_and_the_citation_says_so(settings: dict[str, A
     assert sentence(found, found["properties"][0], found).endswith(f"{found['id']}; agreed: {AT_HAND}]")
 
 
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """What signals do is as it was when the program has run in this process."""
+    before = {each: signal.getsignal(each) for each in interrupts.SIGNALS}
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+@pytest.mark.usefixtures("handlers")
 def test_a_way_that_differs_is_its_own_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(agreement, "walked", lambda system, properties: 1)
     settings = [part for key, value in SAFE.items() for part in ("--set", f"{key}={value}")]

@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from neverlost.reports.program import COMMANDS
 from tests.support.program import ROOT, document, neverlost
 
 TRUNCATING = ["--set", "model=truncate-to-hw", "--set", "replication.factor=2", "--property", "strong-isr"]
@@ -140,10 +141,10 @@ def test_every_keyword_of_a_search_is_an_option() -> None:
 def test_every_command_can_be_quiet() -> None:
     import typer
 
-    from neverlost.reports import cli
+    from neverlost.reports import program
 
-    cli._register([])
-    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    program.register([])
+    commands = typer.main.get_command(program.app).commands  # type: ignore[attr-defined]
     assert [name for name, each in commands.items() if not any("--quiet" in option.opts for option in each.params)] == []
     assert neverlost("explore", "kip-320", "--set", "replication.factor=2", "--quiet").stdout == (
         "COMPLETE     5973 distinct, depth 18\n"
@@ -281,11 +282,43 @@ def test_a_document_goes_through_a_pipe_that_stays_one(tmp_path: Path) -> None:
     assert json.loads(said)["schema"] == "neverlost.properties/1"
 
 
-def test_output_that_is_not_read_to_its_end_is_no_verdict() -> None:
-    with subprocess.Popen([sys.executable, "-m", "neverlost", "properties"], stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["properties"], 0),
+        (["check", *TRUNCATING], 12),
+        (["check", *TRUNCATING, "--json", "-"], 12),
+        (["check", "--set", "model=kip-320", "--set", "replication.factor=2", "--quiet"], 0),
+        (["prove", "--set", "model=kip-320", "--set", "replication.factor=2", "--depth", "1"], 20),
+        (["check", "--set", "model=none"], 64),
+    ],
+)
+def test_a_reader_that_stops_changes_no_verdict(arguments: list[str], status: int) -> None:
+    command = [sys.executable, "-m", "neverlost", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None and writer.stderr is not None
         writer.stdout.close()
-        assert writer.wait(timeout=60) == 20
+        assert writer.wait(timeout=60) == status
+        assert "Traceback" not in (said := writer.stderr.read()) and said.count("\n") == (status == 64)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], *([each] for each in COMMANDS)], ids=" ".join)
+def test_without_a_place_for_its_answer_no_command_begins(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "neverlost", *arguments],
+        preexec_fn=lambda: os.close(1),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 64 and done.stderr.startswith("neverlost: stdout is closed") and done.stderr.count("\n") == 1
+
+
+def test_an_answer_that_finds_no_room_is_no_verdict() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "neverlost", "properties"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 20 and "no space is left on the device" in done.stderr and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -422,7 +455,8 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
 
 def test_the_list_of_commands_is_that_of_the_program_with_all_its_options() -> None:
     program = (
-        "import sys; from neverlost.reports import cli; cli._Names = lambda app: app; sys.argv[0] = 'neverlost'; cli.main()"
+        "import sys; from neverlost.reports import cli, program; program._Names = lambda app: app; "
+        "sys.argv[0] = 'neverlost'; cli.main()"
     )
     whole = subprocess.run([sys.executable, "-c", program, "-h"], capture_output=True, text=True, check=True).stdout
     assert neverlost("-h").stdout.splitlines()[1:] == whole.splitlines()[1:] and "  tolerance" in whole

@@ -29,7 +29,9 @@ from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import properties
+from neverlost.specs.visible import UNSEEN
 from tests.checker.search.test_sweep import MATRIX
+from tests.support import forger
 from tests.support.program import neverlost
 from tests.support.wheel import unpacked
 
@@ -114,13 +116,36 @@ def test_what_takes_too_long_is_sampled_named_and_never_called_verified(swept: P
         verification.compared(files, brief, seed=7)
 
 
-def test_a_search_that_was_cut_short_is_not_called_verified(tmp_path: Path) -> None:
+def test_what_a_bundle_leaves_open_and_is_decided_here_is_refused(tmp_path: Path) -> None:
     small = ["--set", "model=kip-320", "--set", "replication.factor=2"]
     arguments = ["check", *small, "--time-limit", "0.000001", "--out", "b"]
     assert neverlost(*arguments, cwd=tmp_path).returncode == 20
     done = neverlost("verify", "b", cwd=tmp_path)
-    assert done.returncode == 20 and "stated to have been cut short (the time limit of 1e-06 s was reached)" in done.stdout
-    assert done.stdout.endswith("PARTLY VERIFIED\n")
+    said = "undecided ('the time limit of 1e-06 s was reached'), which is decided here: weak-isr holds, strong-isr holds"
+    assert done.returncode == 64 and said in done.stderr and not done.stdout
+
+
+def test_a_search_that_is_cut_short_here_too_is_not_called_verified(tmp_path: Path) -> None:
+    small = ["--set", "model=kip-320", "--set", "replication.factor=2"]
+    assert neverlost("check", *small, "--time-limit", "0.000001", "--out", "b", cwd=tmp_path).returncode == 20
+    found = verification.verify(str(tmp_path / "b"), seconds=1e-6)
+    assert found.verdict == "partly verified" and "the time limit of 1e-06 s was reached" in found.unchecked[0]
+
+
+@pytest.mark.parametrize(
+    "version", ["9.9\x1b]0;owned\x07", "9.9; touch owned", "$(touch owned)", "9.9\u202e", "9.9\nVERIFIED", "--help"]
+)
+def test_another_version_is_shown_and_never_obeyed(version: str, checked: Path, tmp_path: Path) -> None:
+    forged = forger.asking(opened(checked), lambda question: question.update(version=version))
+    for name, content in forged.items():
+        (tmp_path / "b" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "b" / name).write_bytes(content)
+    done = neverlost("verify", "b", cwd=tmp_path)
+    assert done.returncode == 64 and done.stderr.count("\n") == 1 and not UNSEEN.search(done.stderr)
+    assert "which is no version" in done.stderr and "uvx" not in done.stderr
+    assert "uvx neverlost==9.9.1 verify" in str(
+        forger.refused(forger.asking(opened(checked), lambda q: q.update(version="9.9.1")))
+    )
 
 
 def test_a_sweep_that_decides_nothing_is_written_and_ends_undecided(tmp_path: Path) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import neverlost
+from neverlost import rolls
+from neverlost.reports.bundle import verify
+from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.counterexample.saved import SUFFIX
+from neverlost.specs.errors import InputError
 from tests.support import forger
 from tests.support.forger import KINDS, TABLES, Bundle, Files
 
@@ -111,19 +117,181 @@ def test_no_table_can_be_changed_in_its_structure(how: str, place: Path) -> None
     assert forger.accepted(of_result(change)(bundle.files), bundle.own) is None
 
 
-def test_a_row_that_claims_nothing_is_named(place: Path) -> None:
-    """Nothing may hide behind it: another row is refused all the same."""
-    bundle = forger.bundle("tolerance", place / "tolerance")
-    said = forger.accepted(
-        of_result(lambda document: rows(document)[0].update(verdict="inconclusive"))(bundle.files), bundle.own
-    )
-    assert said is not None and said.startswith("partly") and "[0]: as stated" in said
+WORDS = ("undecided", "not decided", "inconclusive", "the time limit was reached")
+"""What a bundle might say of itself to be believed."""
 
-    def both(document: dict[str, Any]) -> None:
-        lost(document).update(verdict="holds")
-        rows(document)[0].update(verdict="inconclusive")
 
-    assert forger.accepted(of_result(both)(bundle.files), bundle.own) is None
+def texts(value: Any) -> list[forger.Path_]:
+    """The places of all texts of a document but those that name its question."""
+    places = [place for place in forger.leaves(value) if place[0] not in ("question", "commit", "version", "schema")]
+    return [place for place in places if isinstance(at(value, place), str)]
+
+
+def at(value: Any, place: forger.Path_) -> Any:
+    for each in place:
+        value = value[each]
+    return value
+
+
+def with_word(document: Any, place: forger.Path_, word: str, more: Callable[[Any], Any] = lambda element: None) -> Any:
+    """The document with a word at the end of one of its texts, and the element around it changed further."""
+    document = json.loads(json.dumps(document))
+    element = at(document, place[:-1])
+    element[place[-1]] += f" ({word})"
+    more(element)
+    return document
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *TABLES])
+def test_no_word_in_a_text_opens_what_was_decided(kind: str, place: Path) -> None:
+    bundle = forger.bundle(kind, place / kind)
+    every = texts(json.loads(bundle.files["result.json"]))
+    places = [each for each in every if not forger.is_measured("result.json", each)]
+    for number, each in enumerate(random.Random(SEED).sample(places, min(TABLE_LEAVES, len(places)))):
+        word = WORDS[number % len(WORDS)]
+        forged = forger.rewritten(
+            bundle.files, "result.json", lambda document, each=each, word=word: with_word(document, each, word)
+        )
+        assert forger.accepted(forged, bundle.own) is None, (each, word)
+
+
+def safer(element: dict[str, Any]) -> None:
+    element.update(verdict="holds", steps=None)
+
+
+def more_nines(element: dict[str, Any]) -> None:
+    element["nines"]["low"] *= 25
+
+
+def as_word(name: str) -> Callable[[dict[str, Any]], Any]:
+    """A broker's answers under a word that says that nothing was decided."""
+    return lambda element: element.update({name: element.pop(next(iter(element)))})
+
+
+BY_A_WORD: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
+    "a loss that holds": ("tolerance", lambda d: [lost(d).update(source="undecided"), safer(lost(d))]),
+    "a row that claims nothing": ("tolerance", lambda d: lost(d).update(verdict="inconclusive", steps=None)),
+    "a row that claims nothing, and another that holds": (
+        "tolerance",
+        lambda d: [rows(d)[0].update(verdict="inconclusive"), safer(lost(d))],
+    ),
+    "another command of the advice": (
+        "tolerance",
+        lambda d: [each.update(says="undecided", commands=[]) for each in d["advice"].values()],
+    ),
+    "more nines": ("nines", lambda d: [each.update(label="undecided") or more_nines(each) for each in d["nines"].values()]),
+    "no numbers": (
+        "nines",
+        lambda d: [each.update(verdict="inconclusive", nines=None, loss_in_a_year=None) for each in d["nines"].values()],
+    ),
+    "a region that is not the largest": (
+        "nines",
+        lambda d: [each["region"].update(is_largest=False) or more_nines(each) for each in d["nines"].values()],
+    ),
+    "a broker of which nothing is decided": ("roll", lambda d: as_word("not decided")(d["brokers"]["1"]["now"])),
+    "a fault that loses nothing": ("roll", lambda d: as_word("ok (undecided)")(d["brokers"]["1"]["then"]["data_loss"])),
+}
+
+
+@pytest.mark.parametrize("how", BY_A_WORD)
+def test_no_element_of_a_table_is_opened_by_what_it_says(how: str, place: Path) -> None:
+    kind, change = BY_A_WORD[how]
+    bundle = forger.bundle(kind, place / kind)
+    forged = of_result(change)(bundle.files)
+    assert forged != bundle.files and forger.accepted(forged, bundle.own) is None
+
+
+def test_a_topic_that_is_called_undecided_opens_nothing(tmp_path: Path) -> None:
+    lines = forger.DESCRIBED.replace("orders", "undecided").splitlines(keepends=True)[:2]
+    (tmp_path / "topics.txt").write_text("".join(lines))
+    given: Any = {"files": {"describe": str(tmp_path / "topics.txt")}, "kafka_version": "3.9"}
+    neverlost.tolerance({"acks": "all"}, **given, out=tmp_path / "out")
+    files = dict(verify.opened(str(tmp_path / "out")))
+    assert forger.refused(of_result(lambda document: safer(lost(document)))(files)) is not None
+
+
+def cut_short(document: dict[str, Any]) -> None:
+    """The time limit is said to have been reached, and 10^15 states to have been met."""
+    for each in document.get("cells", [document]):
+        each |= {"verdict": "inconclusive", "reason": "the time limit of 60 s was reached"}
+        each["states"] |= {"distinct": 10**15, "generated": 10**15}
+        each["properties"] = [{"name": one["name"], "verdict": "inconclusive"} for one in each["properties"]]
+    document["verdict"] = "inconclusive"
+
+
+def with_reason(document: dict[str, Any]) -> None:
+    """The time limit is said to have been reached, and everything else is as it was."""
+    document |= {"verdict": "inconclusive", "reason": "the time limit was reached"}
+
+
+def everything(document: dict[str, Any]) -> None:
+    document["proofs"][0]["unbounded"] = ["everything"]
+
+
+BY_A_REASON: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
+    "a check": ("check", cut_short),
+    "a bounded search": ("proof", cut_short),
+    "a proof": ("induction", cut_short),
+    "a proof of everything": ("induction", lambda d: with_reason(d) or everything(d)),
+    "a sweep's cell": ("sweep", lambda d: cells(d, "violated")[0].update(verdict="inconclusive", properties=NOTHING)),
+    "an observation": ("observation", lambda d: d.update(verdict="inconclusive", reason="the time limit was reached")),
+    "an observation's states": ("observation", lambda d: d.update(unsaid="the time limit was reached", states=10**15)),
+}
+NOTHING = [{"name": "acked-never-lost", "verdict": "inconclusive", "how": "explored"}]
+
+
+@pytest.mark.parametrize("how", BY_A_REASON)
+def test_no_reason_that_is_stated_opens_what_is_decided_here(how: str, place: Path) -> None:
+    kind, change = BY_A_REASON[how]
+    bundle = forger.bundle(kind, place / kind)
+    forged = of_result(change)(bundle.files)
+    forged = forged if kind == "observation" else forger.with_ledger(forged)
+    assert forged != bundle.files and forger.accepted(forged, bundle.own) is None
+
+
+def brief(bundle: Bundle) -> Derived:
+    """What a question gives in hardly any time."""
+    return derived(verify.asked(bundle.files), 1e-6)
+
+
+def test_where_nothing_is_decided_in_time_only_what_solvers_decide_is_taken_as_stated(place: Path) -> None:
+    bundle = forger.bundle("induction", place / "induction")
+    own = brief(bundle)
+    said = forger.accepted(bundle.files, own)
+    assert said is not None and said.startswith("partly") and f"{SAFETY}: not built from the model again" in said
+    for change in (everything, lambda d: d["proofs"][0]["lemmas"].pop()):
+        assert forger.accepted(forger.with_ledger(of_result(change)(bundle.files)), own) is None
+
+
+ORDERS = ("regular-output-channel", "diagnostic-output-channel")
+
+
+@pytest.mark.parametrize("option", ORDERS)
+@pytest.mark.parametrize("where", ["more", "instead"])
+@pytest.mark.parametrize("state", ["decided", "said to be cut short", "cut short here"])
+def test_no_text_of_a_bundle_reaches_a_solver(option: str, where: str, state: str, place: Path, tmp_path: Path) -> None:
+    """SMT-LIB can have a solver write to files, and empty them: the reader's file stays as it is."""
+    bundle, victim = forger.bundle("induction", place / "induction"), tmp_path / "victim"
+    victim.write_text("mine")
+    name = "obligations/strong-isr/more.smt2" if where == "more" else SAFETY
+    text = f'(set-option :{option} "{victim}")\n(echo "forged")\n'.encode() + bundle.files[SAFETY]
+    forged = forger.sealed(bundle.files, **{name: text})
+    if state == "said to be cut short":
+        forged = of_result(with_reason)(forged)
+    said = forger.accepted(forged, brief(bundle) if state == "cut short here" else bundle.own)
+    if where == "instead" and state == "cut short here":
+        assert said is not None and said.startswith("partly") and f"{SAFETY}: not built from the model again" in said
+    else:
+        assert said is None
+    assert victim.read_text() == "mine"
+
+
+def test_an_obligation_more_is_refused_by_its_name(place: Path) -> None:
+    bundle = forger.bundle("induction", place / "induction")
+    forged = forger.sealed(bundle.files, **{"obligations/strong-isr/more.smt2": b"(check-sat)"})
+    for own, change in ((bundle.own, None), (brief(bundle), None), (brief(bundle), with_reason)):
+        with pytest.raises(InputError, match=r"nothing gives obligations/strong-isr/more\.smt2"):
+            forger.judged(forged if change is None else of_result(change)(forged), own)
 
 
 def test_a_table_of_other_settings_is_refused(place: Path) -> None:
@@ -358,3 +526,87 @@ def test_two_bundles_in_one_are_refused(place: Path) -> None:
     for name in ("question.json", "result.json", "ledger.json", "config.toml"):
         if name in other.files:
             assert forger.accepted(forger.sealed(one.files, **{name: other.files[name]}), one.own) is None, name
+
+
+@pytest.fixture(scope="module")
+def advised(place: Path) -> Bundle:
+    """A bundle that advises a change, of which everything was decided."""
+    (place / "topics.txt").write_text("".join(forger.DESCRIBED.splitlines(keepends=True)[:2]))
+    keys = {"acks": "1", "faults.lossy_crash": 1, "bounds.records": 1}
+    asked: Any = {"describe": place / "topics.txt", "kafka_version": "3.9", "properties": ["acked-never-lost"]}
+    neverlost.check(keys, **asked, out=place / "advised")
+    files = dict(verify.opened(str(place / "advised")))
+    return Bundle(files, derived(verify.asked(files)))
+
+
+def exchanged(remedy: dict[str, Any]) -> None:
+    remedy["commands"][0]["line"] = "acks=0"
+
+
+REMEDIES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "some undecided": lambda remedy: remedy.update(undecided=1),
+    "another command": exchanged,
+    "some undecided, and another command": lambda remedy: [remedy.update(undecided=1), exchanged(remedy)],
+    "no change": lambda remedy: remedy.update(undecided=1, changes={}, commands=[], says="no change that was tried helps"),
+}
+
+
+@pytest.mark.parametrize("how", REMEDIES)
+def test_no_change_that_is_advised_is_opened_by_what_it_says(how: str, advised: Bundle) -> None:
+    change = REMEDIES[how]
+    assert forger.judged(advised.files, advised.own).is_complete
+    forged = of_result(lambda document: change(document["cells"][0]["remedy"]))(advised.files)
+    assert forger.accepted(forged, advised.own) is None
+
+
+def test_where_changes_are_not_decided_here_commands_are_those_of_the_change(advised: Bundle) -> None:
+    own = replace(advised.own, files=of_result(lambda d: d["cells"][0]["remedy"].update(undecided=1))(advised.own.files))
+    said = forger.accepted(advised.files, own)
+    assert said is not None and "remedy: some changes were not decided here" in said
+    for change in (exchanged, lambda remedy: remedy.update(changes={"acks": "0"}, commands=[])):
+        forged = of_result(lambda document, change=change: change(document["cells"][0]["remedy"]))(advised.files)
+        assert forger.accepted(forged, own) is None
+
+
+OPEN_TABLES: dict[str, list[Callable[[dict[str, Any]], Any]]] = {
+    "tolerance": [
+        lambda d: lost(d).update(id=rows(d)[0]["id"]),
+        lambda d: lost(d).update(source="atlas"),
+        lambda d: lost(d).pop("faults"),
+        lambda d: lost(d).update(verdict="safe"),
+        lambda d: rows(d).pop(),
+        lambda d: d["topics"].clear(),
+        lambda d: d["advice"].update(orders={"changes": {"acks": "0"}, "commands": [], "says": "it is safe"}),
+        lambda d: d["advice"].update(orders={"changes": {"min.insync.replicas": "2"}, "commands": [], "says": "it is safe"}),
+    ],
+    "roll": [
+        lambda d: d["brokers"]["1"].update(may_be_stopped=not d["brokers"]["1"]["may_be_stopped"]),
+        lambda d: d["brokers"]["1"]["now"].clear(),
+        lambda d: d["brokers"]["1"]["then"].pop("kill"),
+        lambda d: d["brokers"]["1"]["then"].update(kill={"safe": ["orders-0"]}),
+        lambda d: d["brokers"]["1"]["then"].update(kill={"ok": ["payments-0"]}),
+        lambda d: d["sources"].clear(),
+    ],
+    "nines": [
+        lambda d: d["rates"].clear(),
+        lambda d: d["nines"]["orders"].update(label="RF 9"),
+        lambda d: d["nines"]["orders"].update(copies=9),
+        lambda d: d["nines"]["orders"].update(verdict="safe"),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", OPEN_TABLES)
+def test_of_a_table_that_is_not_decided_here_only_the_verdicts_are_taken_as_stated(kind: str, place: Path) -> None:
+    (place / "topics.txt").write_text("".join(forger.DESCRIBED.splitlines(keepends=True)[:2]))
+    asked: Any = {"files": {"describe": str(place / "topics.txt")}, "kafka_version": "3.9", "out": place / f"open-{kind}"}
+    if kind == "roll":
+        rolls.roll({"acks": "all", "bounds.records": 2}, **asked)
+    else:
+        {"tolerance": neverlost.tolerance, "nines": neverlost.nines}[kind]({"acks": "all"}, again=True, **asked)
+    files = dict(verify.opened(str(place / f"open-{kind}")))
+    own = derived(verify.asked(files), 1e-6)
+    said = forger.accepted(files, own)
+    assert said is not None and said.startswith("partly") and "as stated: not decided here" in said
+    for number, change in enumerate(OPEN_TABLES[kind]):
+        assert forger.accepted(of_result(change)(files), own) is None, number

@@ -14,7 +14,7 @@ import neverlost
 from neverlost import rolls
 from neverlost.checker.evidence import ledger
 from neverlost.checker.machine.whole_files import as_json
-from neverlost.reports.bundle import measured, seal, verify
+from neverlost.reports.bundle import ledger_lines, measured, seal, verify
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.bundle.question import digest
 from neverlost.specs.errors import InputError
@@ -155,6 +155,12 @@ def written(name: str, document: Any) -> bytes:
         return as_json(document).encode()
     lines = ",\n".join(json.dumps(each) for each in document["lines"])
     return f'{{"schema": {json.dumps(document["schema"])}, "lines": [\n{lines}\n]}}\n'.encode()
+
+
+def with_ledger(files: Files) -> Files:
+    """The files with the ledger that their result has."""
+    lines = ledger.merged((), ledger_lines.lines_of(json.loads(files["result.json"])))
+    return sealed(files, **{ledger.FILE: ledger.text(lines).encode()}) if lines else files
 
 
 def is_measured(name: str, path: Path_) -> bool:

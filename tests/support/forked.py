@@ -17,16 +17,16 @@ from pathlib import Path
 
 import typer
 
-from neverlost.reports import cli
+from neverlost.reports import cli, program
 
 
 def prepare(*modules: str) -> None:
     """Put the commands together and import modules, once: every copy would do it again."""
     for each in modules:
         importlib.import_module(each)
-    cli._register(())
-    cli.app = typer.main.get_command(cli.app)  # type: ignore[assignment]
-    cli._register = lambda words: None
+    program.register(())
+    program.app = typer.main.get_command(program.app)  # type: ignore[assignment]
+    program.register = lambda words: None
 
 
 def started(arguments: Sequence[str], said: Path, first: Callable[[], object] = lambda: None) -> int:

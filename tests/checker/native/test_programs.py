@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import neverlost
 from neverlost.checker.native import kept, programs
 from neverlost.checker.native.kept import folder, read, write
 from neverlost.checker.native.programs import Programs, text_of
 from neverlost.checker.native.team import Native
+from neverlost.checker.outcome import EngineError, Verdict
 from neverlost.checker.search import memory
+from neverlost.model.interpreters.llvm import Effort, compiled
 from neverlost.model.system import System
-from neverlost.specs.property import properties
+from neverlost.specs.property import Property, properties
 from tests.support.searches import classic
 
 
@@ -94,6 +99,58 @@ def test_code_that_others_may_have_written_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "code").chmod(0o666)
     assert read(tmp_path / "code") is None
     assert read(tmp_path / "none") is None
+
+
+@pytest.mark.parametrize(
+    "what", ["the folder is a link", "the file is a link", "others may write into the folder", "others own it"]
+)
+def test_no_link_is_followed_and_no_folder_of_others_is_read_or_written(
+    what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = tmp_path / "folder"
+    write(place / "code", b"abc")
+    assert read(place / "code") == b"abc"
+    if what == "the folder is a link":
+        (tmp_path / "link").symlink_to(place)
+        place = tmp_path / "link"
+    elif what == "the file is a link":
+        (place / "code").rename(tmp_path / "code")
+        (place / "code").symlink_to(tmp_path / "code")
+    elif what == "others may write into the folder":
+        place.chmod(0o777)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
+    assert read(place / "code") is None
+    if what != "the file is a link":
+        write(place / "more", b"abc")
+        assert not (place / "more").exists()
+
+
+def poisoned(system: System, asked: Property) -> None:
+    """Leave code that takes every step as it should, and of which no state breaks the property."""
+    harmless = replace(asked, condition=lambda k, s: k.any_of(True))
+    write(programs.place_of(text_of(system, [asked], None)), compiled(text_of(system, [harmless], None), Effort.NONE))
+    write(kept.sign_of(system, [asked], False), b"")
+
+
+@pytest.mark.usefixtures("system")
+def test_kept_code_that_finds_no_violation_is_not_believed() -> None:
+    system, asked = classic("truncate-to-hw", 2, 2, 2, 2), properties()["strong-isr"]
+    assert memory.explore(system, [asked]).verdict == Verdict.VIOLATED
+    poisoned(system, asked)
+    with pytest.raises(EngineError, match="disagree on strong-isr"):
+        memory.explore(system, [asked])
+
+
+@pytest.mark.usefixtures("system")
+def test_verify_uses_no_code_that_was_kept(tmp_path: Path) -> None:
+    keys, asked = {"model": "truncate-to-hw", "replication.factor": 2}, ["strong-isr"]
+    found = neverlost.check(keys, properties=asked, out=tmp_path / "out")
+    assert found.verdict == "violated" and found.outcome is not None
+    poisoned(found.outcome.system, properties()["strong-isr"])
+    with pytest.raises(EngineError):
+        neverlost.check(keys, properties=asked)
+    assert neverlost.verify(str(tmp_path / "out")).verified
 
 
 def test_a_folder_that_cannot_be_written_to_is_no_failure(

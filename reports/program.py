@@ -1,0 +1,103 @@
+"""The commands that there are, and how each is made known to the command line."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+COMMANDS = (
+    "check",
+    "tolerance",
+    "atlas",
+    "roll",
+    "nines",
+    "explore",
+    "sweep",
+    "prove",
+    "scenarios",
+    "claims",
+    "necessity",
+    "replay",
+    "reproduce",
+    "observe",
+    "conform",
+    "verify",
+    "report",
+    "lists",
+    "explain",
+    "man",
+)
+OF_ALL = ("lists", "man")
+"""A file of several commands, and a command that speaks of all."""
+
+SHORT_HELP = """neverlost: can this Kafka configuration lose an acknowledged message, and how?
+
+Four commands to start with:
+
+  neverlost check --describe topics.txt --kafka-version 3.9 --set faults.lossy_crash=1
+      a verdict per configuration of your cluster, with what to change
+  neverlost tolerance --set kafka.version=4.1 --set min.insync.replicas=2
+      what a configuration survives, whatever the number of faults
+  neverlost sweep small --out evidence
+      a verdict per cell of a matrix, as a page, for CI and to cite
+  neverlost explain faults.lossy_crash
+      what a key, a fault, a property or a verdict means
+
+neverlost -h lists every command, neverlost COMMAND -h its options."""
+
+app = typer.Typer(
+    name="neverlost",
+    help="Can this Kafka configuration lose an acknowledged message, and how?",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        import neverlost
+
+        typer.echo(f"neverlost {neverlost.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="show the version", callback=_show_version, is_eager=True)] = False,
+) -> None:
+    """What comes before a command's name; without one, how to begin."""
+    if context.invoked_subcommand is None:
+        typer.echo(SHORT_HELP)
+
+
+class _Names:
+    """Takes commands as the program does, and keeps their names and first lines: all that the list of commands shows."""
+
+    def __init__(self, program: typer.Typer) -> None:
+        self._program = program
+
+    def command(self, *given: Any, **named: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """As `typer.Typer.command`, without the options of the command."""
+
+        def take(command: Callable[..., Any]) -> Callable[..., Any]:
+            def shown() -> None: ...
+
+            shown.__name__, shown.__doc__ = command.__name__, command.__doc__
+            self._program.command(*given, **named)(shown)
+            return command
+
+        return take
+
+
+def register(words: Sequence[str]) -> None:
+    """Let the program know its commands: each takes a millisecond, so only the first word's where that is one."""
+    first = words[0] if words else ""
+    known: Any = _Names(app) if list(words) in (["-h"], ["--help"]) else app
+    for name in (first,) if first in COMMANDS and first not in OF_ALL else COMMANDS:
+        importlib.import_module(f"neverlost.reports.commands.{name}").register(known)
