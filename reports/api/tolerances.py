@@ -301,6 +301,12 @@ class Tables:
         system = bind(chosen.model, chosen.configuration)
         asked = chosen_properties(chosen.model, self.names or defined(system, describe.ASKED))
         require_fields(system, asked)
+        others = [each.name for each in asked if each.name not in describe.ASKED]
+        if others or not any(each.kind == SAFETY for each in asked):
+            raise InputError(
+                f"--property {(others or [asked[0].name])[0]}: a table of what is survived speaks of lost records; ask for "
+                f"{' or '.join(describe.ASKED[:2])}, or limit faults, such as check --set faults.lossy_crash=1"
+            )
         return asked
 
     def _known(self) -> Known | None:
@@ -456,7 +462,8 @@ def _difference(configuration: Configuration, others: Sequence[Configuration]) -
 
 def named(chosen: Chosen) -> str:
     """For whom a table speaks: the topics, or the configuration that was given."""
-    return ", ".join(chosen.subjects) or "configuration"
+    is_kafka = "min.insync.replicas" in chosen.configuration
+    return ", ".join(chosen.subjects) or ("configuration" if is_kafka else describe.QUORUM)
 
 
 __all__ = ["Entry", "Spot", "Subject", "ToleranceResult", "tolerance"]
