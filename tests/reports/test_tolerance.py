@@ -199,7 +199,7 @@ def test_what_is_not_a_loss_is_not_called_one_from_python(given: dict[str, Any])
 
 
 def test_a_bundle_that_asks_for_such_a_property_does_not_verify(tmp_path: Path) -> None:
-    """Whoever writes a table of another property beside the sentences about lost records seals nothing."""
+    """A table of another property beside the sentences about lost records is not sealed."""
     neverlost.tolerance(PAIR, properties=["acked-never-lost"], out=tmp_path)
     forged = asking(dict(verify.opened(str(tmp_path))), lambda one: one["arguments"].update(properties=["log-matching"]))
     for name, content in forged.items():
