@@ -198,7 +198,12 @@ class _Cluster:
             return f"wait until {out} {'are' if ',' in out else 'is'} in the ISR again"
         settings = one.chosen.configuration
         factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
-        return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one, or lower min ISR"
+        if self.said.of(one.chosen, Stop(1), is_whole=True).startswith(describe.LOST):
+            if settings["acks"] in ("0", "1"):
+                return f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all"
+            return f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
+        lower = ", or lower min ISR" if least > 1 else ""
+        return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one{lower}"
 
     def order(self, at_a_time: int) -> list[list[str]]:
         """Brokers that may be stopped together, group after group."""

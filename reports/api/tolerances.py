@@ -299,9 +299,9 @@ class Tables:
     def asked(self, chosen: Chosen) -> list[Property]:
         """What a table is about."""
         system = bind(chosen.model, chosen.configuration)
-        asked = chosen_properties(chosen.model, self.names or defined(system, describe.ASKED))
+        asked = chosen_properties(chosen.model, self.names or defined(system, describe.OF_TABLES))
         require_fields(system, asked)
-        others = [each.name for each in asked if each.name not in describe.ASKED]
+        others = [each.name for each in asked if each.name not in describe.OF_TABLES]
         if others or not any(each.kind == SAFETY for each in asked):
             raise InputError(
                 f"--property {(others or [asked[0].name])[0]}: a table of what is survived speaks of lost records; ask for "

@@ -23,8 +23,11 @@ OK, STOPS, LOST, UNDECIDED = "ok", "writes stop", "LOST", "not decided"
 """What a spot of the table says; the first three are ordered from good to bad."""
 
 ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
-ASKED = (ACKED, COMMITTED, "stays-writable", "quorum-stays-writable")
-"""What a table is about: its sentences speak of lost records and of writes that stop, and of nothing else."""
+ASKED = (ACKED, COMMITTED, "stays-writable")
+"""What is asked about a partition of Kafka: lost records, and writes that stop."""
+
+OF_TABLES = (*ASKED, "quorum-stays-writable")
+"""What the sentences of a table can speak of."""
 
 QUORUM = "a majority quorum, not Kafka"
 """What the model is called that has no ISR."""

@@ -216,6 +216,18 @@ def test_sentences_speak_of_the_records_that_were_asked_about() -> None:
     assert describe.sentences(committed.tables[0])[0].startswith("No committed record is lost while no broker loses data")
 
 
+@pytest.mark.parametrize("command", ["check", "tolerance", "nines", "prove"])
+def test_a_loss_without_any_fault_is_a_violation(command: str) -> None:
+    asked_for = ("--property", "acked-never-lost") if command != "nines" else ()
+    given = ("--set", "kafka.version=3.9", "--set", "acks=0", "--set", "bounds.records=1", *asked_for, "--quiet")
+    assert program(command, *given).returncode == 12
+
+
+def test_commands_that_list_results_keep_0_for_a_certain_loss(tmp_path: Path) -> None:
+    (tmp_path / "matrix.toml").write_text('kafka.version = "3.9"\nacks = ["0"]\nproperties = ["acked-never-lost"]\n')
+    assert program("sweep", str(tmp_path / "matrix.toml"), "--quiet").returncode == 0
+
+
 def test_what_is_looked_up_needs_no_search() -> None:
     """So that the answer is there in under a second: `/usr/bin/time -f %U neverlost tolerance --set kafka.version=4.3`."""
     code = (
