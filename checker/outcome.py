@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import takewhile
 
@@ -168,6 +168,15 @@ class Outcome:
     distinct_by_configuration: tuple[int, ...] = ()
     growth: tuple[tuple[int, int], ...] = ()
     cluster: JobsDone | None = None
+
+    def undecided(self, reason: str | None) -> Outcome:
+        """The same where the question leaves something out, if there is a reason: what is violated is, and nothing holds."""
+        if reason is None:
+            return self
+        findings = (
+            replace(each, verdict=Verdict.INCONCLUSIVE) if each.verdict is Verdict.HOLDS else each for each in self.findings
+        )
+        return replace(self, findings=tuple(findings), reason=self.reason or reason)
 
     @property
     def verdict(self) -> Verdict:

@@ -45,12 +45,14 @@ class Place:
 
 
 class Kind(StrEnum):
-    """What a notice is: something to look at, something assumed, or something read that no verdict depends on."""
+    """What a notice is: something to look at, something assumed, something read that no verdict depends on, or why `holds` is
+    not said."""
 
     WARNING = "warning"
     ASSUMED = "assumed"
     NOT_MODELLED = "not modelled"
     IGNORED = "ignored"
+    LEFT_OUT = "not decided"
 
 
 @dataclass(frozen=True, slots=True)

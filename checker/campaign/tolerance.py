@@ -9,18 +9,18 @@ their limits, so a counterexample is a shortest one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.outcome import Trace, Verdict
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
-from neverlost.specs.property import Property
+from neverlost.specs.property import SAFETY, Property
 from neverlost.specs.spot import Spot, spots
 
-SEARCH, ATLAS = "search", "atlas"
-"""Where a verdict comes from."""
+SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
+"""Where a verdict comes from; `LEFT_OUT` where there is none, since the question leaves something out."""
 
 Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict, int | None]] | None]
 """The verdict on each property with the steps of a shortest counterexample, where all of them are known."""
@@ -58,6 +58,19 @@ class Tolerance:
     def is_interrupted(self) -> bool:
         """Whether an interrupt ended a search for it."""
         return any(each.is_interrupted for row in self.entries.values() for each in row)
+
+    def undecided(self) -> Tolerance:
+        """The same where the question leaves something out: what is lost is, and nothing else is decided."""
+        rows = {
+            spot: tuple(
+                replace(each, verdict=Verdict.INCONCLUSIVE, source=LEFT_OUT)
+                if each.property.kind == SAFETY and each.verdict is Verdict.HOLDS
+                else each
+                for each in row
+            )
+            for spot, row in self.entries.items()
+        }
+        return replace(self, entries=rows)
 
     def system(self, spot: Spot) -> System:
         """The system that a spot asks about."""

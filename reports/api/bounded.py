@@ -46,7 +46,7 @@ class Bounded:
         ideal = designed(chosen)
         survived = self._tables.of(ideal, {})
         assert survived is not None
-        subject = self._subject(ideal, survived)
+        subject = self._subject(ideal, survived) if ideal.left_out is None else Unbounded(Verdict.INCONCLUSIVE)
         if isinstance(subject, Unbounded):
             return Judged(ideal, survived, dict.fromkeys(self.rates, subject))
         found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}

@@ -141,10 +141,8 @@ def _decided(
     found: dict[int, tuple[Outcome, dict[str, Any]]] = {}
     for number in sorted(range(len(every)), key=lambda number: (number not in known, _size(every[number]))):
         chosen = every[number]
-        if number in known:
-            found[number] = known[number], {}
-        else:
-            found[number] = searched(chosen.system, asked[number], request, progress)
+        outcome, cost = (known[number], {}) if number in known else searched(chosen.system, asked[number], request, progress)
+        found[number] = outcome.undecided(chosen.left_out), cost
         if decided is not None:
             decided(chosen, found[number][0])
     return [found[number] for number in range(len(every))]
@@ -184,7 +182,11 @@ def _advice(
         return tolerance.decided(cells, asked, short.options(), request.engine, progress)
 
     advisor = Advisor(decide, decide_all)
-    broken = [number for number, each in enumerate(outcomes) if any(one.verdict is Verdict.VIOLATED for one in each.findings)]
+    broken = [
+        number
+        for number, each in enumerate(outcomes)
+        if every[number].left_out is None and any(one.verdict is Verdict.VIOLATED for one in each.findings)
+    ]
     return {number: advisor.remedy(every[number], chosen_properties(every[number].model, properties)) for number in broken}
 
 

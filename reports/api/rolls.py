@@ -87,6 +87,8 @@ def roll(
 def _require_partitions(chosen: Chosen) -> None:
     """Errors: `InputError` where it is not known which brokers have the replicas of a topic."""
     described = {name.rpartition("-")[0] for name in chosen.brokers}
+    if chosen.reassigned:
+        raise InputError(f"roll cannot answer now: {chosen.left_out}")
     missing = [each for each in chosen.subjects if topic_of(each) not in described]
     if missing or not described:
         says = f"topic {missing[0]!r} is described without its partitions" if missing else "no partition is described"
@@ -117,7 +119,9 @@ class _Said:
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """In words; `is_whole` where all replicas are in the ISR at first."""
-        return self._words[id(chosen), is_whole, stop]
+        says = self._words[id(chosen), is_whole, stop]
+        is_open = chosen.left_out is not None and not is_whole and not says.startswith(describe.LOST)
+        return describe.UNDECIDED if is_open else says
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +189,8 @@ class _Cluster:
         """What to do before the brokers can be stopped that cannot be stopped now."""
         found: dict[str, dict[str, int]] = {}
         for each in self.alike:
-            if all(self._says(each, Stop(many)) == describe.OK for many in ((0, 1) if each.inside else (0,))):
+            says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
+            if says == {describe.OK} or (each.chosen.left_out is None and describe.UNDECIDED in says):
                 continue
             found.setdefault(self._remedy(each), {}).update(each.names)
         return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
@@ -194,7 +199,8 @@ class _Cluster:
         if not one.inside:
             return "it is offline; bring back a replica of its last ISR or ELR"
         out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
-        if out and self.said.of(one.chosen, Stop(1), is_whole=True) == describe.OK:
+        then = self.said.of(one.chosen, Stop(1), is_whole=True)
+        if out and then in (describe.OK, describe.UNDECIDED):
             return f"wait until {out} {'are' if ',' in out else 'is'} in the ISR again"
         settings = one.chosen.configuration
         factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)

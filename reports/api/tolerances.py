@@ -224,7 +224,8 @@ def grouped(every: Sequence[Chosen]) -> list[Chosen]:
     found: dict[str, list[Chosen]] = {}
     for each in every:
         racks = sorted(each.configuration.get("broker.rack", ()))
-        key = json.dumps([each.model.name, racks, plain(lookup.question(each.model, each.configuration))], sort_keys=True)
+        asked = plain(lookup.question(each.model, each.configuration))
+        key = json.dumps([each.model.name, racks, asked, each.left_out is None], sort_keys=True)
         found.setdefault(key, []).append(each)
     return [
         replace(
@@ -288,7 +289,8 @@ class Tables:
             )
             if found.is_interrupted:
                 self._options = self._options.out_of_time()
-        return replace(self._made[key], configuration=chosen.configuration, more=more)
+        found = self._made[key] if chosen.left_out is None else self._made[key].undecided()
+        return replace(found, configuration=chosen.configuration, more=more)
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
         """At how many spots of its table a record can be lost."""
@@ -342,7 +344,7 @@ def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
 def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:
     table = tables.of(chosen, more)
     assert table is not None
-    others, is_advised = {}, not more and AXES[1] in chosen.model.keys
+    others, is_advised = {}, not more and AXES[1] in chosen.model.keys and chosen.left_out is None
     for name in dict.fromkeys((*beside, *LOOKED_UP)):
         limit = {f"faults.{name}": AnyNumber()}
         if name in beside:

@@ -68,7 +68,7 @@ def tolerance(
     output = Output(json, out, quiet)
     files, search = options.files_of(given)
     if at_least is not None:
-        asked = {"config": config, "kafka_version": kafka_version, "properties": properties} | files
+        asked = {"config": config, "kafka_version": kafka_version, "properties": properties, "topics": topic} | files
         return _gate(at_least, [*(settings or ()), *mended(waive or ())], output, **asked, **search)
     return shown.answer(
         output,

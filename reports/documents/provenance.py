@@ -8,7 +8,7 @@ from typing import Any
 from neverlost.specs.configuration.keys import MECHANISM, is_setting
 from neverlost.specs.setting import Kind, Origin
 
-SPOKEN = (Kind.WARNING, Kind.ASSUMED)
+SPOKEN = (Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)
 """What a reader of the verdict has to know; the rest is listed on request."""
 
 

@@ -15,7 +15,8 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """A line for each broker, those that may be stopped first; then the order, and what comes before the others."""
     for broker, each in document["brokers"].items():
         wrong = unless_ok(each["now"])
-        stop = f"must not be stopped: {wrong}" if wrong else "may be stopped"
+        is_open = wrong.startswith("not decided")
+        stop = f"{'may not be safe to stop' if is_open else 'must not be stopped'}: {wrong}" if wrong else "may be stopped"
         then = [f"{words}: {unless_ok(each['then'][name]) or 'ok'}" for name, words in FURTHER.items()]
         yield f"broker {broker} {stop}. If another then {'; '.join(then)}."
     yield from order(document)

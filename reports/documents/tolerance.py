@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.atlas.lookup import read_by_questions
-from neverlost.checker.campaign.tolerance import ATLAS, Entry, Tolerance
+from neverlost.checker.campaign.tolerance import ATLAS, LEFT_OUT, Entry, Tolerance
 from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Verdict
 from neverlost.model.kernel import Configuration
@@ -131,7 +131,7 @@ def sentences(found: Tolerance) -> list[str]:
     stops = [spot for spot in _first(says, {*says.values()} - {OK}) if says[spot] == STOPS]
     lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops]
     lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _first(says, {UNDECIDED})]
-    if any(says[spot] == UNDECIDED and each.source == ATLAS for spot, row in found.entries.items() for each in row):
+    if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
         lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
     return lines
 
@@ -367,8 +367,8 @@ def power(found: Tolerance) -> str | None:
 
 def source(found: Tolerance) -> str:
     """Whether the verdicts were looked up or searched for."""
-    looked_up = sum(each.source == ATLAS for row in found.entries.values() for each in row)
-    every = sum(map(len, found.entries.values()))
+    sources = [each.source for row in found.entries.values() for each in row if each.source != LEFT_OUT]
+    looked_up, every = sources.count(ATLAS), len(sources)
     if looked_up == every:
         return "From the atlas; --again decides it afresh."
     return "Decided by search." if not looked_up else f"{looked_up} of {every} verdicts from the atlas, the others by search."

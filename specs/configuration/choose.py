@@ -16,7 +16,7 @@ from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
-from neverlost.specs.setting import Notice, Origin, Place, Setting
+from neverlost.specs.setting import Kind, Notice, Origin, Place, Setting, of_kind
 
 Given = dict[str, tuple[Any, str]]
 """Raw values by key, each with the place that it came from, for messages."""
@@ -32,7 +32,8 @@ class Chosen:
     `release` is the Kafka version that was asked for, where no key departs from its mechanisms.  `brokers` are those that
     the replicas stand for, by partition.  `settings` are the configuration's values as text, each with where it comes from;
     `notices` what was noticed about the input, `places` where the user's files speak of each subject.  `out` are the brokers
-    that are outside the ISR now, by partition: all of them where it is offline.
+    that are outside the ISR now, by partition: all of them where it is offline.  `reassigned` are the partitions whose
+    reassignment is in progress.
     """
 
     model: Model
@@ -44,11 +45,17 @@ class Chosen:
     notices: tuple[Notice, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reassigned: tuple[str, ...] = ()
 
     @property
     def system(self) -> System:
         """The model with this configuration."""
         return bind(self.model, self.configuration)
+
+    @property
+    def left_out(self) -> str | None:
+        """What the question leaves out, so that `holds` would be no answer: the state of a described partition."""
+        return next(map(str, of_kind(self.notices, Kind.LEFT_OUT)), None)
 
 
 def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

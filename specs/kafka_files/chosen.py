@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from neverlost.model.kernel import Configuration
 from neverlost.specs.configuration.choose import Chosen, Given, choose
 from neverlost.specs.setting import Kind, Notice, Origin, Setting, of_kind
+
+if TYPE_CHECKING:
+    from neverlost.specs.kafka_files.cluster import ClusterConfiguration
 
 KafkaFiles = Mapping[str, Any]
 """What `read_cluster` reads, by the names of its parameters; None is not given."""
@@ -33,10 +37,47 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
             asked = given | {"kafka.version": (each.version.value, each.version.where)}
         chosen = choose(asked, subjects=each.topics, offered=each.settings)
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
-        notices = each.notices + _not_read(each.settings, given, chosen)
-        found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out))
+        notices = (*each.notices, *_not_read(each.settings, given, chosen), *_left_out(each, chosen.configuration))
+        moved = tuple(name for name, (partition, _) in each.partitions.items() if partition.is_reassigned)
+        found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out, reassigned=moved))
     every = [notice for each in found for notice in each.notices]
-    return found, list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED)))
+    return found, list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)))
+
+
+def _left_out(cluster: ClusterConfiguration, configuration: Configuration) -> Iterator[Notice]:
+    """Why `holds` is no answer about partitions as they stand: a reassignment, or records that hang by the last replicas.
+
+    A search begins without records, and with the replicas that are settled.  With acks=all nothing new is acknowledged while
+    fewer than min.insync.replicas are in sync, so only what is stored already is at stake there.
+    """
+    partitions = {name: partition for name, (partition, _) in cluster.partitions.items()}
+    moved = [name for name, each in partitions.items() if each.is_reassigned]
+    if moved:
+        first = partitions[moved[0]]
+        changes = (("adding", first.adding), ("removing", first.removing))
+        what = ", ".join(f"{verb} {_listed(brokers)}" for verb, brokers in changes if brokers)
+        says = f"{_and_more(moved)}: a reassignment is in progress ({what}), and is not part of the question"
+        yield Notice(Kind.LEFT_OUT, says, first.where, "ask again when it is done", cluster.topics)
+    least = min(configuration.get("min.insync.replicas", 1), configuration["replication.factor"])
+    needs_isr = str(configuration.get("acks")) not in ("0", "1")
+    hanging = [
+        name for name, each in partitions.items() if each.is_offline or (needs_isr and len(each.settled) - each.outside < least)
+    ]
+    if hanging:
+        first = partitions[hanging[0]]
+        holders = [each for each in first.settled if each in first.isr or each in first.elr]
+        by = f"hang by broker{'s' * (len(holders) > 1)} {_listed(holders)}" if holders else "are on no replica that may lead"
+        now = "offline" if first.is_offline else f"{len(first.settled) - first.outside} of {least} replicas in sync"
+        says = f"{_and_more(hanging)} ({now}): records already stored {by}, and are not part of the question"
+        yield Notice(Kind.LEFT_OUT, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
+
+
+def _listed(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))
+
+
+def _and_more(names: Sequence[str]) -> str:
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
 def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.sources import ELR, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
@@ -196,8 +197,7 @@ def _about(topic: Topic, sources: Sources) -> list[Notice]:
     offline = [each for each in topic.partitions.values() if each.is_offline]
     if offline:
         says = f"topic {quoted(topic.name)} is offline now ({_numbered(offline)})"
-        remedy = "the verdict is about a partition that starts with all replicas in the ISR"
-        found.append(Notice(Kind.WARNING, says, offline[0].where, remedy, (topic.name,)))
+        found.append(Notice(Kind.WARNING, says, offline[0].where, "", (topic.name,)))
     plan = {number: each for (name, number), each in sources.described.plan.items() if name == topic.name}
     planned = [(*each, topic.partitions.get(number)) for number, each in plan.items()]
     for replicas, where, partition in planned:
@@ -229,19 +229,25 @@ def _configurations(sources: Sources, topic: Topic | None, partition: Partition 
     return [ClusterConfiguration(found.settings | {ELR: elr}, named, notices, version=sources.stated) for elr in sources.elr]
 
 
-def _values(configuration: ClusterConfiguration) -> tuple[tuple[str, str], ...]:
-    """What makes a configuration distinct: its values, wherever they come from."""
-    return tuple((key, each.value) for key, each in sorted(configuration.settings.items()))
+def _standing(partition: Partition) -> tuple[bool, bool]:
+    """How a partition stands that is in no configuration: whether it is offline, and whether it is being reassigned."""
+    return partition.is_offline, partition.is_reassigned
+
+
+def _values(configuration: ClusterConfiguration) -> tuple[Any, ...]:
+    """What makes a configuration distinct: its values, wherever they come from, and how its partitions stand."""
+    values = tuple((key, each.value) for key, each in sorted(configuration.settings.items()))
+    return values, *{_standing(each) for each, _ in configuration.partitions.values()}
 
 
 def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
     """The distinct configurations of one topic, named with partitions if there are several."""
     # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
     described = sources.described
-    alike: dict[tuple[int, int, str], list[Partition]] = {}
+    alike: dict[tuple[Any, ...], list[Partition]] = {}
     for each in topic.partitions.values():
         rack = _racks(each, described)
-        alike.setdefault((len(each.settled), _outside(each), rack.value if rack else ""), []).append(each)
+        alike.setdefault((len(each.settled), _outside(each), rack.value if rack else "", _standing(each)), []).append(each)
     return [
         replace(
             found,
@@ -281,7 +287,7 @@ def _placed(topic: Topic, group: list[Partition], described: Described) -> dict[
 
 def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterConfiguration]:
     """Configurations with equal values joined, in the order of their first topic."""
-    found: dict[tuple[tuple[str, str], ...], list[ClusterConfiguration]] = {}
+    found: dict[tuple[Any, ...], list[ClusterConfiguration]] = {}
     for each in configurations:
         found.setdefault(_values(each), []).append(each)
     return [

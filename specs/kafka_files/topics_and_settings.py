@@ -29,6 +29,7 @@ class Partition:
     has_leader: bool
     where: str
     leader: int | None = None
+    removing: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         named = (
@@ -53,7 +54,12 @@ class Partition:
     @property
     def is_in_sync(self) -> bool:
         """Whether it has a leader, and every replica is in the ISR, listed in one order; most partitions are so."""
-        return self.has_leader and self.isr == self.replicas and not self.adding
+        return self.has_leader and self.isr == self.replicas and not self.is_reassigned
+
+    @property
+    def is_reassigned(self) -> bool:
+        """Whether a reassignment is in progress."""
+        return bool(self.adding or self.removing)
 
     @property
     def outside(self) -> int:

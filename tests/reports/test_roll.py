@@ -46,9 +46,9 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[7:] == [
         "Restart 2 at a time: 102 and 104, then 103; go on when every ISR is what it was.",
         "Before the others, orders-0: wait until 102 is in the ISR again.",
-        "Before the others, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
         "Before the others, strict-0: no replica can be spared even when all are in sync (RF 2, min ISR 2): "
         "add one, or lower min ISR.",
+        "Before the others, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
     ]
 
 

@@ -68,10 +68,11 @@ def given(tmp_path, monkeypatch):
 
 
 def test_topics_with_equal_configurations_share_a_verdict():
-    safe, unsafe, worn = read_cluster(
+    safe, unsafe, offline, worn = read_cluster(
         describe=DATA / "describe-3.9.txt", producer_properties=DATA / "producer.properties", kafka_version="3.9"
     )
-    assert (safe.topics, unsafe.topics, worn.topics) == (("orders",), ("clicks",), ("audit",))
+    assert (safe.topics, unsafe.topics, worn.topics) == (("orders",), ("clicks (partition 0)",), ("audit",))
+    assert offline.topics == ("clicks (partition 1)",)
     assert values(safe, "replication.factor", "min.insync.replicas", "acks") == ["3", "2", "all"]
     assert values(unsafe, "replication.factor", "min.insync.replicas", "acks") == ["3", "1", "all"]
     assert where(unsafe, "min.insync.replicas") == "describe-3.9.txt line 5"
@@ -82,15 +83,12 @@ def test_topics_with_equal_configurations_share_a_verdict():
 
 
 def test_a_partition_is_judged_from_where_it_stands():
-    safe, unsafe, worn = read_cluster(describe=DATA / "describe-3.9.txt", kafka_version="3.9")
+    safe, unsafe, offline, worn = read_cluster(describe=DATA / "describe-3.9.txt", kafka_version="3.9")
     assert values(worn, "replication.factor", "min.insync.replicas", OUTSIDE) == ["3", "2", "1"]
     assert where(worn, OUTSIDE) == "describe-3.9.txt line 9"
     assert OUTSIDE not in safe.keys and OUTSIDE not in unsafe.keys
     assert (warned(safe), warned(worn)) == ([], [])
-    assert warned(unsafe) == [
-        f"topic 'clicks' is offline now (partition 1) ({DATA / 'describe-3.9.txt'} line 7); "
-        "the verdict is about a partition that starts with all replicas in the ISR"
-    ]
+    assert warned(offline) == [f"topic 'clicks' is offline now (partition 1) ({DATA / 'describe-3.9.txt'} line 7)"]
 
 
 def test_partitions_of_a_topic_that_stand_differently_are_distinguished():
@@ -107,16 +105,16 @@ def test_a_partition_with_eligible_leader_replicas_proves_that_they_are_on():
 
 
 def test_describe_of_zookeeper_times():
-    logs, state = read_cluster(describe=DATA / "describe-0.10.txt", kafka_version="0.10.2")
-    assert (logs.topics, state.topics) == (("logs",), ("state",))
+    logs, offline, state = read_cluster(describe=DATA / "describe-0.10.txt", kafka_version="0.10.2")
+    assert (logs.topics, offline.topics, state.topics) == (("logs (partition 0)",), ("logs (partition 1)",), ("state",))
     assert values(logs, "replication.factor", "min.insync.replicas", UNCLEAN, "acks") == ["2", "1", "true", "1"]
     assert values(state, "replication.factor", "min.insync.replicas") == ["2", "2"]
 
 
 def test_a_pasted_screen_with_blanks_crlf_and_byte_order_mark():
-    three, two = read_cluster(describe=DATA / "describe-pasted.txt")
-    assert three.topics == ("invoices (partitions 0,2)",)
-    assert two.topics == ("invoices (partitions 1,3)",)
+    three, two, moving, offline = read_cluster(describe=DATA / "describe-pasted.txt")
+    assert (three.topics, moving.topics) == (("invoices (partition 0)",), ("invoices (partition 2)",))
+    assert (two.topics, offline.topics) == (("invoices (partition 1)",), ("invoices (partition 3)",))
     assert values(three, "replication.factor", UNCLEAN) == ["3", "true"]
     assert values(two, "replication.factor", UNCLEAN) == ["2", "true"]
 
@@ -131,7 +129,7 @@ def test_tabs_and_blanks_read_alike(name):
 def test_utf16_as_a_windows_shell_writes_it(given):
     text = (DATA / "describe-3.9.txt").read_text()
     shown = [each.topics for each in read_cluster(describe=given("d", text.encode("utf-16")))]
-    assert shown == [("orders",), ("clicks",), ("audit",)]
+    assert shown == [("orders",), ("clicks (partition 0)",), ("clicks (partition 1)",), ("audit",)]
 
 
 def test_commas_inside_values_belong_to_the_value():
@@ -171,7 +169,7 @@ def test_configs_of_zookeeper_times():
 
 def test_racks_of_the_replicas_come_from_the_brokers():
     found = read_cluster(describe=DATA / "describe-3.9.txt", configs=DATA / "configs-brokers-3.9.txt")
-    assert [values(each, "broker.rack") for each in found] == [["eu-a,eu-a,eu-b"]] * 3
+    assert [values(each, "broker.rack") for each in found] == [["eu-a,eu-a,eu-b"]] * 4
     assert KEYS["broker.rack"].parse(*found[0].keys["broker.rack"]) == ("eu-a", "eu-a", "eu-b")
     assert all("broker.rack" not in each.keys for each in read_cluster(describe=DATA / "describe-4.1-elr.txt"))
 
@@ -809,10 +807,16 @@ def test_check_gives_a_verdict_for_each_distinct_configuration():
     assert [line.split(" (")[0] for line in found.stderr.splitlines()] == [
         "neverlost: warning: acks=all is assumed, for no file shows a producer",
         "neverlost: warning: topic 'clicks' is offline now",
+        "neverlost: warning: clicks-1",
     ]
     cells = json.loads(found.stdout)["cells"]
-    assert [each["topics"] for each in cells] == [["orders"], ["clicks"], ["audit"]]
-    assert [(each["config"]["min.insync.replicas"], each["config"][OUTSIDE]) for each in cells] == [(2, 0), (1, 0), (2, 1)]
+    assert [each["topics"] for each in cells] == [["orders"], ["clicks (partition 0)"], ["clicks (partition 1)"], ["audit"]]
+    assert [(each["config"]["min.insync.replicas"], each["config"][OUTSIDE]) for each in cells] == [
+        (2, 0),
+        (1, 0),
+        (1, 0),
+        (2, 1),
+    ]
     assert found.returncode == 12
 
 
@@ -840,7 +844,8 @@ def test_a_partition_that_is_worn_needs_one_slow_follower_less():
         "-",
     )
     verdicts = {cell["topics"][0]: cell["properties"][0]["verdict"] for cell in json.loads(found.stdout)["cells"]}
-    assert verdicts == {"orders": "holds", "clicks": "holds", "audit": "violated"}
+    clicks = {"clicks (partition 0)": "holds", "clicks (partition 1)": "inconclusive"}
+    assert verdicts == {"orders": "holds", **clicks, "audit": "violated"}
 
 
 def test_check_lets_set_win_over_files_and_says_what_the_model_does_not_read(given):

@@ -136,8 +136,7 @@ def test_where_partitions_stand_is_read_from_json_too():
     assert said(second, Kind.WARNING) == [
         "the description of topic 'orders' has no configuration (kcat.json at topics[0]); "
         "give what kafka-configs.sh prints too",
-        "topic 'orders' is offline now (partition 1) (kcat.json at topics[0].partitions[1]); the verdict is about a partition "
-        "that starts with all replicas in the ISR",
+        "topic 'orders' is offline now (partition 1) (kcat.json at topics[0].partitions[1])",
     ]
 
 

@@ -287,7 +287,7 @@ def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
     if not names:
         raise InputError(f"the cluster shows no topics: it has none, or DESCRIBE on topics is missing; {_ALLOW}")
     candidates = _eligible(kafka, admin, names)
-    moving = _adding(kafka, admin)
+    moving = _reassigned(kafka, admin)
     found = []
     for start in range(0, len(names), TOPICS_AT_ONCE):
         chosen = names[start : start + TOPICS_AT_ONCE]
@@ -301,7 +301,7 @@ def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
                     "configs": {key: value for key, (value, source) in configs[name].items() if source == OWN},
                     "partitions": [
                         _partition(each, candidates.get((name, each["partition_index"]), []))
-                        | {"adding": moving.get((name, each["partition_index"]), [])}
+                        | moving.get((name, each["partition_index"]), {"adding": [], "removing": []})
                         for each in sorted(topic["partitions"], key=lambda each: int(each["partition_index"]))
                     ],
                 }
@@ -339,11 +339,14 @@ def _eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[str, i
     return found
 
 
-def _adding(kafka: Any, admin: Any) -> dict[tuple[str, int], list[int]]:
-    """The replicas that reassignments in progress are adding."""
+def _reassigned(kafka: Any, admin: Any) -> dict[tuple[str, int], dict[str, list[int]]]:
+    """The replicas that reassignments in progress are adding and removing, by topic and partition."""
     try:
         found = admin.list_partition_reassignments()
     except kafka.errors.KafkaError as problem:
         _require_final(problem)
         return {}
-    return {(place.topic, place.partition): list(each["adding_replicas"]) for place, each in found.items()}
+    return {
+        (place.topic, place.partition): {name: list(each[f"{name}_replicas"]) for name in ("adding", "removing")}
+        for place, each in found.items()
+    }

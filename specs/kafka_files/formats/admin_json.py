@@ -99,6 +99,7 @@ def _partition(node: Node) -> Partition:
         has_leader=(leader := _leader(node)) not in (None, "-1", "none"),
         where=where,
         leader=int(leader) if leader and leader.isascii() and leader.isdigit() and len(leader) < 11 else None,
+        removing=_brokers(node, ("removingReplicas",)),
     )
 
 

@@ -70,11 +70,11 @@ def _partition(labels: dict[str, str], where: str) -> Partition:
             f"bad value {quoted(labels.get('Replicas', ''))} for Replicas in {where}: use broker ids such as 1,2,3"
         )
     isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
-    adding = _brokers("Adding Replicas", labels.get("Adding Replicas", ""), where)
+    adding, removing = (_brokers(label, labels.get(label, ""), where) for label in ("Adding Replicas", "Removing Replicas"))
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
     leader = labels.get("Leader", "")
     known = int(leader) if leader.isascii() and leader.isdigit() and len(leader) < 11 else None
-    found = Partition(number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known)
+    found = Partition(number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known, removing)
     if not found.settled:
         named = quoted(labels["Adding Replicas"])
         raise InputError(f"bad value {named} for Adding Replicas in {where}: it names every replica; describe again")

@@ -71,7 +71,7 @@ def _topic(node: Node, server: str) -> Topic:
 
 
 def _partition(node: Node, number: int, where: str) -> Partition:
-    ids = {key: _ids(node, key, where) for key in ("replicas", "adding", "isr", "elr")}
+    ids = {key: _ids(node, key, where) for key in ("replicas", "adding", "isr", "elr", "removing") if node.has(key)}
     leader = node.get("leader").text("leader")
     has_leader = leader.isascii() and leader.isdigit()
     return Partition(number, **ids, has_leader=has_leader, where=where, leader=int(leader) if has_leader else None)
