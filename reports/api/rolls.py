@@ -21,6 +21,7 @@ from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
+from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.remedies import topic_of
 from neverlost.specs.property import properties
@@ -103,7 +104,10 @@ class _Said:
     def __init__(self, every: Sequence[Chosen], at_a_time: int, request: Request, progress: Reporter | None) -> None:
         asked = [properties()[name] for name in describe.ASKED]
         questions = {
-            (id(chosen), is_whole, stop): (chosen.model, self._configuration(chosen, is_whole) | stop.limits)
+            (id(chosen), is_whole, stop): (
+                chosen.model,
+                with_kills(chosen.model, self._configuration(chosen, is_whole) | stop.limits),
+            )
             for chosen in every
             for is_whole in (False, True)
             for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))

@@ -32,6 +32,7 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.plain import plain
+from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files import remedies
@@ -328,8 +329,8 @@ class Tables:
             return False
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
         corners = (Spot(losing, most - losing) for losing in range(most + 1))
-        asked, given = self.asked(chosen), {**chosen.configuration, **more}
-        return all(known(model, {**given, **each.limits_among(model.keys)}, asked) is not None for each in corners)
+        asked, table = self.asked(chosen), Tolerance(model, chosen.configuration, more, {})
+        return all(known(model, table.asked(each), asked) is not None for each in corners)
 
 
 def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
@@ -338,7 +339,11 @@ def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
 
 
 def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
-    return chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more})
+    asked = {**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more}
+    try:
+        return chosen.model.contradiction(with_kills(chosen.model, asked))
+    except InputError as problem:
+        return str(problem)
 
 
 def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:

@@ -384,6 +384,10 @@ def assumptions(configuration: Mapping[str, Any]) -> list[str]:
     lines = [f"Decided for {records} and any number of faults, {start}."]
     if "min.insync.replicas" in configuration:
         lines[0] += " Assumed: a controller quorum."
-    if configuration.get("flush.messages") != "1":
+    if configuration.get("flush.messages") == "1":
+        lines.append(
+            "Every record is flushed: a broker that loses power keeps them, but stops, and counts as one that loses data."
+        )
+    else:
         lines.append("Being in sync is not being on disk: replicas on one power domain can lose data together (last row).")
     return lines
