@@ -177,6 +177,7 @@ def test_a_better_rate_is_a_better_bound_and_the_output_says_what_is_assumed(tmp
         (["kafka.version=3.9", "defects=shipped"], "nines is about Kafka as designed"),
         (["kafka.version=3.9", "faults.kill=1"], "faults.kill is set"),
         (["model=kip-320"], "model 'kip-320' has no faults.data_loss"),
+        (["model=majority"], "model 'majority' has no faults.out"),
     ],
 )
 def test_bad_input(settings: list[str], message: str) -> None:
