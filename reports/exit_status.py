@@ -30,6 +30,18 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> int:
     return INCONCLUSIVE if any(each.verdict is Verdict.INCONCLUSIVE for each in outcomes) else HOLDS
 
 
+def of_words(says: Iterable[str]) -> int:
+    """The status of cells of a table: a loss before writes that stop, and those before what is not decided."""
+    from neverlost.reports.documents.tolerance import LOST, OK, UNDECIDED
+
+    found = set(says)
+    if any(each.startswith(LOST) for each in found):
+        return VIOLATED
+    if found <= {OK, UNDECIDED}:
+        return INCONCLUSIVE if UNDECIDED in found else HOLDS
+    return UNAVAILABLE
+
+
 def of_expectations(are_met: bool, are_decided: bool) -> int:
     """The status of a comparison with what is expected: a difference comes before what is undecided."""
     if not are_met:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Variant, clause_variants, judged, profiles
+from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.asked_properties import chosen_properties
@@ -101,11 +102,10 @@ def _properties(system: System, plan: Plan | None) -> list[Property]:
 
 
 def _planned(plan: Plan) -> list[tuple[str, System]]:
-    found = []
+    model, found = models()[plan.model], []
     for name, keys in plan.profiles:
         given = {key: (value, f"profile {name!r} of {plan.model}.toml") for key, value in keys.items()}
-        chosen = configuration.choose({"model": (plan.model, "the plan")} | given)
-        found.append((name, bind(chosen.model, chosen.configuration)))
+        found.append((name, bind(model, complete(model, given))))
     return found
 
 

@@ -17,6 +17,7 @@ from neverlost.checker.outcome import Trace, Verdict
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
+from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.property import SAFETY, Property
 from neverlost.specs.spot import Spot, spots
 
@@ -53,7 +54,7 @@ class Tolerance:
 
     def asked(self, spot: Spot) -> Configuration:
         """The configuration with the fault limits of a spot."""
-        return {**self.configuration, **self.more, **spot.limits_among(self.model.keys)}
+        return with_kills(self.model, {**self.configuration, **self.more, **spot.limits_among(self.model.keys)})
 
     @property
     def is_interrupted(self) -> bool:

@@ -67,7 +67,8 @@ def neighbours(chosen: Chosen) -> list[remedies.Changes]:
     for key in ("unclean.leader.election.enable", "eligible.leader.replicas"):
         found.append({key: "false" if now[key] else "true"})
     found += [{"acks": each} for each in ("1", "all") if each != now["acks"]]
-    found.append({"flush.messages": "default" if now["flush.messages"] == "1" else "1"})
+    if now["flush.messages"] == "1" or now["acks"] == "all":
+        found.append({"flush.messages": "default" if now["flush.messages"] == "1" else "1"})
     return found
 
 

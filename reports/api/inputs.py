@@ -9,6 +9,7 @@ from os import PathLike
 
 from neverlost.keywords import Settings
 from neverlost.reports.documents.merged_rows import plain
+from neverlost.reports.documents.tolerance import QUORUM
 from neverlost.specs.configuration.choose import VERSION, Chosen, read_given
 from neverlost.specs.configuration.keys import MECHANISM
 from neverlost.specs.configuration.metadata_version import METADATA
@@ -83,4 +84,5 @@ def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
 
 def named(chosen: Chosen) -> str:
     """For whom an answer speaks: the topics, or the configuration that was given."""
-    return ", ".join(chosen.subjects) or "configuration"
+    is_kafka = "min.insync.replicas" in chosen.configuration
+    return ", ".join(chosen.subjects) or ("configuration" if is_kafka else QUORUM)

@@ -123,7 +123,14 @@ def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
 
 
 def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
-    """Configurations as shipped where they are there, once the replicas that are outside the ISR now are back."""
+    """Configurations as shipped where they are there, once the replicas that are outside the ISR now are back.
+
+    Errors: `InputError` for a model that has no broker that is out.
+    """
+    every = list(every)
+    for each in every:
+        if not all(key in each.model.keys for key in AXES):
+            raise InputError(f"model {each.model.name!r} has no {AXES[1]}; use a modern model, or kafka.version=X.Y")
     back = [replace(each, configuration={**each.configuration, OUTSIDE: 0}) for each in every]
     return grouped([each for each in back if each.configuration["defects"] == "shipped"] or back)
 

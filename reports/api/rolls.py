@@ -21,6 +21,7 @@ from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
 from neverlost.results import Answer
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
+from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.remedies import topic_of
 from neverlost.specs.property import properties
@@ -104,7 +105,10 @@ class _Said:
     def __init__(self, every: Sequence[Chosen], at_a_time: int, request: Request, progress: Reporter | None) -> None:
         asked = [properties()[name] for name in describe.ASKED]
         questions = {
-            (id(chosen), is_whole, stop): (chosen.model, self._configuration(chosen, is_whole) | stop.limits)
+            (id(chosen), is_whole, stop): (
+                chosen.model,
+                with_kills(chosen.model, self._configuration(chosen, is_whole) | stop.limits),
+            )
             for chosen in every
             for is_whole in (False, True)
             for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
@@ -205,7 +209,12 @@ class _Cluster:
             return f"wait until {out} {'are' if ',' in out else 'is'} in the ISR again"
         settings = one.chosen.configuration
         factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
-        return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one, or lower min ISR"
+        if self.said.of(one.chosen, Stop(1), is_whole=True).startswith(describe.LOST):
+            if settings["acks"] in ("0", "1"):
+                return f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all"
+            return f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
+        lower = ", or lower min ISR" if least > 1 else ""
+        return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one{lower}"
 
     def order(self, at_a_time: int) -> list[list[str]]:
         """Brokers that may be stopped together, group after group."""

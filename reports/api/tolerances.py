@@ -31,6 +31,7 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.plain import plain
+from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files import remedies
@@ -304,8 +305,14 @@ class Tables:
     def asked(self, chosen: Chosen) -> list[Property]:
         """What a table is about."""
         system = bind(chosen.model, chosen.configuration)
-        asked = chosen_properties(chosen.model, self.names or defined(system, describe.ASKED))
+        asked = chosen_properties(chosen.model, self.names or defined(system, describe.OF_TABLES))
         require_fields(system, asked)
+        others = [each.name for each in asked if each.name not in describe.OF_TABLES]
+        if others or not any(each.kind == SAFETY for each in asked):
+            raise InputError(
+                f"--property {(others or [asked[0].name])[0]}: a table of what is survived speaks of lost records; ask for "
+                f"{' or '.join(describe.ASKED[:2])}, or limit faults, such as check --set faults.lossy_crash=1"
+            )
         return asked
 
     def _known(self) -> Known | None:
@@ -325,8 +332,8 @@ class Tables:
             return False
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
         corners = (Spot(losing, most - losing) for losing in range(most + 1))
-        asked, given = self.asked(chosen), {**chosen.configuration, **more}
-        return all(known(model, {**given, **each.limits_among(model.keys)}, asked) is not None for each in corners)
+        asked, table = self.asked(chosen), Tolerance(model, chosen.configuration, more, {})
+        return all(known(model, table.asked(each), asked) is not None for each in corners)
 
 
 def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
@@ -335,7 +342,11 @@ def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
 
 
 def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
-    return chosen.model.contradiction({**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more})
+    asked = {**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more}
+    try:
+        return chosen.model.contradiction(with_kills(chosen.model, asked))
+    except InputError as problem:
+        return str(problem)
 
 
 def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:

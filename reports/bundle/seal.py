@@ -143,9 +143,11 @@ def write_pictures(place: Path, name: str, counterexample: Counterexample) -> No
         write_text(place / f"{name.removesuffix(SUFFIX)}.{extension}", picture)
 
 
-def render(folder: Path, document: Mapping[str, Any], place: Path, known: Mapping[str, Counterexample] | None = None) -> None:
+def render(
+    folder: Path, document: Mapping[str, Any], place: Path, known: Mapping[str, Counterexample] | None = None
+) -> list[Path]:
     """Write everything that a result and its traces decide: reports, pictures, and the gate files; nothing for an
-    observation.
+    observation.  Returns the reports.
 
     The traces are those of the folder; `known` ones need not be read again.
     """
@@ -154,22 +156,20 @@ def render(folder: Path, document: Mapping[str, Any], place: Path, known: Mappin
     from neverlost.reports.page.tables import write_tables
 
     if "properties" not in document and "cells" not in document:
-        write_tables(document, place)
-        return
+        return write_tables(document, place)
     traces = Saved(folder, known)
-    write_reports(folder, document, place, traces)
+    written = write_reports(folder, document, place, traces)
     write_gate(folder, document, place)
-    if "matrix" in document:
-        return
-    for cell in document.get("cells", [document]):
+    for cell in document.get("cells", [document]) if "matrix" not in document else ():
         for name in [each["trace"] for each in cell["properties"] if each.get("trace")]:
             write_pictures(place, name, traces[name])
+    return written
 
 
 def rendered(directory: str, target: str | None) -> list[Path]:
     """Write the reports of a directory with a result again, into it or elsewhere; a bundle's manifest follows.
 
-    Errors: `InputError` for a directory without a result that can be read.
+    Errors: `InputError` for a directory without a result that can be read, and for a result that has no report.
     """
     folder = Path(directory)
     if not (folder / RESULT).exists():
@@ -178,12 +178,15 @@ def rendered(directory: str, target: str | None) -> list[Path]:
     place = folder if target is None else Path(target)
     before = set(files_of(folder))
     try:
-        render(folder, document, place)
+        reports = render(folder, document, place)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as problem:
         raise InputError(f"{RESULT} of {directory!r} is not a result of ours: {misread(problem)}") from None
+    if not reports:
+        kind = str(document.get("schema")).partition(".")[2].partition("/")[0]
+        raise InputError(f"{directory!r} has a result of kind {kind!r:.60}, of which no report is made; read its {RESULT}")
     if place == folder and (folder / MANIFEST).exists():
         manifest = read_json(folder / MANIFEST)
         written = set(files_of(folder)) - before | {name for name in before if (folder / name).suffix in RENDERED}
         manifest["files"] = dict(sorted((manifest["files"] | {name: digest(folder / name) for name in written}).items()))
         write_text(folder / MANIFEST, as_json(manifest))
-    return [place / "report.md", place / "report.html"]
+    return reports

@@ -41,7 +41,7 @@ def nines(
     again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command; returns the exit status: 12 where a record is lost without any fault, but for the list of a matrix."""
     from neverlost import likelihood
     from neverlost.reports import exit_status
     from neverlost.reports.output import Output
@@ -72,4 +72,6 @@ def nines(
     if output.is_read:
         shown.show(terminal.console(), result, with_loss=show)
     output.end(result.document)
+    if matrix is None and any(each["verdict"] == "violated" for each in result.nines.values()):
+        return exit_status.VIOLATED
     return exit_status.INCONCLUSIVE if result.verdict == "inconclusive" else exit_status.HOLDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
@@ -36,6 +35,7 @@ def roll(
 ) -> int:
     """Run the command; returns the exit status: 12 where a stop alone can lose a record, 13 where one stops writes."""
     from neverlost import rolls
+    from neverlost.reports import exit_status
     from neverlost.reports.documents.roll import lines
     from neverlost.reports.output import Output
     from neverlost.reports.terminal.progress import LiveProgress
@@ -62,25 +62,13 @@ def roll(
         for line in lines(found.document):
             typer.echo(line)
     output.end(found.document)
-    return _status(each for broker in found.brokers.values() for each in broker["now"])
-
-
-def _status(says: Iterable[str]) -> int:
-    """12 where a record is lost, 13 where writes stop, 20 where something is not decided."""
-    from neverlost.reports import exit_status
-    from neverlost.reports.documents.tolerance import LOST, OK, UNDECIDED
-
-    found = set(says)
-    if any(each.startswith(LOST) for each in found):
-        return exit_status.VIOLATED
-    if found <= {OK, UNDECIDED}:
-        return exit_status.INCONCLUSIVE if UNDECIDED in found else exit_status.HOLDS
-    return exit_status.UNAVAILABLE
+    return exit_status.of_words(each for broker in found.brokers.values() for each in broker["now"])
 
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
     """A plan instead; the first loss is shown whole."""
     from neverlost import plans
+    from neverlost.reports import exit_status
     from neverlost.reports.documents.plan import lines
     from neverlost.reports.terminal.progress import LiveProgress
 
@@ -91,7 +79,7 @@ def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) 
         for line in lines(found.document):
             typer.echo(line)
         _show_loss(found)
-    return _status(each[name] for each in found.phases for name in ("meanwhile", "done") if each.get(name))
+    return exit_status.of_words(each[name] for each in found.phases for name in ("meanwhile", "done") if each.get(name))
 
 
 def _show_loss(found: PlanResult) -> None:

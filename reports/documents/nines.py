@@ -226,7 +226,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         return [_unbounded(found), *changes(found)]
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     lines = [
-        f"An acknowledged record is lost in a year with a probability of at most {_between(loss, _probability)} "
+        f"An acknowledged record is lost in a year with a probability of at most {_probability(loss)} "
         f"({words(found['nines'])}).",
         f"Writes are refused {_between(refused, _time)} a year.",
     ]
@@ -254,7 +254,7 @@ def _unbounded(found: Mapping[str, Any]) -> str:
 def _bound(found: Mapping[str, Any]) -> str:
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     writes = f"writes are refused {_between(refused, _time)} a year"
-    return f"at most {_between(loss, _probability)} ({words(found['nines'])}); {writes}"
+    return f"at most {_probability(loss)} ({words(found['nines'])}); {writes}"
 
 
 def _region(region: Mapping[str, Any]) -> str:
@@ -327,8 +327,13 @@ def _between(found: Mapping[str, float], text: Any) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _probability(value: float) -> str:
-    return f"{value:.1g}" if value < 0.01 else f"{value:.0%}"
+def _probability(found: Mapping[str, float]) -> str:
+    """A range of probabilities, both ends in percent or neither."""
+    return _between(found, _small_percent if found["high"] >= 0.01 else lambda each: f"{each:.1g}")
+
+
+def _small_percent(value: float) -> str:
+    return f"{value:.0%}" if value >= 0.01 else f"{100 * value:.1g}%"
 
 
 def words(found: Mapping[str, float | None]) -> str:

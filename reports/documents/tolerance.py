@@ -22,8 +22,15 @@ from neverlost.specs.spot import Spot
 OK, STOPS, LOST, UNDECIDED = "ok", "writes stop", "LOST", "not decided"
 """What a spot of the table says; the first three are ordered from good to bad."""
 
-ASKED = ("acked-never-lost", "committed-never-lost", "stays-writable")
-"""What a table is about."""
+ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
+ASKED = (ACKED, COMMITTED, "stays-writable")
+"""What is asked about a partition of Kafka: lost records, and writes that stop."""
+
+OF_TABLES = (*ASKED, "quorum-stays-writable")
+"""What the sentences of a table can speak of."""
+
+QUORUM = "a majority quorum, not Kafka"
+"""What the model is called that has no ISR."""
 
 
 def answer(found: Tolerance, spot: Spot) -> tuple[str, int | None]:
@@ -106,7 +113,7 @@ def sentences(found: Tolerance) -> list[str]:
     safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
     whole = [losing for losing in range(replicas + 1) if all(Spot(losing, out) in safe for out in range(replicas + 1 - losing))]
     most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
-    lines = [_safe_sentence(most, _out(found))] if most >= 0 else []
+    lines = [_safe_sentence(most, found)] if most >= 0 else []
     if any(says[Spot(0, out)] == LOST for out in range(replicas + 1)):
         lines = [f"Brokers that are {_out(found)} are enough to lose a record."]
     for losing in range(most + 1, replicas + 1):
@@ -114,7 +121,7 @@ def sentences(found: Tolerance) -> list[str]:
         if len(outs) > (losing == 0) and outs == list(range(len(outs))):
             most_out = max(outs)
             lines.append(
-                f"Nothing acknowledged is lost while {_losing(losing)} and {_others(most_out)}"
+                f"Nothing {_kept(found)} is lost while {_losing(losing)} and {_others(most_out)}"
                 + (", or fewer." if most_out > 1 else ".")
             )
     lines += [
@@ -146,11 +153,16 @@ def _out(found: Tolerance) -> str:
     return "slow, fenced or shut down" if OUT.key in found.model.keys else "slow or stopped"
 
 
-def _safe_sentence(most: int, out: str) -> str:
+def _kept(found: Tolerance) -> str:
+    """The records that the verdicts are about: acknowledged ones unless only committed ones were asked about."""
+    return "acknowledged" if any(each.property.name == ACKED for row in found.entries.values() for each in row) else "committed"
+
+
+def _safe_sentence(most: int, found: Tolerance) -> str:
     data = (
         "no broker loses data" if most == 0 else f"at most {many(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
     )
-    return f"No acknowledged record is lost while {data}, however often and however many others are {out}."
+    return f"No {_kept(found)} record is lost while {data}, however often and however many others are {_out(found)}."
 
 
 def _losing(number: int) -> str:
@@ -201,7 +213,8 @@ def heading(configuration: Mapping[str, Any], release: str | None, subjects: Seq
 def setting(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:
     """Topics with the settings that matter most."""
     named = ", ".join(subjects) if subjects else "this configuration"
-    parts = [f"RF {configuration['replication.factor']}"]
+    parts = [] if "min.insync.replicas" in configuration else [QUORUM]
+    parts += [f"RF {configuration['replication.factor']}"]
     parts += [f"min ISR {configuration['min.insync.replicas']}"] if "min.insync.replicas" in configuration else []
     parts += [f"acks={configuration['acks']}"]
     parts += ["unclean election"] if configuration.get("unclean.leader.election.enable") else []
@@ -218,7 +231,7 @@ def losses(found: Tolerance) -> str:
     lost = [spot for spot in sorted(found.entries) if answer(found, spot)[0] in (LOST, UNDECIDED)]
     least = [spot for spot in lost if not any(other.is_within(spot) for other in lost if other != spot)]
     if not least:
-        return "no record is lost at any spot"
+        return f"no {_kept(found)} record is lost at any spot"
     return "; ".join(f"{_at(spot)} {words(found, spot)}" for spot in least)
 
 
@@ -371,6 +384,10 @@ def assumptions(configuration: Mapping[str, Any]) -> list[str]:
     lines = [f"Decided for {records} and any number of faults, {start}."]
     if "min.insync.replicas" in configuration:
         lines[0] += " Assumed: a controller quorum."
-    if configuration.get("flush.messages") != "1":
+    if configuration.get("flush.messages") == "1":
+        lines.append(
+            "Every record is flushed: a broker that loses power keeps them, but stops, and counts as one that loses data."
+        )
+    else:
         lines.append("Being in sync is not being on disk: replicas on one power domain can lose data together (last row).")
     return lines

@@ -38,8 +38,13 @@ from neverlost.specs.property import properties
 MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 
 
-def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: Saved | None = None) -> None:
-    """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere."""
+def write_reports(
+    folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: Saved | None = None
+) -> list[Path]:
+    """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere.
+
+    Returns the two reports.
+    """
     place = target or folder
     data = report_data(folder, document, traces)
     growth, graph = growth_of(document), _graph(document)
@@ -55,6 +60,7 @@ def write_reports(folder: Path, document: Mapping[str, Any], target: Path | None
     for name, drawn in (("growth", growth), ("graph", None if graph is None else graph.drawn)):
         if drawn is not None:
             write_text(place / f"{name}.svg", alone(drawn))
+    return [place / "report.md", place / "report.html"]
 
 
 def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None = None) -> dict[str, Any]:

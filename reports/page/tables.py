@@ -77,11 +77,11 @@ class Section:
     settings: Sequence[Mapping[str, str]] = ()
 
 
-def write_tables(document: Mapping[str, Any], place: Path) -> None:
-    """Both reports, where the document is one of these."""
+def write_tables(document: Mapping[str, Any], place: Path) -> list[Path]:
+    """Both reports, where the document is one of these; returns what was written."""
     made = SECTIONS.get(str(document.get("schema")))
     if made is None:
-        return
+        return []
     title, says, sections = made[0], made[1], list(made[2](document))
     general = [each for each in sections[0].notices if all(each in one.notices for one in sections)]
     about = f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}"
@@ -94,9 +94,12 @@ def write_tables(document: Mapping[str, Any], place: Path) -> None:
         "sections": [replace(one, notices=[each for each in one.notices if each not in general]) for one in sections],
         "derived": f"{DERIVED} To cite a sentence, add: [{about}].",
     }
-    write_text(place / "report.html", for_pages().get_template("tables.html").render(**data))
-    if document["schema"] != nines.SCHEMA:  # whose page is its own, with its picture in a file
-        write_text(place / "report.md", for_markdown().get_template("tables.md").render(**data))
+    page, text = place / "report.html", place / "report.md"
+    write_text(page, for_pages().get_template("tables.html").render(**data))
+    if document["schema"] == nines.SCHEMA:  # whose text is its own, with its picture in a file
+        return [page]
+    write_text(text, for_markdown().get_template("tables.md").render(**data))
+    return [text, page]
 
 
 def _assumed(document: Mapping[str, Any]) -> list[dict[str, Any]]:

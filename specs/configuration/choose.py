@@ -9,11 +9,13 @@ from typing import Any
 
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kraft.faults import DATA_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
 from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, lacking, newest
+from neverlost.specs.configuration.power_loss import FLUSH, with_kills
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files.version_defaults import (
@@ -207,7 +209,21 @@ def _completed(model: Model, given: Given, offered: Mapping[str, Setting], subje
     read = {key: each for key, each in offered.items() if key in model.keys}
     configuration = keys.configuration(model, _raw(read) | given)
     settings = {key: _setting(str(keys.shown(value)), given.get(key), read.get(key)) for key, value in configuration.items()}
-    return Chosen(model, configuration, subjects, settings=settings)
+    asked = with_kills(model, configuration)
+    answered = {key: str(keys.shown(value)) for key, value in asked.items() if value != configuration[key]}
+    for key, value in answered.items():
+        settings[key] = Setting(value, f"{FLUSH}=1", Origin.ASSUMED if key == KILL.key else Origin.DEFAULT)
+    return Chosen(model, asked, subjects, settings=settings, notices=_of_kills(configuration, answered, subjects))
+
+
+def _of_kills(configuration: Configuration, answered: Mapping[str, str], subjects: tuple[str, ...]) -> tuple[Notice, ...]:
+    """What is said where losses of power are answered as kills."""
+    if KILL.key not in answered:
+        return ()
+    key = next(each.key for each in (LOSSY_CRASH, DATA_LOSS) if configuration[each.key])
+    how = f"{'with' if key == DATA_LOSS.key else 'as'} {KILL.key}={answered[KILL.key]}"
+    says = f"a power loss with {FLUSH}=1 loses no record, but stops the broker: {key}={configuration[key]} is asked {how}"
+    return (Notice(Kind.ASSUMED, says, topics=subjects),)
 
 
 def _setting(value: str, given: tuple[Any, str] | None, offered: Setting | None) -> Setting:

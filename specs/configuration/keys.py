@@ -127,7 +127,14 @@ KEYS: dict[str, Key] = {
             "preferred",
             "longest-log",
         ),
-        _choice("flush.messages", "topic", "default", "1: every record is on disk before it is acknowledged", "1", "default"),
+        _choice(
+            "flush.messages",
+            "topic",
+            "default",
+            "1: every record is on disk before it is acknowledged; a power loss is a kill then",
+            "1",
+            "default",
+        ),
         _flag("enable.idempotence", "producer", True, "the broker removes duplicates of retries"),
         _choice(
             "consumer.commit",

@@ -33,7 +33,8 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
     for each in read_cluster(**named, kafka_version=given.get(VERSION, (None,))[0], given=given.keys()):
         chosen = choose(given, subjects=each.topics, offered=each.settings)
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
-        notices = (*each.notices, *_not_read(each.settings, given, chosen), *_left_out(each, chosen.configuration))
+        noticed = (*chosen.notices, *each.notices)
+        notices = (*noticed, *_not_read(each.settings, given, chosen), *_left_out(each, chosen.configuration))
         moved = tuple(name for name, (partition, _) in each.partitions.items() if partition.is_reassigned)
         found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out, reassigned=moved))
     every = (notice for each in found for notice in each.notices)

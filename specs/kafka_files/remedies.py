@@ -14,6 +14,7 @@ from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.configuration.keys import MECHANISM, shown
 from neverlost.specs.configuration.metadata_version import METADATA
+from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.defects import DEFECTS, FIXES, Defect
 from neverlost.specs.setting import Origin, Place, Setting
 
@@ -30,7 +31,7 @@ ELR, LEAST, FACTOR, VERSION, FIXED = (
 OUTSIDE = "start.outside_isr"
 """How many replicas are outside the ISR now: no setting, but what an operator sees to first."""
 
-OF_TOPICS = (LEAST, "unclean.leader.election.enable", "flush.messages")
+OF_TOPICS = (LEAST, "unclean.leader.election.enable", FLUSH)
 """What `kafka-configs.sh` changes of a topic."""
 
 COST = {
@@ -40,7 +41,7 @@ COST = {
     LEAST: 2,
     ELR: 4,
     FACTOR: 8,
-    "flush.messages": 16,
+    FLUSH: 16,
     VERSION: 16,
 }
 """How much of a change each is: a setting, then replicas to add, then what costs throughput or an upgrade."""
@@ -49,7 +50,7 @@ COST_OF_STOPPING = 5
 """What it costs more if one replica out of the ISR stops the writes."""
 
 DRAWBACKS = {
-    "flush.messages": "every record is flushed before it is acknowledged, which costs throughput",
+    FLUSH: "every record is flushed before it is acknowledged, which costs throughput",
     FACTOR: "partitions have to be reassigned",
     "acks": "the producer waits for the ISR",
 }
@@ -72,7 +73,7 @@ class Command:
 
 
 def candidates(chosen: Chosen) -> list[Changes]:
-    """Sets of changes to try, the smallest change first; none makes a setting less safe."""
+    """Sets of changes to try, the smallest change first and those that flush last; none makes a setting less safe."""
     single = list(_single(chosen))
     found = [
         {key: value for change in several for key, value in change.items()}
@@ -80,9 +81,10 @@ def candidates(chosen: Chosen) -> list[Changes]:
         for several in combinations(single, count)
         if len({key for change in several for key in change}) == sum(map(len, several))
     ]
-    factor = int(chosen.configuration[FACTOR])
+    factor, acks = int(chosen.configuration[FACTOR]), str(chosen.configuration.get("acks"))
     return sorted(
-        (each for each in found if _makes_sense(each)), key=lambda each: (cost(each, factor), int(each.get(LEAST, "0")))
+        (each for each in found if _makes_sense(each, acks)),
+        key=lambda each: (FLUSH in each, cost(each, factor), int(each.get(LEAST, "0"))),
     )
 
 
@@ -117,9 +119,9 @@ def in_words(changes: Changes) -> list[str]:
     return ["the ISR (every replica back in it)" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
 
 
-def _makes_sense(changes: Changes) -> bool:
-    """More replicas only together with a min ISR, and an upgrade only with what it brings."""
-    return not (VERSION in changes and ELR not in changes)
+def _makes_sense(changes: Changes, acks: str) -> bool:
+    """An upgrade only with what it brings, and every record on a disk only where it is acknowledged by the ISR."""
+    return not (VERSION in changes and ELR not in changes) and (FLUSH not in changes or changes.get("acks", acks) == "all")
 
 
 def _single(chosen: Chosen) -> Iterable[Changes]:
@@ -140,8 +142,8 @@ def _single(chosen: Chosen) -> Iterable[Changes]:
         yield {ELR: "true"}
         if version < (4, 1):
             yield {VERSION: version_text(NEWEST)}
-    if now.get("flush.messages") == "default":
-        yield {"flush.messages": "1"}
+    if now.get(FLUSH) == "default":
+        yield {FLUSH: "1"}
 
 
 def is_upgrade(changes: Changes) -> bool:

@@ -143,7 +143,6 @@ PAGES = (
         (SETTINGS, *RATES),
         beside=("nines.svg",),
     ),
-    Page("isr-and-majority.md", "how many copies for how many faults", "python -m tests.publish.isr_and_majority"),
     Page(
         "proofs.md",
         "what is proved by induction: models, properties, numbers of replicas, faults; and what cvc5 and ethos confirm",

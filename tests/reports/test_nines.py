@@ -16,6 +16,7 @@ from neverlost.checker.nines import exact
 from neverlost.checker.nines.bounds import strikes
 from neverlost.checker.nines.chain import chain
 from neverlost.model.sentences import sentences
+from neverlost.reports.documents import nines as describe
 from neverlost.specs.errors import InputError
 from neverlost.specs.rates.rates import KINDS, YEAR, rates
 from neverlost.specs.region import Region, usual
@@ -178,6 +179,7 @@ def test_a_better_rate_is_a_better_bound_and_the_output_says_what_is_assumed(tmp
         (["kafka.version=3.9", "defects=shipped"], "nines is about Kafka as designed"),
         (["kafka.version=3.9", "faults.kill=1"], "faults.kill is set"),
         (["model=kip-320"], "model 'kip-320' has no faults.data_loss"),
+        (["model=majority"], "model 'majority' has no faults.out"),
     ],
 )
 def test_bad_input(settings: list[str], message: str) -> None:
@@ -195,6 +197,21 @@ def test_bad_rates_are_one_line_and_no_number(tmp_path: Path) -> None:
     assert "bad value '-1 /year' for power_loss.rate" in done.stderr and not A_NUMBER.search(done.stderr)
     with pytest.raises(InputError, match="two files of rates have one name"):
         neverlost.nines(TWO, rates_files=[file.with_name("a.toml"), file.with_name("a.toml")])
+
+
+def test_both_ends_of_a_range_have_one_unit() -> None:
+    """From 0.00995 to 0.183: one in a hundred at best, not one in ten thousand."""
+    three = ("kafka.version=3.9", "replication.factor=3", "min.insync.replicas=1", "bounds.records=1")
+    done = run("nines", *(f"--set={each}" for each in three))
+    assert "with a probability of at most 1% to 18% (0.7 to 2.0 nines)." in done.stdout
+    far = sentences_of({"low": 9.1e-5, "high": 0.1})
+    assert "of at most 0.009% to 10% (" in far and "of at most 2e-06 to 0.005 (" in sentences_of({"low": 2e-6, "high": 0.005})
+
+
+def sentences_of(loss: dict[str, float]) -> str:
+    """The first sentence about a probability of loss."""
+    (found,) = neverlost.nines(TWO).nines.values()
+    return describe.sentences({**found, "loss_in_a_year": loss})[0]
 
 
 def test_what_is_not_decided_has_no_number() -> None:

@@ -191,6 +191,15 @@ def test_bad_usage_is_one_line_and_64(arguments: list[str], message: str) -> Non
     assert message in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
 
 
+@pytest.mark.parametrize("method", ["bmc", "induction"])
+def test_a_loss_that_needs_no_fault_is_a_violation(method: str) -> None:
+    """With acks=0 a record counts as sent before any broker has it."""
+    keys = ("kafka.version=3.9", "replication.factor=2", "bounds.records=1", "acks=0")
+    settings = [part for each in keys for part in ("--set", each)]
+    limit = ("--depth", "1") if method == "bmc" else ()
+    assert prove(*settings, "--property", "acked-never-lost", "--method", method, *limit, "--quiet").returncode == 12
+
+
 def test_where_nothing_may_fail_no_unreachable_state_is_shown() -> None:
     keys = ("kafka.version=3.9", "replication.factor=2", "bounds.records=1")
     settings = [part for each in keys for part in ("--set", each)]

@@ -12,6 +12,7 @@ import pytest
 
 import neverlost
 from tests.publish.bundles import KINDS, MAKE, PLACE
+from tests.support.program import neverlost as program
 from tests.support.wheel import unpacked
 
 OTHER = os.environ.get("NEVERLOST_OTHER_PYTHON")
@@ -26,6 +27,21 @@ def test_a_published_bundle_verifies(kind: str) -> None:
         raise AssertionError(f"{problem}; make them again: {MAKE}") from None
     other = [each for each in found.unchecked if "not what this version renders" not in each]
     assert not other, f"make them again: {MAKE}"
+
+
+def test_report_names_the_files_that_it_wrote_and_no_others(tmp_path: Path) -> None:
+    """An observation has no page: that is said in a line, and nothing is written."""
+    done = program("report", str(PLACE / "observation"), "--out", str(tmp_path / "observation"))
+    assert (done.returncode, done.stdout) == (64, "") and not (tmp_path / "observation").exists()
+    assert "'observation', of which no report is made" in done.stderr and done.stderr.count("\n") == 1
+    for kind in ("check", "nines", "tolerance"):
+        out = tmp_path / kind
+        done = program("report", str(PLACE / kind), "--out", str(out))
+        assert done.returncode == 0 and done.stdout.splitlines() == [f"wrote {each}" for each in _reports(out)] != []
+
+
+def _reports(place: Path) -> list[Path]:
+    return [place / name for name in ("report.md", "report.html") if (place / name).exists()]
 
 
 @pytest.mark.skipif(OTHER is None, reason="NEVERLOST_OTHER_PYTHON names no other Python with the dependencies")

@@ -65,6 +65,35 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("replicas", "acks", "says", "status"),
+    [
+        ("101,102", "1", "a stop can lose a record with acks=1, even when all are in sync: use acks=all.", 12),
+        ("101,102", "0", "a stop can lose a record with acks=0, even when all are in sync: use acks=all.", 12),
+        ("101", "all", "no replica can be spared even when all are in sync (RF 1, min ISR 1): add one.", 13),
+    ],
+)
+def test_what_comes_first_is_about_the_cause(tmp_path: Path, replicas: str, acks: str, says: str, status: int) -> None:
+    """A min ISR of 1 cannot be lowered, and one more replica does not help a producer that does not wait for it."""
+    factor = replicas.count(",") + 1
+    (tmp_path / "topics.txt").write_text(
+        f"Topic: orders\tPartitionCount: 1\tReplicationFactor: {factor}\tConfigs: min.insync.replicas=1\n"
+        f"\tTopic: orders\tPartition: 0\tLeader: 101\tReplicas: {replicas}\tIsr: {replicas}\n"
+    )
+    done = neverlost(
+        "roll",
+        "--describe",
+        str(tmp_path / "topics.txt"),
+        "--kafka-version",
+        "3.9",
+        "--set",
+        f"acks={acks}",
+        "--set",
+        "defects=fixed",
+    )
+    assert done.returncode == status and done.stdout.splitlines()[-1] == f"Before the others, orders-0: {says}"
+
+
 def test_limits_of_faults_and_of_brokers_are_refused(tmp_path: Path) -> None:
     done = roll(tmp_path, "--set", "faults.crash=1")
     assert done.returncode == 64 and "roll asks about stops itself" in done.stderr

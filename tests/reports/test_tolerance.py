@@ -13,9 +13,11 @@ import pytest
 
 import neverlost
 from neverlost.checker.search.memory import MemorySearch
+from neverlost.reports.bundle import verify
 from neverlost.reports.documents import tolerance as describe
 from neverlost.specs.spot import Spot, spots
 from neverlost.tolerances import Subject
+from tests.support.forger import asking
 from tests.support.program import neverlost as program
 
 PAIR: dict[str, Any] = {
@@ -173,6 +175,62 @@ def test_check_without_faults_answers_the_same() -> None:
     assert program("check", *given, "--set", "faults.crash=0").stdout != shown.stdout
 
 
+OF_THREE = ("--set", "kafka.version=3.9", "--set", "min.insync.replicas=2", "--set", "bounds.records=1")
+REFUSED = "a table of what is survived speaks of lost records; ask for acked-never-lost or committed-never-lost, or limit"
+
+
+@pytest.mark.parametrize("command", ["tolerance", "check"])
+@pytest.mark.parametrize("name", ["stays-writable", "log-matching"])
+def test_a_property_of_which_the_sentences_do_not_speak_is_refused(command: str, name: str) -> None:
+    done = program(command, *OF_THREE, "--set", "defects=fixed", "--property", name)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr.startswith(f"neverlost: --property {name}: {REFUSED}") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"min.insync.replicas": 2, "acks": "min.insync.replicas", "election.policy": "longest-log"},
+        {"replication.factor": 2, "min.insync.replicas": 2},
+    ],
+)
+def test_what_is_not_a_loss_is_not_called_one_from_python(given: dict[str, Any]) -> None:
+    """Not visible yet, or an ISR below the minimum: nothing is lost."""
+    name = "acked-visible" if "acks" in given else "isr-at-least-minimum"
+    with pytest.raises(neverlost.InputError, match=f"^--property {name}: "):
+        neverlost.tolerance({"kafka.version": "3.9", "bounds.records": 1} | given, properties=["acked-never-lost", name])
+
+
+def test_a_bundle_that_asks_for_such_a_property_does_not_verify(tmp_path: Path) -> None:
+    """A table of another property beside the sentences about lost records is not sealed."""
+    neverlost.tolerance(PAIR, properties=["acked-never-lost"], out=tmp_path)
+    forged = asking(dict(verify.opened(str(tmp_path))), lambda one: one["arguments"].update(properties=["log-matching"]))
+    for name, content in forged.items():
+        (tmp_path / name).write_bytes(content)
+    done = program("verify", str(tmp_path))
+    assert (done.returncode, done.stdout) == (64, "") and f"--property log-matching: {REFUSED}" in done.stderr
+
+
+def test_sentences_speak_of_the_records_that_were_asked_about() -> None:
+    """With acks=1 an acknowledged record is lost where no committed one is."""
+    given = PAIR | {"acks": "1"}
+    acked, committed = (neverlost.tolerance(given, properties=[f"{each}-never-lost"]) for each in ("acked", "committed"))
+    assert describe.sentences(acked.tables[0])[0] == "Brokers that are slow, fenced or shut down are enough to lose a record."
+    assert describe.sentences(committed.tables[0])[0].startswith("No committed record is lost while no broker loses data")
+
+
+@pytest.mark.parametrize("command", ["check", "tolerance", "nines", "prove"])
+def test_a_loss_without_any_fault_is_a_violation(command: str) -> None:
+    asked_for = ("--property", "acked-never-lost") if command != "nines" else ()
+    given = ("--set", "kafka.version=3.9", "--set", "acks=0", "--set", "bounds.records=1", *asked_for, "--quiet")
+    assert program(command, *given).returncode == 12
+
+
+def test_commands_that_list_results_keep_0_for_a_certain_loss(tmp_path: Path) -> None:
+    (tmp_path / "matrix.toml").write_text('kafka.version = "3.9"\nacks = ["0"]\nproperties = ["acked-never-lost"]\n')
+    assert program("sweep", str(tmp_path / "matrix.toml"), "--quiet").returncode == 0
+
+
 def test_what_is_looked_up_needs_no_search() -> None:
     """So that the answer is there in under a second: `/usr/bin/time -f %U neverlost tolerance --set kafka.version=4.3`."""
     code = (
@@ -271,10 +329,22 @@ def test_a_majority_loses_nothing_to_stops_and_something_to_one_lost_log() -> No
     found = neverlost.tolerance({"model": "majority", "replication.factor": 3})
     (table,) = found.tables
     says = {(each.losing, each.out): describe.answer(table, each)[0] for each in table.entries}
-    assert {says[spot] for spot in says if not spot[0]} == {"ok"} and {says[spot] for spot in says if spot[0]} == {"LOST"}
+    assert {spot: says[spot] for spot in says if not spot[0]} == {
+        (0, 0): "ok",
+        (0, 1): "ok",
+        (0, 2): "writes stop",
+        (0, 3): "writes stop",
+    }
+    assert {says[spot] for spot in says if spot[0]} == {"LOST"}
     assert "however many others are slow or stopped." in describe.sentences(table)[0]
     assert {row["faults"]["crash"] for row in found.rows() if row["out"]} == {"any"}
-    assert [row["at_once"] for row in found.rows() if (row["losing"], row["out"]) == (1, 1)] == [2, 2]
+    assert [row["at_once"] for row in found.rows() if (row["losing"], row["out"]) == (1, 1)] == [2, 2, 2]
+
+
+def test_a_majority_says_that_it_is_not_kafka() -> None:
+    done = program("tolerance", "--set", "model=majority", "--set", "replication.factor=3")
+    assert done.stdout.splitlines()[0] == "this configuration: a majority quorum, not Kafka, RF 3, acks=all"
+    assert [row.split("  ")[-1] for row in done.stdout.splitlines() if row.startswith("0 ")] == ["writes stop"]
 
 
 def test_a_table_for_one_record_warns_where_logs_may_diverge() -> None:
