@@ -61,15 +61,14 @@ def _kills(configuration: Configuration, key: str) -> int | AnyNumber | None:
         return ANY
     if key == DATA_LOSS.key:
         return AnyNumber(counts_as=DATA_LOSS.name) if not kill and not isinstance(limit, int) else None
-    if not kill:
-        return limit
-    both = isinstance(limit, int) and isinstance(kill, int) and limit + kill <= MOST
-    return limit + kill if both else None
+    if isinstance(limit, int) and isinstance(kill, int):
+        return limit + kill if limit + kill <= MOST else None
+    return limit if isinstance(limit, AnyNumber) and not kill else None
 
 
 def _instead(configuration: Configuration, key: str) -> str:
     """What to ask where no limit of kills says the same."""
     beside = next((each.key for each in (CRASH, KILL) if configuration[each.key]), None)
     if key == LOSSY_CRASH.key:
-        return f"leave it out, and count power losses in {beside} too"
+        return f"leave it out, and count power losses in {beside or KILL.key} too"
     return f"use {key}=any:N" if beside is None else f"use {beside}=any"

@@ -104,7 +104,7 @@ def test_a_table_counts_a_broker_without_power_with_those_that_lose_data() -> No
 
 
 def test_the_atlas_serves_no_row_without_the_kills() -> None:
-    """It has the rows of flushed topics that lose disks only; those are asked for by nobody."""
+    """It has the rows of flushed topics that lose disks only; no table asks for those."""
     atlas, asked = shipped(), [properties()["acked-never-lost"]]
     found = choose(read_settings([*FLUSHED, "replication.factor=3"]))
     table = Tolerance(found.model, found.configuration, {}, {})
