@@ -95,9 +95,10 @@ class PropertyVerdict:
 
 @dataclass(frozen=True)
 class Answer:
-    """What all results have: the document that `--json` writes, and a table of its verdicts."""
+    """What all results have: the document that `--json` writes, what the answer assumes by key, and a table of its verdicts."""
 
     document: Document = field(repr=False)
+    assumed: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def of(cls, document: Document, **more: Any) -> Self:

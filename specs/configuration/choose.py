@@ -111,9 +111,9 @@ def _place(path: PathLike[str] | str, lines: Mapping[str, int], key: str) -> str
 
 
 def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
-    """Keys with values, or the keys of `--set KEY=VALUE` options.
+    """Keys with values, or the keys of `--set KEY=VALUE` options; the last of a key counts.
 
-    Errors: `InputError` for an option of another form.
+    Errors: `InputError` for an option of another form, and for two Kafka versions.
     """
     if isinstance(settings, Mapping):
         return {name: (list(value) if isinstance(value, tuple) else value, "settings") for name, value in settings.items()}
@@ -122,7 +122,7 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
         name, equals, value = (each.strip() for each in setting.partition("="))
         if not equals or not name:
             raise InputError(f"bad --set {setting!r}: write KEY=VALUE")
-        if found.get(name, (value,))[0] != value:
+        if name == VERSION and found.get(name, (value,))[0] != value:
             raise InputError(f"{name} is {found[name][0]!r} in --set and {value!r} in another --set; give one of them")
         found[name] = (value, "--set")
     return found

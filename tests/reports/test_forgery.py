@@ -23,6 +23,8 @@ from tests.support.forger import KINDS, TABLES, Bundle, Files
 SEED, TRACE_LEAVES, TABLE_LEAVES = 16, 500, 25
 DOCUMENTS = ("question.json", "result.json", "ledger.json", "manifest.json", "environment.json")
 
+LEVEL = {"metadata.version": "3.9-IV0"}
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -205,7 +207,7 @@ def test_a_topic_that_is_called_undecided_opens_nothing(tmp_path: Path) -> None:
     lines = forger.DESCRIBED.replace("orders", "undecided").splitlines(keepends=True)[:2]
     (tmp_path / "topics.txt").write_text("".join(lines))
     given: Any = {"files": {"describe": str(tmp_path / "topics.txt")}, "kafka_version": "3.9"}
-    neverlost.tolerance({"acks": "all"}, **given, out=tmp_path / "out")
+    neverlost.tolerance({"acks": "all"} | LEVEL, **given, out=tmp_path / "out")
     files = dict(verify.opened(str(tmp_path / "out")))
     assert forger.refused(of_result(lambda document: safer(lost(document)))(files)) is not None
 
@@ -532,7 +534,7 @@ def test_two_bundles_in_one_are_refused(place: Path) -> None:
 def advised(place: Path) -> Bundle:
     """A bundle that advises a change, of which everything was decided."""
     (place / "topics.txt").write_text("".join(forger.DESCRIBED.splitlines(keepends=True)[:2]))
-    keys = {"acks": "1", "faults.lossy_crash": 1, "bounds.records": 1}
+    keys = {"acks": "1", "faults.lossy_crash": 1, "bounds.records": 1} | LEVEL
     asked: Any = {"describe": place / "topics.txt", "kafka_version": "3.9", "properties": ["acked-never-lost"]}
     neverlost.check(keys, **asked, out=place / "advised")
     files = dict(verify.opened(str(place / "advised")))
@@ -601,9 +603,9 @@ def test_of_a_table_that_is_not_decided_here_only_the_verdicts_are_taken_as_stat
     (place / "topics.txt").write_text("".join(forger.DESCRIBED.splitlines(keepends=True)[:2]))
     asked: Any = {"files": {"describe": str(place / "topics.txt")}, "kafka_version": "3.9", "out": place / f"open-{kind}"}
     if kind == "roll":
-        rolls.roll({"acks": "all", "bounds.records": 2}, **asked)
+        rolls.roll({"acks": "all", "bounds.records": 2} | LEVEL, **asked)
     else:
-        {"tolerance": neverlost.tolerance, "nines": neverlost.nines}[kind]({"acks": "all"}, again=True, **asked)
+        {"tolerance": neverlost.tolerance, "nines": neverlost.nines}[kind]({"acks": "all"} | LEVEL, again=True, **asked)
     files = dict(verify.opened(str(place / f"open-{kind}")))
     own = derived(verify.asked(files), 1e-6)
     said = forger.accepted(files, own)

@@ -124,10 +124,10 @@ def test_html_is_escaped() -> None:
 def test_described_topics_are_cells_with_warnings(tmp_path: Path) -> None:
     described = tmp_path / "topics.txt"
     described.write_text(
-        "Topic: orders\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=3\n"
+        "Topic: orders\tTopicId: x\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=3\n"
         "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
     )
-    settings = {"bounds.records": 1, "kafka.version": "3.9"}
+    settings = {"bounds.records": 1, "kafka.version": "3.9", "metadata.version": "3.9-IV0"}
     with pytest.warns(neverlost.KafkaFilesWarning, match="above the replication factor 2"):
         found = neverlost.check(settings, describe=described, properties=["acked-never-lost"], workers=1)
     has_fields(found)

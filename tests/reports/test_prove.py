@@ -118,7 +118,7 @@ def test_free_keys_list_their_unsafe_values() -> None:
 def explored_unsafe() -> set[tuple[str, bool, str]]:
     """The same question, put to the explorer."""
     given = {key: (value, "test") for key, value in dict(each.split("=") for each in KRAFT).items()}
-    system, _ = free_cells(given, [each for each in FREE[:6] if not each.startswith("--")])
+    _, system, _ = free_cells(given, [each for each in FREE[:6] if not each.startswith("--")])
     options = Options(limits=Limits(depth=5), workers=1, every_configuration=True)
     outcome = explore(system, [properties()["acked-never-lost"]], options)
     cells = [system.configurations[each.configuration] for each in outcome.findings if each.trace is not None]
@@ -169,20 +169,23 @@ def steps_by_cell(text: str) -> dict[tuple[object, ...], int | None]:
     ("arguments", "message"),
     [
         (["--method", "magic"], "unknown method 'magic' in --method"),
-        (["--free", "ack"], "unknown key 'ack' in --free"),
-        (["--free", "bounds.records"], "bounds.records cannot be left free without its values"),
-        (["--free", "bounds.records=1,2"], "these keys cannot be left free together"),
+        (["--set", "model=kraft", "--free", "ack"], "unknown key 'ack' in --free"),
+        (["--set", "model=kraft", "--free", "bounds.records"], "bounds.records cannot be left free without its values"),
+        (["--set", "model=kraft", "--free", "bounds.records=1,2"], "these keys cannot be left free together"),
         (
-            ["--set", "replication.factor=2", "--free", "replication.factor=1,2"],
+            ["--set", "model=kraft", "--set", "replication.factor=2", "--free", "replication.factor=1,2"],
             "replication.factor is free and has a value",
         ),
         (["--unbounded"], "--unbounded needs --method induction"),
         (["--every-rf"], "--every-rf needs --method induction"),
         (["--method", "induction", "--every-rf", "--mine"], "drop --every-rf"),
         (["--method", "induction", "--free", "acks"], "--free needs --method bmc"),
-        (["--without", "leader_append: nothing"], "unknown guard clause 'leader_append: nothing' in --without"),
+        (
+            ["--set", "model=kraft", "--without", "leader_append: nothing"],
+            "unknown guard clause 'leader_append: nothing' in --without",
+        ),
         (["--depth", "-1"], "bad value '-1' for --depth"),
-        (["--property", "strong"], "unknown property 'strong'"),
+        (["--set", "model=kraft", "--property", "strong"], "unknown property 'strong'"),
     ],
 )
 def test_bad_usage_is_one_line_and_64(arguments: list[str], message: str) -> None:

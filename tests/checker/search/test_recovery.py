@@ -217,7 +217,14 @@ def test_a_sweep_says_what_each_cell_says_alone() -> None:
     assert {each.how for decisions in swept.decisions for each in decisions} == {"explored", "replayed"}
 
 
-SETTINGS = ["kafka.version=4.1", "replication.factor=2", "min.insync.replicas=1", "bounds.records=1", "faults.min_isr_change=1"]
+SETTINGS = [
+    "kafka.version=4.1",
+    "eligible.leader.replicas=true",
+    "replication.factor=2",
+    "min.insync.replicas=1",
+    "bounds.records=1",
+    "faults.min_isr_change=1",
+]
 SET = [word for each in SETTINGS for word in ("--set", each)]
 ASKED = ["check", *SET, "--property", "recovers-writable"]
 
