@@ -34,7 +34,8 @@ def verdict_line(verdict: str | None, name: str) -> str:
 
 def _subject(cell: Mapping[str, Any]) -> str:
     named = ", ".join(cell.get("topics", ())) or " ".join(f"{name}={value}" for name, value in cell.get("cell", {}).items())
-    return (named + cell.get("differs", "")).strip() or str(cell.get("id"))
+    differs = cell.get("differs", "")
+    return named + differs if named else differs.strip(" ()") or str(cell.get("id"))
 
 
 @dataclass(frozen=True)

@@ -95,5 +95,5 @@ def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> 
     return tuple(
         Notice(Kind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
         for key, each in sorted(settings.items())
-        if each.how == Origin.FILE and key not in given and key not in chosen.model.keys
+        if each.how == Origin.FILE and key not in given and key not in chosen.settings
     )
