@@ -1,4 +1,4 @@
-"""The options that several commands share: how each keyword of `neverlost.keywords` is spelled on the command line."""
+"""The options that several commands share: how each keyword of `neverlost.reports.api.keywords` is spelled on the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from neverlost.keywords import Cluster
+from neverlost.reports.api.keywords import Cluster
 
 ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help="configuration file", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]

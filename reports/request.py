@@ -1,4 +1,4 @@
-"""How to search, as asked: the keywords of `neverlost.keywords`, checked and turned into the engines' options."""
+"""How to search, as asked: the keywords of `neverlost.reports.api.keywords`, checked and turned into the engines' options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "g
 
 @dataclass(frozen=True)
 class Request:
-    """See `neverlost.keywords` for what each means.
+    """See `neverlost.reports.api.keywords` for what each means.
 
     Errors: `InputError` for values that make no sense.
     """

@@ -24,7 +24,7 @@ from neverlost.specs.property import Property, properties
 from neverlost.specs.rates.rates import Rates
 from neverlost.specs.region import kills_count_as
 from neverlost.specs.spot import Spot
-from neverlost.tolerances import Tables, counterexample
+from neverlost.reports.api.tolerances import Tables, counterexample
 
 ACKED = "acked-never-lost"
 

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from neverlost.reports.bundle.verify import verify as checked_again
-from neverlost.results import Answer
+from neverlost.reports.api.results import Answer
 
 SCHEMA = "neverlost.verify/1"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from neverlost.advice import SECONDS_EACH
-from neverlost.bounded import Bounded
+from neverlost.reports.api.advice import SECONDS_EACH
+from neverlost.reports.api.bounded import Bounded
 from neverlost.checker.nines import bounds
 from neverlost.checker.nines.bounds import Bound, Unbounded
 from neverlost.checker.nines.judged import Judged

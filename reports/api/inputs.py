@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 
-from neverlost.keywords import Settings
+from neverlost.reports.api.keywords import Settings
 from neverlost.reports.documents.merged_rows import plain
 from neverlost.reports.documents.tolerance import QUORUM
 from neverlost.specs.configuration.choose import VERSION, Chosen, read_given

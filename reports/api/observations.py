@@ -16,11 +16,11 @@ from neverlost.checker.kafka.observe.losses import Interval, intervals
 from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.checker.machine.whole_files import writable_directory
-from neverlost.keywords import Settings
+from neverlost.reports.api.keywords import Settings
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.documents import observation as describe
 from neverlost.reports.request import Request
-from neverlost.results import Answer
+from neverlost.reports.api.results import Answer
 from neverlost.specs.configuration.choose import Given, read_settings
 from neverlost.specs.errors import InputError
 

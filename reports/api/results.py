@@ -59,7 +59,7 @@ class Trace:
 
     def table(self) -> Any:
         """A row per state, as a pandas or Arrow table."""
-        from neverlost.table import table
+        from neverlost.reports.api.table import table
 
         rows = zip(("", *self.steps), self.says, self.states, strict=True)
         return table([{"step": step, "says": says, **state} for step, says, state in rows])
@@ -117,7 +117,7 @@ class Answer:
 
     def table(self) -> Any:
         """A pandas table where pandas is installed, else an Arrow table."""
-        from neverlost.table import table
+        from neverlost.reports.api.table import table
 
         return table(self.rows())
 

@@ -14,12 +14,12 @@ from neverlost.checker.atlas.index import shipped
 from neverlost.checker.campaign.tolerance import decided
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
-from neverlost.inputs import configurations
-from neverlost.keywords import Searching, Settings
+from neverlost.reports.api.inputs import configurations
+from neverlost.reports.api.keywords import Searching, Settings
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
-from neverlost.results import Answer
+from neverlost.reports.api.results import Answer
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.errors import InputError

@@ -9,7 +9,7 @@ from typing import Any
 
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.documents.result import SCHEMA
-from neverlost.results import Answer, PropertyVerdict, Trace, verdicts
+from neverlost.reports.api.results import Answer, PropertyVerdict, Trace, verdicts
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from neverlost.reports.bundle.seal import RESULT
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe
 from neverlost.reports.documents import sweep as describe_sweep
-from neverlost.results import Result
+from neverlost.reports.api.results import Result
 from neverlost.specs.configuration.choose import Chosen, chosen_of
 from neverlost.specs.configuration.input import Contents, parsed_json
 from neverlost.specs.errors import InputError, misread

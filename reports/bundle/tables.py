@@ -15,7 +15,7 @@ from neverlost.reports.documents import tolerance as describe
 from neverlost.specs.configuration.input import keeping
 
 if TYPE_CHECKING:
-    from neverlost.results import Answer
+    from neverlost.reports.api.results import Answer
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found", bound="Answer")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 import neverlost
-from neverlost.keywords import CheckingCluster
+from neverlost.reports.api.keywords import CheckingCluster
 from neverlost.reports import options
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def check(
     output = Output(json, out, quiet, format)
     files, search = options.files_of(given)
     if search.get("forecast"):
-        from neverlost.inputs import configurations
+        from neverlost.reports.api.inputs import configurations
         from neverlost.reports.commands.forecasting import foretell
 
         return foretell(configurations(settings, config, options.the_version(kafka_version), **files), output, **search)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from neverlost.keywords import Effort
+from neverlost.reports.api.keywords import Effort
 from neverlost.reports import options
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Unpack
 import typer
 
 import neverlost
-from neverlost.keywords import Resumable
+from neverlost.reports.api.keywords import Resumable
 from neverlost.reports import options
 
 

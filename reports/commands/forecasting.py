@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from neverlost import forecasts
-from neverlost.keywords import Checking
+from neverlost.reports.api import forecasts
+from neverlost.reports.api.keywords import Checking
 from neverlost.reports import exit_status
 from neverlost.reports.documents import forecast
 from neverlost.reports.documents.result import question

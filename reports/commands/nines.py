@@ -6,7 +6,7 @@ from typing import Annotated, Unpack
 
 import typer
 
-from neverlost.keywords import SearchingCluster
+from neverlost.reports.api.keywords import SearchingCluster
 from neverlost.reports import options
 
 
@@ -42,7 +42,7 @@ def nines(
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status: 12 where a record is lost without any fault, but for the list of a matrix."""
-    from neverlost import likelihood
+    from neverlost.reports.api import likelihood
     from neverlost.reports import exit_status
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import nines as shown

@@ -71,7 +71,7 @@ def observe(
     if not is_live:
         return _judged(output, **asked)
     from neverlost.checker.kafka.history.history import as_lines, write_history
-    from neverlost.observations import HISTORY
+    from neverlost.reports.api.observations import HISTORY
     from neverlost.specs.configuration.input import known
 
     given = _given(settings or [], kafka_version)

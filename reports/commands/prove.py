@@ -7,7 +7,7 @@ from typing import Annotated, Unpack
 import typer
 
 import neverlost
-from neverlost.keywords import Limited
+from neverlost.reports.api.keywords import Limited
 from neverlost.reports import options
 
 Method = Annotated[str, typer.Option("--method", metavar="bmc|induction", help="how to decide")]

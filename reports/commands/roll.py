@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.keywords import SearchingCluster
+from neverlost.reports.api.keywords import SearchingCluster
 from neverlost.reports import options
 
 if TYPE_CHECKING:
-    from neverlost.plans import PlanResult
+    from neverlost.reports.api.plans import PlanResult
     from neverlost.reports.output import Output
 
 
@@ -34,7 +34,7 @@ def roll(
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status: 12 where a stop alone can lose a record, 13 where one stops writes."""
-    from neverlost import rolls
+    from neverlost.reports.api import rolls
     from neverlost.reports import exit_status
     from neverlost.reports.documents.roll import lines
     from neverlost.reports.output import Output
@@ -67,7 +67,7 @@ def roll(
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
     """A plan instead; the first loss is shown whole."""
-    from neverlost import plans
+    from neverlost.reports.api import plans
     from neverlost.reports import exit_status
     from neverlost.reports.documents.plan import lines
     from neverlost.reports.terminal.progress import LiveProgress

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.keywords import Corpus
+from neverlost.reports.api.keywords import Corpus
 from neverlost.reports import options
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.keywords import SearchingCluster
+from neverlost.reports.api.keywords import SearchingCluster
 from neverlost.reports import options
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: An
     from neverlost.reports.ci.gate import announce
     from neverlost.reports.commands.check import show
     from neverlost.specs.configuration.choose import read_given
-    from neverlost.tolerances import RECORDS
+    from neverlost.reports.api.tolerances import RECORDS
 
     asked["properties"] = asked["properties"] or GATE
     records = [] if RECORDS in read_given(asked["config"], settings) else [f"{RECORDS}=1"]

@@ -15,7 +15,7 @@ from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
     from neverlost.checker.nines.judged import Judged
-    from neverlost.likelihood import NinesResult
+    from neverlost.reports.api.likelihood import NinesResult
 
 MOST_IN_FULL = 2
 """Configurations that are shown in full; of more there is a table."""
@@ -58,7 +58,7 @@ def _show_table(out: Console, document: Mapping[str, Any]) -> None:
 
 
 def _show_loss(out: Console, judged: Judged) -> None:
-    from neverlost.bounded import dominant_loss
+    from neverlost.reports.api.bounded import dominant_loss
     from neverlost.reports.counterexample.timeline import timeline
     from neverlost.reports.terminal.counterexample import show_timeline
 
@@ -74,7 +74,7 @@ def draw(file: str, judged: Iterable[Judged]) -> None:
 
     Errors: `InputError` where none has, or the file cannot be written.
     """
-    from neverlost.bounded import dominant_loss
+    from neverlost.reports.api.bounded import dominant_loss
     from neverlost.reports.counterexample.svg import render
     from neverlost.reports.counterexample.timeline import timeline
 

@@ -19,7 +19,7 @@ from neverlost.specs.spot import AXES, Spot
 
 if TYPE_CHECKING:
     from neverlost.reports.output import Output
-    from neverlost.tolerances import Subject, ToleranceResult
+    from neverlost.reports.api.tolerances import Subject, ToleranceResult
 
 STYLES = ((describe.LOST, "bold red"), (describe.STOPS, "yellow"), (describe.UNDECIDED, "magenta"), (describe.OK, "green"))
 
@@ -140,7 +140,7 @@ def _coloured(line: str) -> Text:
 
 
 def _show_spot(out: Console, subject: Subject, spot: Spot) -> None:
-    from neverlost.tolerances import counterexample
+    from neverlost.reports.api.tolerances import counterexample
 
     found = counterexample(subject.table, spot)
     if found is None:
@@ -174,7 +174,7 @@ OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast")
 
 
 def _likely(result: ToleranceResult, again: bool) -> dict[str, Any]:
-    from neverlost import likelihood
+    from neverlost.reports.api import likelihood
     from neverlost.checker.atlas.index import shipped
     from neverlost.reports.request import Request
 
@@ -198,7 +198,7 @@ def answer(output: Output, spot: Spot | None, likely: bool = False, **asked: Any
 
     Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
     """
-    from neverlost import tolerances
+    from neverlost.reports.api import tolerances
     from neverlost.reports import exit_status
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress

@@ -130,7 +130,7 @@ def _changed(value: Any) -> Any:
 
 
 def test_every_keyword_of_a_search_is_an_option() -> None:
-    from neverlost.keywords import Checking, Cluster
+    from neverlost.reports.api.keywords import Checking, Cluster
     from neverlost.reports.options import SHARED
     from neverlost.reports.request import Request
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost import rolls
+from neverlost.reports.api import rolls
 from neverlost.reports.bundle import verify
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.counterexample.saved import SUFFIX

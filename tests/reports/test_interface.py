@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.table import table
+from neverlost.reports.api.table import table
 from tests.support.program import ROOT, document
 from tests.support.program import neverlost as program
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 import neverlost
-from neverlost.bounded import dominant_loss
+from neverlost.reports.api.bounded import dominant_loss
 from neverlost.checker.nines import exact
 from neverlost.checker.nines.bounds import strikes
 from neverlost.checker.nines.chain import chain

@@ -16,7 +16,7 @@ from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.system import bind
-from neverlost.plans import plan
+from neverlost.reports.api.plans import plan
 from neverlost.specs.errors import InputError
 from neverlost.specs.plan import read_plan
 from neverlost.specs.property import properties

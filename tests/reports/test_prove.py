@@ -13,7 +13,7 @@ from neverlost.checker.evidence import ledger
 from neverlost.checker.prove import smtlib
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
-from neverlost.proofs import free_cells
+from neverlost.reports.api.proofs import free_cells
 from neverlost.specs.property import properties
 from tests.support.program import neverlost
 

@@ -26,7 +26,7 @@ from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.page.render import report_data, write_reports
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.errors import InputError
-from neverlost.sweeps import counterexamples
+from neverlost.reports.api.sweeps import counterexamples
 from tests.checker.search.test_sweep import found
 
 ROOT = Path(__file__).resolve().parents[2]

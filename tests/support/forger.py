@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import neverlost
-from neverlost import rolls
+from neverlost.reports.api import rolls
 from neverlost.checker.evidence import ledger
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.reports.bundle import ledger_lines, measured, seal, verify

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neverlost import atlases
+from neverlost.reports.api import atlases
 from neverlost.checker.machine import scratch
 from neverlost.checker.search import memory
 from neverlost.reports.bundle import contained, measured, question
@@ -44,7 +44,7 @@ BUILD = ("atlas", "build", "--chapter", "1", "--workers", "2", "--quiet")
 ON_SPARK = ("--master", "local[2]")
 SMALL_TASKS = ("--spark-conf", "neverlost.driver.states=500", "--spark-conf", "neverlost.task.least=300")
 
-MODULES = ("numpy", "pyarrow.parquet", "neverlost.checks", "neverlost.sweeps", "neverlost.observations", "neverlost.atlases",
+MODULES = ("numpy", "pyarrow.parquet", "neverlost.reports.api.checks", "neverlost.reports.api.sweeps", "neverlost.reports.api.observations", "neverlost.reports.api.atlases",
     "neverlost.checker.search.memory", "neverlost.checker.disk.on_disk_search", "neverlost.reports.page.render",
     "neverlost.reports.ci.gate", "neverlost.reports.terminal.results")  # fmt: skip
 """What the works import, so that their copies need not."""

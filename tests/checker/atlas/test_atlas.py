@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from neverlost import atlases
+from neverlost.reports.api import atlases
 from neverlost.checker.atlas import build as building
 from neverlost.checker.atlas import index, lookup, table, unit, ways
 from neverlost.checker.atlas.build import Build, build
