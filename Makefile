@@ -14,7 +14,7 @@ lint: types
 	ruff check . && ruff format --check .
 
 types:
-	python -m tests.support.wheel
+	mypy
 
 published:
 	for each in durability versions isr-vs-majority; do \

@@ -1,4 +1,4 @@
-"""The options that several commands share: how each keyword of `neverlost.reports.api.keywords` is spelled on the command line."""
+"""The options that several commands share: how each keyword of `reports/api/keywords.py` is spelled on the command line."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from neverlost.reports.api.likelihood import NinesResult, nines
     from neverlost.reports.api.proofs import ProofResult, prove
     from neverlost.reports.api.results import Answer, PropertyVerdict, Result, States, Trace
-    from neverlost.specs.errors import InputError
     from neverlost.reports.api.sweeps import SweepResult, sweep
     from neverlost.reports.api.tolerances import ToleranceResult, tolerance
     from neverlost.reports.api.traces import Replay, replay
+    from neverlost.specs.errors import InputError
 
 __version__: str
 """The installed version; `0+source` where only the source is there."""

@@ -18,8 +18,8 @@ from neverlost.checker.atlas.unit import is_asked, units
 from neverlost.checker.digest import question_id
 from neverlost.checker.machine.whole_files import writable_directory, write_text
 from neverlost.checker.outcome import Verdict
-from neverlost.reports.request import Request
 from neverlost.reports.api.results import Answer
+from neverlost.reports.request import Request
 from neverlost.specs.common_settings import CHAPTERS
 from neverlost.specs.errors import InputError
 

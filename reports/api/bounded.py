@@ -16,6 +16,7 @@ from neverlost.checker.nines.judged import Judged, Shipped
 from neverlost.checker.outcome import Trace, Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.model.system import System, bind
+from neverlost.reports.api.tolerances import Tables, counterexample
 from neverlost.reports.documents import tolerance as table
 from neverlost.reports.request import Request
 from neverlost.specs.configuration.choose import Chosen
@@ -24,7 +25,6 @@ from neverlost.specs.property import Property, properties
 from neverlost.specs.rates.rates import Rates
 from neverlost.specs.region import kills_count_as
 from neverlost.specs.spot import Spot
-from neverlost.reports.api.tolerances import Tables, counterexample
 
 ACKED = "acked-never-lost"
 

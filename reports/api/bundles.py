@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
-from neverlost.reports.bundle.verify import verify as checked_again
 from neverlost.reports.api.results import Answer
+from neverlost.reports.bundle.verify import verify as checked_again
 
 SCHEMA = "neverlost.verify/1"
 

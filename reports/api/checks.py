@@ -7,7 +7,6 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Unpack
 
-from neverlost.reports.api.advice import SECONDS_EACH, Advisor, Remedy
 from neverlost.checker.atlas import lookup
 from neverlost.checker.campaign import tolerance
 from neverlost.checker.campaign.tolerance import Entry
@@ -16,15 +15,16 @@ from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.outcome import Outcome, Verdict, worst
 from neverlost.checker.search.explore import explore as explored
 from neverlost.checker.search.options import Reporter
+from neverlost.model.system import System
+from neverlost.reports.api.advice import SECONDS_EACH, Advisor, Remedy
 from neverlost.reports.api.inputs import about_topics, configurations, labelled, named
 from neverlost.reports.api.keywords import Checking, Resumable, Settings
-from neverlost.model.system import System
+from neverlost.reports.api.results import Result, States, verdicts
 from neverlost.reports.bundle import kept_levels, question, seal
 from neverlost.reports.bundle.question import Question
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.request import Request
-from neverlost.reports.api.results import Result, States, verdicts
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, choose, read_settings
 from neverlost.specs.errors import InputError
@@ -65,8 +65,8 @@ def check(
     were read; `redact` replaces names in them first, `certificate` adds the reachable states.  `topics` are those of the
     described topics to ask about (default: all).  `advise` looks for the smallest change with which a violated configuration
     holds (default: where topics are described).  `progress` is called while the search runs, `decided` with each of
-    several configurations as soon as it is.  See `neverlost.reports.api.keywords` for how to search.  `agree` asks every other way to the
-    verdict that is at hand.
+    several configurations as soon as it is.  `reports/api/keywords.py` says how to search.  `agree` asks every other way to
+    the verdict that is at hand.
 
     Errors: `InputError` for bad input, before anything is searched.
     """

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from neverlost.reports.api.advice import SECONDS_EACH
-from neverlost.reports.api.bounded import Bounded
 from neverlost.checker.nines import bounds
 from neverlost.checker.nines.bounds import Bound, Unbounded
 from neverlost.checker.nines.judged import Judged
 from neverlost.checker.outcome import Verdict
+from neverlost.reports.api.advice import SECONDS_EACH
+from neverlost.reports.api.bounded import Bounded
 from neverlost.reports.documents import nines as describe
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.errors import InputError

@@ -9,18 +9,19 @@ from pathlib import Path as File
 from typing import Any, Unpack
 
 import neverlost
-from neverlost.reports.api import improvements
-from neverlost.reports.api.bounded import Bounded
 from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.nines.judged import Judged
 from neverlost.checker.search.options import Reporter
+from neverlost.reports.api import improvements
+from neverlost.reports.api.bounded import Bounded
 from neverlost.reports.api.inputs import labelled
 from neverlost.reports.api.keywords import Searching, Settings
+from neverlost.reports.api.results import Answer
+from neverlost.reports.api.tolerances import RECORDS, asked_about, grouped
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import nines as describe
 from neverlost.reports.page import nines as page
 from neverlost.reports.request import Request
-from neverlost.reports.api.results import Answer
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
@@ -28,7 +29,6 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.rates.rates import Rates, rates
 from neverlost.specs.setting import assumed
 from neverlost.specs.spot import AXES
-from neverlost.reports.api.tolerances import RECORDS, asked_about, grouped
 
 Path = str | PathLike[str]
 

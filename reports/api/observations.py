@@ -17,10 +17,10 @@ from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.reports.api.keywords import Settings
+from neverlost.reports.api.results import Answer
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.documents import observation as describe
 from neverlost.reports.request import Request
-from neverlost.reports.api.results import Answer
 from neverlost.specs.configuration.choose import Given, read_settings
 from neverlost.specs.errors import InputError
 

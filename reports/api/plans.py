@@ -13,13 +13,13 @@ from neverlost.checker.campaign.plan import Part, Phase, Said
 from neverlost.checker.campaign.tolerance import SEARCH, Entry
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
-from neverlost.reports.api.keywords import Searching, Settings
 from neverlost.model.sentences import sentences
+from neverlost.reports.api.keywords import Searching, Settings
+from neverlost.reports.api.results import Answer
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
-from neverlost.reports.api.results import Answer
 from neverlost.specs.plan import Plan, read_plan
 from neverlost.specs.property import SAFETY, properties
 

@@ -22,15 +22,15 @@ from neverlost.checker.prove.every_size import EverySize
 from neverlost.checker.prove.induction import Proof, untried
 from neverlost.checker.prove.progress import Reporter
 from neverlost.checker.prove.unbounded import Open
-from neverlost.reports.api.keywords import Limited, Settings
 from neverlost.model.kernel import Model, ModelError
 from neverlost.model.system import System, bind
+from neverlost.reports.api.keywords import Limited, Settings
+from neverlost.reports.api.results import Result, States, verdicts
 from neverlost.reports.bundle import proved, question, seal
 from neverlost.reports.bundle.question import Question
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.documents import proofs as describe_proofs
 from neverlost.reports.request import Request
-from neverlost.reports.api.results import Result, States, verdicts
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults

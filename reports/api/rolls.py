@@ -16,10 +16,10 @@ from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.reports.api.inputs import configurations
 from neverlost.reports.api.keywords import Searching, Settings
+from neverlost.reports.api.results import Answer
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
-from neverlost.reports.api.results import Answer
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.errors import InputError

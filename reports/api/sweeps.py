@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, Unpack
 
-from neverlost.reports.api import forecasts
 from neverlost.checker.campaign.sweep import Sweep, Sweeper
 from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.search.options import Reporter
-from neverlost.reports.api.keywords import Searching, Settings
 from neverlost.model.system import bind
+from neverlost.reports.api import forecasts
+from neverlost.reports.api.keywords import Searching, Settings
+from neverlost.reports.api.results import Answer, PropertyVerdict, Trace, verdicts
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import forecast
 from neverlost.reports.documents import sweep as describe_sweep
 from neverlost.reports.request import Request
-from neverlost.reports.api.results import Answer, PropertyVerdict, Trace, verdicts
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.keys import GROWING

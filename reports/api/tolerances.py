@@ -15,18 +15,18 @@ from neverlost.checker.campaign import tolerance as campaign
 from neverlost.checker.campaign.tolerance import Entry, Known, Tolerance
 from neverlost.checker.outcome import Trace, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.reports.api.inputs import about_topics, configurations, labelled, named
-from neverlost.reports.api.keywords import Searching, Settings
 from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import BY_NAME
 from neverlost.model.limits import AnyNumber
 from neverlost.model.system import System, bind
+from neverlost.reports.api.inputs import about_topics, configurations, labelled, named
+from neverlost.reports.api.keywords import Searching, Settings
+from neverlost.reports.api.results import Answer
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
-from neverlost.reports.api.results import Answer
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings

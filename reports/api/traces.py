@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
+from neverlost.reports.api.results import Answer, PropertyVerdict, Trace, verdicts
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.documents.result import SCHEMA
-from neverlost.reports.api.results import Answer, PropertyVerdict, Trace, verdicts
 
 
 @dataclass(frozen=True)

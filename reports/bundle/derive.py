@@ -76,7 +76,7 @@ def derived(question: Question, seconds: float | None = None) -> Derived:
     Errors: `InputError` for a question that another version asked, or that is none.
     """
     require_this_version(question)
-    answer: Callable[..., Any] = getattr(import_module(f"neverlost.{HOMES[question.command]}"), question.command)
+    answer: Callable[..., Any] = getattr(import_module(f"neverlost.reports.api.{HOMES[question.command]}"), question.command)
     arguments = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
     if question.command in ("check", "sweep"):
         engine = question.arguments.get("engine", "memory")

@@ -19,6 +19,7 @@ from neverlost.checker.machine.whole_files import as_json
 from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, worst
 from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
+from neverlost.reports.api.results import Result
 from neverlost.reports.bundle import tables
 from neverlost.reports.bundle.derive import Derived
 from neverlost.reports.bundle.measured import is_measurement, is_plain
@@ -26,7 +27,6 @@ from neverlost.reports.bundle.seal import RESULT
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe
 from neverlost.reports.documents import sweep as describe_sweep
-from neverlost.reports.api.results import Result
 from neverlost.specs.configuration.choose import Chosen, chosen_of
 from neverlost.specs.configuration.input import Contents, parsed_json
 from neverlost.specs.errors import InputError, misread

@@ -35,8 +35,8 @@ def atlas(
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.reports.api import atlases
     from neverlost.reports import exit_status
+    from neverlost.reports.api import atlases
     from neverlost.reports.output import Output
     from neverlost.specs.errors import InputError
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 import neverlost
-from neverlost.reports.api.keywords import CheckingCluster
 from neverlost.reports import options
+from neverlost.reports.api.keywords import CheckingCluster
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.reports.api.keywords import Effort
 from neverlost.reports import options
+from neverlost.reports.api.keywords import Effort
 
 if TYPE_CHECKING:
     from neverlost.checker.campaign.decided_cases import Judged

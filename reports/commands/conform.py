@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from neverlost.reports.api.keywords import Effort
 from neverlost.reports import options
+from neverlost.reports.api.keywords import Effort
 
 if TYPE_CHECKING:
     from neverlost.checker.kafka.conform.classes.kafka import Kafka

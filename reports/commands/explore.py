@@ -8,8 +8,8 @@ from typing import Annotated, Any, Unpack
 import typer
 
 import neverlost
-from neverlost.reports.api.keywords import Resumable
 from neverlost.reports import options
+from neverlost.reports.api.keywords import Resumable
 
 
 def register(app: typer.Typer) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
+from neverlost.reports import exit_status
 from neverlost.reports.api import forecasts
 from neverlost.reports.api.keywords import Checking
-from neverlost.reports import exit_status
 from neverlost.reports.documents import forecast
 from neverlost.reports.documents.result import question
 from neverlost.reports.output import Output

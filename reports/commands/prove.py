@@ -7,8 +7,8 @@ from typing import Annotated, Unpack
 import typer
 
 import neverlost
-from neverlost.reports.api.keywords import Limited
 from neverlost.reports import options
+from neverlost.reports.api.keywords import Limited
 
 Method = Annotated[str, typer.Option("--method", metavar="bmc|induction", help="how to decide")]
 Depth = Annotated[int, typer.Option("--depth", metavar="N", help="bmc: look for counterexamples of up to N steps")]

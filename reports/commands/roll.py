@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.reports.api.keywords import SearchingCluster
 from neverlost.reports import options
+from neverlost.reports.api.keywords import SearchingCluster
 
 if TYPE_CHECKING:
     from neverlost.reports.api.plans import PlanResult
@@ -34,8 +34,8 @@ def roll(
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status: 12 where a stop alone can lose a record, 13 where one stops writes."""
-    from neverlost.reports.api import rolls
     from neverlost.reports import exit_status
+    from neverlost.reports.api import rolls
     from neverlost.reports.documents.roll import lines
     from neverlost.reports.output import Output
     from neverlost.reports.terminal.progress import LiveProgress
@@ -67,8 +67,8 @@ def roll(
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
     """A plan instead; the first loss is shown whole."""
-    from neverlost.reports.api import plans
     from neverlost.reports import exit_status
+    from neverlost.reports.api import plans
     from neverlost.reports.documents.plan import lines
     from neverlost.reports.terminal.progress import LiveProgress
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 import neverlost
-from neverlost.reports.api.keywords import Searching
 from neverlost.reports import options
+from neverlost.reports.api.keywords import Searching
 
 if TYPE_CHECKING:
     from neverlost.reports.output import Output
@@ -74,12 +74,12 @@ def show(result: neverlost.SweepResult) -> None:
 
 def _foretell(matrix: str, settings: list[str] | None, properties: list[str] | None, output: Output, search: Searching) -> int:
     """`--forecast`: what all searches together will cost at most."""
-    from neverlost.reports.api import forecasts
     from neverlost.reports import exit_status
+    from neverlost.reports.api import forecasts
+    from neverlost.reports.api.sweeps import prepared
     from neverlost.reports.documents.forecast import SCHEMA
     from neverlost.reports.terminal.forecast import show_cost
     from neverlost.reports.terminal.results import console
-    from neverlost.reports.api.sweeps import prepared
 
     found, sweeper, request = prepared(matrix, settings, properties, **search)
     cost = forecasts.cost_of_sweep(sweeper, request)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.reports.api.keywords import SearchingCluster
 from neverlost.reports import options
+from neverlost.reports.api.keywords import SearchingCluster
 
 if TYPE_CHECKING:
     from neverlost.reports.output import Output
@@ -117,10 +117,10 @@ def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: An
     """Whether the limits are survived: 12 or 13 where not."""
     import neverlost
     from neverlost.reports import exit_status
+    from neverlost.reports.api.tolerances import RECORDS
     from neverlost.reports.ci.gate import announce
     from neverlost.reports.commands.check import show
     from neverlost.specs.configuration.choose import read_given
-    from neverlost.reports.api.tolerances import RECORDS
 
     asked["properties"] = asked["properties"] or GATE
     records = [] if RECORDS in read_given(asked["config"], settings) else [f"{RECORDS}=1"]

@@ -18,8 +18,8 @@ from neverlost.specs.setting import Notice
 from neverlost.specs.spot import AXES, Spot
 
 if TYPE_CHECKING:
-    from neverlost.reports.output import Output
     from neverlost.reports.api.tolerances import Subject, ToleranceResult
+    from neverlost.reports.output import Output
 
 STYLES = ((describe.LOST, "bold red"), (describe.STOPS, "yellow"), (describe.UNDECIDED, "magenta"), (describe.OK, "green"))
 
@@ -174,8 +174,8 @@ OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast")
 
 
 def _likely(result: ToleranceResult, again: bool) -> dict[str, Any]:
-    from neverlost.reports.api import likelihood
     from neverlost.checker.atlas.index import shipped
+    from neverlost.reports.api import likelihood
     from neverlost.reports.request import Request
 
     return likelihood.beside([each.chosen for each in result.subjects], Request(), None, None if again else shipped())
@@ -198,8 +198,8 @@ def answer(output: Output, spot: Spot | None, likely: bool = False, **asked: Any
 
     Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
     """
-    from neverlost.reports.api import tolerances
     from neverlost.reports import exit_status
+    from neverlost.reports.api import tolerances
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 

@@ -25,10 +25,11 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.touched = folder / "neverlost", set[str]()
-        left_out = shutil.ignore_patterns("__pycache__", "published", "decisions", "api")
+        left_out = shutil.ignore_patterns("__pycache__", "published", "decisions")
         for room in ROOMS:
             shutil.copytree(ROOT / room, self.folder / room, ignore=left_out)
-        shutil.copytree(ROOT / "reports" / "api", self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in (ROOT / ".package" / "neverlost").glob("*.py"):
+            shutil.copy(file, self.folder)
 
     def new(self, place: str, text: str) -> None:
         """A file that was not there."""

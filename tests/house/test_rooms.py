@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-import tomllib
 from pathlib import Path
 
 import networkx as nx
@@ -64,7 +63,7 @@ def test_imports_go_one_way(path: Path) -> None:
     for name in imported(path):
         top, _, rest = name.partition(".")
         if top == "neverlost":
-            other = rest.split(".")[0] if rest.split(".")[0] in ROOMS else "reports"  # the interface itself
+            other = rest.split(".")[0] if rest.split(".")[0] in ROOMS else "reports"  # a name of the interface
             assert other not in ROOMS[room + 1 :], f"{name} in {place}: a room imports only those before it"
         elif top not in sys.stdlib_module_names:
             allowed = THIRD_PARTY.get(top, ("checker", "reports"))
@@ -72,8 +71,7 @@ def test_imports_go_one_way(path: Path) -> None:
 
 
 def modules() -> dict[str, Path]:
-    named = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in SOURCES}
-    return {f"neverlost.{name.removeprefix('reports.api.')}": path for name, path in named.items()}
+    return {".".join(("neverlost", *path.relative_to(ROOT).with_suffix("").parts)): path for path in SOURCES}
 
 
 def test_no_import_goes_round_in_a_circle() -> None:
@@ -96,10 +94,12 @@ def test_every_folder_is_a_room_and_no_room_is_full() -> None:
         )
 
 
-def test_every_package_is_installed() -> None:
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    folders = {path.parent.relative_to(ROOT) for path in SOURCES} - {Path("reports/api")}
-    assert sorted(listed) == sorted(["neverlost", *("neverlost." + ".".join(each.parts) for each in folders)])
+def test_the_package_is_links_to_the_rooms() -> None:
+    """So a module is called `neverlost.` and its path, and every tool that reads Python finds it there."""
+    package = ROOT / ".package" / "neverlost"
+    links = {each.name: str(each.readlink()) for each in package.iterdir() if each.is_symlink()}
+    assert links == {room: f"../../{room}" for room in ROOMS}
+    assert {each.name for each in package.iterdir() if each.is_file()} == {"__init__.py", "__main__.py", "py.typed"}
 
 
 def test_protocol_words_stay_out_of_the_checker_and_search_words_out_of_the_model() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import neverlost
 from neverlost.checker.atlas import lookup
-from neverlost.reports.documents.answers import groups
 from neverlost.reports.api.results import States
+from neverlost.reports.documents.answers import groups
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.kafka_files import remedies
 from tests.support.program import DATA

@@ -39,7 +39,7 @@ def test_importing_costs_nothing() -> None:
 
 
 def test_every_name_is_there_with_types() -> None:
-    assert set(neverlost.__all__) <= set(dir(neverlost)) and (ROOT / "reports" / "api" / "py.typed").exists()
+    assert set(neverlost.__all__) <= set(dir(neverlost)) and (ROOT / ".package" / "neverlost" / "py.typed").exists()
     for name in neverlost.__all__:
         assert getattr(neverlost, name).__doc__, name
     for function in (neverlost.check, neverlost.explore, neverlost.sweep, neverlost.prove, neverlost.replay, neverlost.verify):

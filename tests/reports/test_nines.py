@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 import pytest
 
 import neverlost
-from neverlost.reports.api.bounded import dominant_loss
 from neverlost.checker.nines import exact
 from neverlost.checker.nines.bounds import strikes
 from neverlost.checker.nines.chain import chain
 from neverlost.model.sentences import sentences
+from neverlost.reports.api.bounded import dominant_loss
 from neverlost.reports.documents import nines as describe
 from neverlost.specs.errors import InputError
 from neverlost.specs.rates.rates import KINDS, YEAR, rates

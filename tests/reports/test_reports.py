@@ -17,6 +17,7 @@ import neverlost
 from neverlost.checker.campaign.boundary_rule import Atom, Place, prove, smallest_rule
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.model.catalogue import models
+from neverlost.reports.api.sweeps import counterexamples
 from neverlost.reports.bundle.seal import write_traces
 from neverlost.reports.ci import gate
 from neverlost.reports.ci.formats import junit, markdown, sarif
@@ -26,7 +27,6 @@ from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.page.render import report_data, write_reports
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.errors import InputError
-from neverlost.reports.api.sweeps import counterexamples
 from tests.checker.search.test_sweep import found
 
 ROOT = Path(__file__).resolve().parents[2]

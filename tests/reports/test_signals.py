@@ -125,7 +125,13 @@ cli.main()
 """A run of the program that gets a signal while it imports a module."""
 
 IMPORTED = ("neverlost.checker.machine.interrupts", "typer", "neverlost.reports.program", "neverlost.reports.commands.check")
-IMPORTED_LATER = ("neverlost.reports.output", "rich.console", "neverlost.reports.api.checks", "numpy", "neverlost.checker.search.memory")
+IMPORTED_LATER = (
+    "neverlost.reports.output",
+    "rich.console",
+    "neverlost.reports.api.checks",
+    "numpy",
+    "neverlost.checker.search.memory",
+)
 
 
 @pytest.mark.parametrize("module", [*IMPORTED, *IMPORTED_LATER])

@@ -13,10 +13,10 @@ import pytest
 
 import neverlost
 from neverlost.checker.search.memory import MemorySearch
+from neverlost.reports.api.tolerances import Subject
 from neverlost.reports.bundle import verify
 from neverlost.reports.documents import tolerance as describe
 from neverlost.specs.spot import Spot, spots
-from neverlost.reports.api.tolerances import Subject
 from tests.support.forger import asking
 from tests.support.program import neverlost as program
 

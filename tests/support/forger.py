@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import neverlost
-from neverlost.reports.api import rolls
 from neverlost.checker.evidence import ledger
 from neverlost.checker.machine.whole_files import as_json
+from neverlost.reports.api import rolls
 from neverlost.reports.bundle import ledger_lines, measured, seal, verify
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.bundle.question import digest

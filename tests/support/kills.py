@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neverlost.reports.api import atlases
 from neverlost.checker.machine import scratch
 from neverlost.checker.search import memory
+from neverlost.reports.api import atlases
 from neverlost.reports.bundle import contained, measured, question
 from neverlost.specs.common_settings import ONE, USUAL, Chapter
 from tests.support import apart, forger, forked
@@ -44,9 +44,16 @@ BUILD = ("atlas", "build", "--chapter", "1", "--workers", "2", "--quiet")
 ON_SPARK = ("--master", "local[2]")
 SMALL_TASKS = ("--spark-conf", "neverlost.driver.states=500", "--spark-conf", "neverlost.task.least=300")
 
-MODULES = ("numpy", "pyarrow.parquet", "neverlost.reports.api.checks", "neverlost.reports.api.sweeps", "neverlost.reports.api.observations", "neverlost.reports.api.atlases",
-    "neverlost.checker.search.memory", "neverlost.checker.disk.on_disk_search", "neverlost.reports.page.render",
-    "neverlost.reports.ci.gate", "neverlost.reports.terminal.results")  # fmt: skip
+MODULES = (
+    "numpy",
+    "pyarrow.parquet",
+    *(f"neverlost.reports.api.{each}" for each in ("checks", "sweeps", "observations", "atlases")),
+    "neverlost.checker.search.memory",
+    "neverlost.checker.disk.on_disk_search",
+    "neverlost.reports.page.render",
+    "neverlost.reports.ci.gate",
+    "neverlost.reports.terminal.results",
+)
 """What the works import, so that their copies need not."""
 
 Change = Callable[[], object]

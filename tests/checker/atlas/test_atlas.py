@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from neverlost.reports.api import atlases
 from neverlost.checker.atlas import build as building
 from neverlost.checker.atlas import index, lookup, table, unit, ways
 from neverlost.checker.atlas.build import Build, build
@@ -28,6 +27,7 @@ from neverlost.checker.search.options import Options
 from neverlost.model.catalogue import models
 from neverlost.model.limits import AnyNumber
 from neverlost.model.system import bind
+from neverlost.reports.api import atlases
 from neverlost.specs.common_settings import (
     ACKED,
     CHAPTERS,

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from neverlost.reports.api import forecasts
 from neverlost.checker.campaign import forecast as predicting
 from neverlost.checker.campaign.forecast import NOT_LOWERED, Estimate, Forecast, Replicas, Sample, estimating, predicted
 from neverlost.checker.search.explore import explore as search_of
 from neverlost.checker.search.options import Limits, Options, Progress
-from neverlost.reports.api.checks import searched as search
-from neverlost.reports.api.forecasts import Axis, axes_of
 from neverlost.model.catalogue import models
 from neverlost.model.system import bind
+from neverlost.reports.api import forecasts
+from neverlost.reports.api.checks import searched as search
+from neverlost.reports.api.forecasts import Axis, axes_of
 from neverlost.reports.documents.forecast import HELD, MEASURED_BY, OF, afterwards, sentence
 from neverlost.reports.request import Request
 from neverlost.reports.terminal.progress import LiveProgress, rest
