@@ -1,6 +1,26 @@
-"""kraft: the replication protocol of today's Kafka; older versions are this one with mechanisms switched off.
+"""kraft: how today's Kafka replicates one partition; older versions are this one with mechanisms switched off.
 
-Without ELR unless `eligible.leader.replicas` says otherwise.
+The rules, each with its actions:
+
+- The controller alone decides leader and ISR; every change moves the partition epoch, and every new leader the leader epoch
+  (`controller/leader_election.py`).  Brokers learn of a change late, and in order (`broker/metadata.py`).
+- A leader appends what producers send, and answers acks=all when the high watermark has passed the record.  The high watermark
+  is the smallest log end offset of the ISR, and of every member that the leader has asked to add (`broker/leader.py`,
+  `broker/high_watermark.py`; KIP-497).
+- A follower fetches from the leader of its own leader epoch, truncates to where the two logs agree, appends, and takes the
+  leader's high watermark (`broker/follower.py`; KIP-101, KIP-279, KIP-320, KAFKA-8334).
+- A leader asks the controller to drop a follower that is behind, and to add one that has caught up in this leader epoch.  The
+  controller refuses a request of an older partition epoch, a fenced replica, or an incarnation that has ended
+  (`isr_change.py`; KIP-497, KIP-841, KIP-903).
+- A broker that the controller does not hear is fenced: it leaves the ISR and is not elected.  The last member stays in the
+  ISR, unless eligible leader replicas are on.  Only a member of the ISR is elected, except by an unclean election
+  (`controller/fencing.py`, `controller/leader_election.py`).
+- A broker that stops without a clean shutdown may lose what it has not flushed, and by default Kafka acknowledges before it
+  flushes (`broker/stops.py`, `faults.py`).
+
+No eligible leader replicas unless `eligible.leader.replicas` is true.
+
+Source: Kafka 4.3: Partition, ReplicaManager, AbstractFetcherThread, ReplicationControlManager, PartitionChangeBuilder.
 """
 
 from __future__ import annotations
