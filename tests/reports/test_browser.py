@@ -137,7 +137,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "metadata.version=3.9-IV0",
     )
     for command in TABLES:
-        assert neverlost(command, *described, "--out", str(place / command), "--quiet").returncode in (0, 13)
+        assert neverlost(command, *described, "--out", str(place / command), "--quiet").returncode in (0, 13, 20)
     return {name: place / name / "report.html" for name in ("sweep", "check", *TABLES)}
 
 
@@ -187,7 +187,7 @@ def test_every_table_is_reached_by_keyboard(page: Page, pages: dict[str, Path], 
     assert reached[0]["id"] == "theme" and all(each["outline"] and each["name"].strip() for each in reached)
     assert page.locator(".wide table").count() <= sum(each["tag"] == "DIV" for each in reached)
     assert {"SUMMARY"} <= {each["tag"] for each in reached} or page.locator("summary").count() == 0
-    assert "acks=all is assumed" in page.locator(".notice").first.inner_text()
+    assert any("acks=all is assumed" in each for each in page.locator(".notice").all_inner_texts())
     assert page.locator("td.violated").count() > 0 or name == "nines"
 
 
