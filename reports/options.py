@@ -68,15 +68,6 @@ SHARED: dict[str, tuple[Any, Any]] = {
         Annotated[list[str] | None, typer.Option("--spark-conf", metavar="K=V", help="Spark setting (repeatable)")],
         None,
     ),
-    "forecast": (
-        Annotated[
-            bool | None,
-            typer.Option(
-                "--forecast/--no-forecast", help="only say what it will cost; or run a limited search without asking that"
-            ),
-        ],
-        None,
-    ),
 }
 """The type and the default of each keyword's option."""
 

@@ -32,7 +32,6 @@ class Request:
     keep_going: bool = False
     master: str | None = None
     spark_conf: Sequence[str] | None = None
-    forecast: bool | None = None
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:

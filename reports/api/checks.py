@@ -100,12 +100,11 @@ def check(
         writable_directory(out)
     with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
         found = _decided(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
-        certificate_file = certify(found[0][0])
+        certificate_file = certify(found[0])
     advised = any(each.subjects for each in every) if advise is None else advise
-    advice = _advice(every, [outcome for outcome, _ in found], properties, request, progress) if advised else {}
-    if agree:
-        found = [(outcome, {**cost, **_agreement(outcome)}) for outcome, cost in found]
-    result = _result(every, found, asked if out is not None else None, advice)
+    advice = _advice(every, found, properties, request, progress) if advised else {}
+    agreements = [_agreement(each) for each in found] if agree else None
+    result = _result(every, found, asked if out is not None else None, advice, agreements)
     if out is not None:
         about = [(each.model, each.configuration) for each in every]
         seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
@@ -138,17 +137,17 @@ def _decided(
     progress: Reporter | None,
     decided: Decided | None,
     agree: bool,
-) -> list[tuple[Outcome, dict[str, Any]]]:
+) -> list[Outcome]:
     """Every configuration decided: those first that the atlas knows to hold, the others by search, fewer replicas first."""
     asked = [chosen_properties(each.model, properties) for each in every]
     known = {} if agree else _known_to_hold(every, asked, request)
-    found: dict[int, tuple[Outcome, dict[str, Any]]] = {}
+    found: dict[int, Outcome] = {}
     for number in sorted(range(len(every)), key=lambda number: (number not in known, _size(every[number]))):
         chosen = every[number]
-        outcome, cost = (known[number], {}) if number in known else searched(chosen.system, asked[number], request, progress)
-        found[number] = outcome.undecided(chosen.left_out), cost
+        outcome = known[number] if number in known else searched(chosen.system, asked[number], request, progress)
+        found[number] = outcome.undecided(chosen.left_out)
         if decided is not None:
-            decided(chosen, found[number][0])
+            decided(chosen, found[number])
     return [found[number] for number in range(len(every))]
 
 
@@ -222,39 +221,21 @@ def explore(
     chosen = choose(read_settings(settings), model)
     with kept_levels.exported(request, export) as (keeping, write):
         found = searched(chosen.system, (), keeping, progress)
-        write(found[0])
+        write(found)
     result = _result([chosen], [found])
     if out is not None:
         seal.write_document(out, result.document)
     return result
 
 
-def searched(
-    system: System, asked: Sequence[Property], request: Request, progress: Reporter | None = None
-) -> tuple[Outcome, dict[str, Any]]:
-    """Run the engine; where limits are given, say first what it will cost, and refuse what cannot fit.
+def searched(system: System, asked: Sequence[Property], request: Request, progress: Reporter | None = None) -> Outcome:
+    """Run the engine on one question.
 
-    Before it refuses it searches as long as the forecast took: a violation may be near.
-    Returns the outcome, and `{"forecast": ...}` for its document.
+    Errors: `InputError` where the model has not the fields of a property, or symmetry is asked for where replicas differ.
     """
-    from neverlost.reports.api import forecasts  # numpy, which nothing before a search needs
-    from neverlost.reports.documents import forecast
-
     require_fields(system, asked)
     require_alike(system, request)
-    foretold = forecasts.before(system, request, progress)
-    if foretold is None:
-        return explored(system, asked, request.options(), progress, request.engine), {}
-    cost = {"forecast": forecast.document(foretold)}
-    axes = forecasts.axes_of(system.model.name, system.configurations)
-    why = forecasts.refusal(foretold, axes, request.options(), request.engine)
-    if why is None:
-        return explored(system, asked, request.options(), progress, request.engine), cost
-    short = replace(request, time_limit=forecasts.time_for(request.time_limit))
-    outcome = explored(system, asked, short.options(), progress, request.engine)
-    if outcome.reason is not None:
-        outcome = replace(outcome, reason=f"{forecast.REFUSED}: {why} (--no-forecast runs it anyway)")
-    return outcome, cost
+    return explored(system, asked, request.options(), progress, request.engine)
 
 
 def require_alike(system: System, request: Request) -> None:
@@ -275,9 +256,10 @@ def counterexamples(result: Result) -> dict[str, Counterexample]:
 
 def _result(
     every: Sequence[Chosen],
-    found: Sequence[tuple[Outcome, Mapping[str, Any]]],
+    found: Sequence[Outcome],
     asked: Question | None = None,
     advice: Mapping[int, Remedy] | None = None,
+    agreements: Sequence[Mapping[str, Any]] | None = None,
 ) -> Result:
     """One result; several configurations are its cells, each with the topics that it speaks for.
 
@@ -285,13 +267,18 @@ def _result(
     """
     answered = {} if asked is None else asked.answered
     cells = [
-        _cell(chosen, outcome, cost, (f"{number + 1:02}-" if len(every) > 1 else "") if asked is not None else None, remedy)
-        for number, (chosen, (outcome, cost)) in enumerate(zip(every, found, strict=True))
-        for remedy in [(advice or {}).get(number)]
+        _cell(
+            chosen,
+            outcome,
+            (f"{number + 1:02}-" if len(every) > 1 else "") if asked is not None else None,
+            (advice or {}).get(number),
+            agreements[number] if agreements else {},
+        )
+        for number, (chosen, outcome) in enumerate(zip(every, found, strict=True))
     ]
     if len(every) == 1 and not every[0].subjects:
         return replace(cells[0], document={**cells[0].document, **answered})
-    verdict = str(worst(outcome.verdict for outcome, _ in found))
+    verdict = str(worst(each.verdict for each in found))
     document: dict[str, Any] = {
         "schema": describe_outcome.SCHEMA,
         "verdict": verdict,
@@ -301,16 +288,14 @@ def _result(
     return Result(document=document, verdict=verdict, cells=tuple(cells))
 
 
-def _cell(
-    chosen: Chosen, outcome: Outcome, cost: Mapping[str, Any], prefix: str | None, remedy: Remedy | None = None
-) -> Result:
-    """The result of one configuration; with a prefix its traces have files."""
+def _cell(chosen: Chosen, outcome: Outcome, prefix: str | None, remedy: Remedy | None, agreement: Mapping[str, Any]) -> Result:
+    """Make the result of one configuration; with a prefix its traces have files."""
     known = {
         each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration, chosen.brokers)
         for each in outcome.findings
         if each.trace is not None
     }
-    document = describe_outcome.document(outcome) | dict(cost)
+    document = describe_outcome.document(outcome) | dict(agreement)
     if prefix is not None:
         document = describe_outcome.with_traces(document, {name: f"{prefix}{name}{SUFFIX}" for name in known})
     document |= {"kafka.version": chosen.release} if chosen.release else {}

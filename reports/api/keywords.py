@@ -36,12 +36,10 @@ class Corpus(Effort, Place, total=False):
 class Searching(Limited, Place, total=False):
     """Everything that decides how a search is done.
 
-    `symmetry` explores one state of each orbit of replicas.  `forecast=False` runs a limited search without asking first
-    whether it can fit.
+    `symmetry` explores one state of each orbit of replicas.
     """
 
     symmetry: bool | None
-    forecast: bool | None
 
 
 class Resumable(Searching, total=False):

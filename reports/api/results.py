@@ -160,7 +160,6 @@ class Result(Answer):
     peak_memory_bytes: int = 0
     version: str | None = None
     model_digest: str | None = None
-    forecast: Document | None = None
     topics: tuple[str, ...] = ()
     settings: Mapping[str, Document] = field(default_factory=dict, repr=False)
     """Every key of `config` and `bounds` with its value, where it stands and how it came to be."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Unpack
 
 from neverlost.checker.campaign.sweep import Sweep, Sweeper
 from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.search.options import Reporter
 from neverlost.model.system import bind
-from neverlost.reports.api import forecasts
 from neverlost.reports.api.keywords import Searching, Settings
 from neverlost.reports.api.results import Answer, PropertyVerdict, Trace, verdicts
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
-from neverlost.reports.documents import forecast
 from neverlost.reports.documents import sweep as describe_sweep
 from neverlost.reports.request import Request
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
@@ -59,7 +57,6 @@ class SweepResult(Answer):
     fault_tolerance: Sequence[Mapping[str, Any]] = field(repr=False)
     cells: tuple[Cell, ...] = field(repr=False)
     identity: str = "exact"
-    forecast: Mapping[str, Any] | None = None
     changes: Sequence[Mapping[str, Any]] | None = None
     """What differs from the baseline; None without one."""
     spanned: Matrix | None = field(default=None, repr=False)
@@ -110,13 +107,10 @@ def sweep(
     asked = asked.with_arguments(properties=properties).with_effort(Request(**search))
     if out is not None:
         writable_directory(out)
-    foretold = forecasts.before_sweep(sweeper, request)
     swept = sweeper.run()
     known = counterexamples(swept)
     files = {place: name for place, (name, _) in known.items()} if out is not None else {}
     document = describe_sweep.document(found, swept, request.engine, bool(request.symmetry), files)
-    if foretold is not None:
-        document["forecast"] = forecast.document(foretold)
     if expected is not None:
         document["changes"] = describe_sweep.changes(expected, document)
     if out is not None:
@@ -129,21 +123,6 @@ def _read(matrix: str, settings: Settings = None, baseline: str | None = None) -
     """The matrix, and the sweep to compare it with."""
     expected = None if baseline is None else describe_sweep.read_baseline(baseline)
     return read_matrix(matrix, read_settings(settings)), expected
-
-
-def prepared(
-    matrix: str | PathLike[str],
-    settings: Settings,
-    properties: Iterable[str] | None,
-    progress: Reporter | None = None,
-    **search: Unpack[Searching],
-) -> tuple[Matrix, Sweeper, Request]:
-    """A matrix and what decides it.
-
-    Errors: `InputError` for bad input.
-    """
-    found, _ = _read(fspath(matrix), settings)
-    return found, *_sweeper(found, fspath(matrix), properties, progress, search)
 
 
 def _sweeper(

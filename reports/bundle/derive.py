@@ -81,7 +81,6 @@ def derived(question: Question, seconds: float | None = None) -> Derived:
     if question.command in ("check", "sweep"):
         engine = question.arguments.get("engine", "memory")
         arguments["engine"] = "memory" if engine == "spark" else engine
-        arguments["forecast"] = False
         arguments["symmetry"] = question.arguments.get("symmetry")
     if question.command == "roll":
         arguments.setdefault("files", {})

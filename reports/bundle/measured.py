@@ -10,13 +10,11 @@ MEASURED = {
     "result.json": (
         "seconds",
         "peak_memory_bytes",
-        "forecast.**",
         "spark.**",
         "solver",
         "seed",
         "cells.*.seconds",
         "cells.*.peak_memory_bytes",
-        "cells.*.forecast.**",
         "searches.*.seconds",
         "proofs.*.seconds.*",
     ),
@@ -24,7 +22,7 @@ MEASURED = {
 }
 """Per file the places of measured values; `*` is any name or number, `**` everything below."""
 
-SAYS = "times, memory, rates, forecasts, what a cluster did and the machine are as measured there; nothing derives them"
+SAYS = "times, memory, rates, what a cluster did and the machine are as measured there; nothing derives them"
 
 _TEXT = re.compile(r"[ -~]{0,4000}")
 

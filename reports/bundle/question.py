@@ -95,7 +95,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 }
 """What each command is asked with.  Files are named as they were read; where to work and to write is no part of a question."""
 
-EFFORT = ("engine", "symmetry", "forecast", "workers", "time_limit", "memory_limit")
+EFFORT = ("engine", "symmetry", "workers", "time_limit", "memory_limit")
 """How the first answer was searched for."""
 
 
@@ -285,7 +285,6 @@ FLAGS = (
         "mechanisms",
         "losses",
         "symmetry",
-        "forecast",
     ),
     *("improve", "again"),
 )

@@ -63,11 +63,6 @@ def check(
 
     output = Output(json, out, quiet, format)
     files, search = options.files_of(given)
-    if search.get("forecast"):
-        from neverlost.reports.api.inputs import configurations
-        from neverlost.reports.commands.forecasting import foretell
-
-        return foretell(configurations(settings, config, options.the_version(kafka_version), **files), output, **search)
     if without_limits.is_asked(config, settings, {**search, "certificate": certificate}):
         if format not in ("text", "json"):
             raise InputError(
@@ -145,7 +140,7 @@ def show(result: neverlost.Result) -> None:
 
 def _show_one(console: Console, found: neverlost.Result) -> None:
     from neverlost.reports.documents.answers import groups
-    from neverlost.reports.terminal import answers, forecast
+    from neverlost.reports.terminal import answers
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.counterexample import show_timeline
 
@@ -160,4 +155,3 @@ def _show_one(console: Console, found: neverlost.Result) -> None:
     for way in found.document.get("agreement", ()):
         word = {True: "agrees", False: "DISAGREES", None: "not asked"}[way["agrees"]]
         console.print(f"{word:12} {way['way']}: {way['says']}", style="dim" if way["agrees"] is not False else "bold red")
-    forecast.show_afterwards(console, found.document)

@@ -39,7 +39,6 @@ def explore(
     from neverlost.checker.machine.whole_files import writable_directory
     from neverlost.reports import exit_status
     from neverlost.reports.output import Output
-    from neverlost.reports.terminal import forecast
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.choose import choose, read_settings
@@ -54,10 +53,6 @@ def explore(
 
         marked_properties(chosen, properties)
         writable_directory(graph)
-    if search.get("forecast"):
-        from neverlost.reports.commands.forecasting import foretell
-
-        return foretell([chosen], output, **search)
     with LiveProgress() as progress:
         result = neverlost.explore(model, settings, out=out, export=export, progress=progress, **search)
     output.deliver(result.document, is_saved=True, lines=_counts)
@@ -65,7 +60,6 @@ def explore(
         console = terminal.console()
         terminal.show_outcome(console, result.outcome)
         terminal.show_counts(console, result.outcome)
-        forecast.show_afterwards(console, result.document)
     if graph is not None and not result.reason:
         for line in result.write_graph(graph, properties, partial(typer.echo, err=True)):
             typer.echo(line, err=json == "-" or quiet)

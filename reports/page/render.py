@@ -21,7 +21,6 @@ from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYL
 from neverlost.reports.documents import provenance
 from neverlost.reports.documents.answers import groups, notices_of
 from neverlost.reports.documents.answers import named as listed
-from neverlost.reports.documents.forecast import afterwards
 from neverlost.reports.documents.merged_rows import many, words
 from neverlost.reports.documents.provenance import assumed_lines
 from neverlost.reports.documents.provenance import sentence as sentence_of
@@ -110,7 +109,6 @@ def _totals(
         "searches": document.get("searches", []),
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
-        "forecast": _forecast(document),
         "measured": [{"place": place, "says": _measured(found)} for place, found in measured.of_result(document)],
     }
 
@@ -220,16 +218,6 @@ def _agreed(cell: Mapping[str, Any]) -> str:
     if against:
         return f"; {' and '.join(against)} DISAGREED"
     return f"; agreed: {', '.join(each['way'] for each in asked)}" if asked else ""
-
-
-def _forecast(document: Mapping[str, Any]) -> str | None:
-    """What was predicted, beside what was found."""
-    if "forecast" not in document:
-        return None
-    searches = document.get("searches", [document])
-    was_cut = any(each.get("reason") or each["states"]["left"] for each in searches)
-    text = afterwards(document["forecast"], sum(each["states"]["distinct"] for each in searches), was_cut)
-    return text[0].upper() + text[1:]
 
 
 def counted(names: Sequence[str]) -> dict[str, int]:

@@ -169,7 +169,7 @@ def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapp
     return is_plain and not has_faults and name in models() and all(key in models()[name].keys for key in AXES)
 
 
-OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going", "forecast")
+OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going")
 """Options of `check` that make sense for a single search."""
 
 

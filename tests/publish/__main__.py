@@ -150,7 +150,6 @@ PAGES = (
         inputs=("specs/lemmas/*.py", "tests/publish/proofs.py"),
     ),
     Page("seams.md", "the controllers' quorum, transactions, and what each known bug loses", "python -m tests.publish.seams"),
-    Page("forecast.md", "forecasts against what was found", "python -m tests.bench.forecast --large"),
     Page(
         "rediscovery.md",
         "which of Kafka's own fixes the models would have found",

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from typing import Any
 
-LIMITS = ("--time-limit", "300", "--memory-limit", "4G", "--no-advise", "--no-forecast")
+LIMITS = ("--time-limit", "300", "--memory-limit", "4G", "--no-advise")
 THREE = "model=kraft-quorum replication.factor=3 bounds.max_leader_epoch=2"
 COMPOSED = "model=kraft-composed quorum.voters=3 bounds.records=1 bounds.max_leader_epoch=2"
 FULL = "bounds.producers=2 bounds.partitions=2 bounds.transactions=2"

@@ -215,7 +215,7 @@ def sentences_of(loss: dict[str, float]) -> str:
 
 
 def test_what_is_not_decided_has_no_number() -> None:
-    done = run("nines", *(f"--set={each}" for each in TWO), "--again", "--time-limit", "0.001", "--no-forecast")
+    done = run("nines", *(f"--set={each}" for each in TWO), "--again", "--time-limit", "0.001")
     answer = done.stdout.partition("\nThe probability of loss is a bound")[0]
     assert done.returncode == 20 and "Not decided, so nothing is bounded" in answer and not A_NUMBER.search(answer), answer
 

@@ -244,9 +244,9 @@ def test_reports_carry_the_ledger_of_their_directory(tmp_path: Path) -> None:
     assert 'class="curve one"' in page and ElementTree.parse(tmp_path / "growth.svg").getroot().get("aria-label")
 
 
-def test_a_report_says_what_was_predicted_and_what_follows_a_trap(tmp_path: Path) -> None:
+def test_a_report_says_what_follows_a_trap(tmp_path: Path) -> None:
     asked = (*ASKED, "--set", "faults.crash=2", "--time-limit", "60")
     assert neverlost(*asked, "--out", str(tmp_path)).returncode == 13
     for name in ("report.md", "report.html"):
         text = (tmp_path / name).read_text()
-        assert "Forecast " in text and "none of them as wanted" in text
+        assert "none of them as wanted" in text

@@ -78,7 +78,7 @@ def works(place: Path) -> list[Work]:
     """Each kind of work, leaving everything in `place`."""
     states, out, history = str(place / "states"), str(place / "out"), DATA / "observed" / "run-4.3.jsonl"
     kept, resume = ("--state-dir", states), ("--resume",)
-    check = ("check", *SPACE, "--no-forecast", "--out", out)
+    check = ("check", *SPACE, "--out", out)
     spark = ("--engine", "spark", *ON_SPARK, *SMALL_TASKS)
     table = ("--state-dir", states, "--out", str(place / "atlas.parquet"))
     return [
@@ -87,7 +87,7 @@ def works(place: Path) -> list[Work]:
         Work("stored", 45, (*check, *kept, "--workers", "1"), resume),
         Work("shared", 30, (*check, *kept, "--symmetry", "--workers", "2"), resume, True, _shared_at_once),
         Work("spark", 15, (*check, *kept, *spark), resume, True),
-        Work("sweep", 30, ("sweep", str(place / "matrix.toml"), "--no-forecast", "--out", out), (), True),
+        Work("sweep", 30, ("sweep", str(place / "matrix.toml"), "--out", out), (), True),
         Work("atlas", 25, (*BUILD, *table), (), True, _small_atlas),
         Work("atlas on spark", 5, (*BUILD, *table, *ON_SPARK), (), True, _small_atlas),
         Work("observe", 15, ("observe", str(history), "--no-losses", "--out", out), (), True),

@@ -41,7 +41,7 @@ CONFIG = (
 )
 BRIEF = (
     *("--set", "faults.crash=0", "--set", "bounds.records=1"),
-    *("--time-limit", "0.3", "--no-forecast", "--workers", "1", "--quiet"),
+    *("--time-limit", "0.3", "--workers", "1", "--quiet"),
 )
 """What is read is what is tried: with faults to search for, `check` would make whole tables of what it reads."""
 ELSEWHERE = ("--out", "--state-dir", "--export", "--json", "--picture", "-")
