@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from neverlost.model.kraft.faults import CRASH, DATA_LOSS, OUT
-from neverlost.model.limits import AT_ONCE, AnyNumber
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import CRASH, DATA_LOSS, OUT
+from neverlost.model.limits import AT_ONCE
 
 AXES = (DATA_LOSS.key, OUT.key)
 """The two keys that a table varies: brokers that lose data, and others that are slow, fenced or shut down."""

@@ -20,10 +20,10 @@ from operator import ge
 import numpy as np
 from numpy.typing import NDArray
 
+from neverlost.checker.engines.explore import explore
+from neverlost.checker.engines.memory import WORTH_COMPILING, WORTH_SHARING
 from neverlost.checker.machine.processes import Send, run
 from neverlost.checker.machine.resources import used_memory
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.memory import WORTH_COMPILING, WORTH_SHARING
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.system import System
 

@@ -59,7 +59,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 def _other_reading(outcome: Outcome) -> Way:
     """The search again, by the columns interpreter, with no machine code."""
-    from neverlost.checker.search.explore import explore
+    from neverlost.checker.engines.explore import explore
     from neverlost.checker.search.options import Options
 
     asked = [each.property for each in outcome.findings]

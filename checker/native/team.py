@@ -16,8 +16,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.compact import Block, Run
-from neverlost.checker.disk.levels import ASCENDING, Level, StateFile, Store
 from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.resources import give_back
 from neverlost.checker.native.ascending import Ascending, Known
@@ -27,6 +25,8 @@ from neverlost.checker.native.table_text import TABLES, K, Layout
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.search.workers import best
+from neverlost.checker.storage.compact import Block, Run
+from neverlost.checker.storage.levels import ASCENDING, Level, StateFile, Store
 from neverlost.model.interpreters.machine_code import Rows, left_its_bounds
 from neverlost.model.system import Words
 

@@ -31,7 +31,8 @@ from neverlost.model.interpreters.terms import (
     within_bounds,
 )
 from neverlost.model.system import State, Step, System
-from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.property import Property
 
 SEEDS = (0, 3)

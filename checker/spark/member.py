@@ -20,8 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.disk.level_tasks import SearchDescription
-from neverlost.checker.disk.levels import StateFile, Store
-from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
 from neverlost.checker.machine.resources import GaveOut, used_memory
 from neverlost.checker.native.programs import Programs
 from neverlost.checker.native.table_text import TABLES
@@ -30,6 +28,8 @@ from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.search.workers import answer
 from neverlost.checker.spark import links
+from neverlost.checker.storage.levels import StateFile, Store
+from neverlost.checker.storage.sorted_states import keyed, sorted_distinct
 from neverlost.model.interpreters.machine_code import Rows
 from neverlost.model.system import Words
 
@@ -44,7 +44,7 @@ class Share(Native):
     """The states that one member owns: one thread, and a box for every member."""
 
     def __init__(self, search: SearchDescription, number: int, members: int) -> None:
-        system, asked = search.bound(), search.asked()
+        system, asked = search.load()
         local = OwnedStates(system, asked, search.symmetry)
         self.number, self.members = number, members
         super().__init__(local, Programs(system, asked, local.symmetry), 1)

@@ -13,10 +13,11 @@ from neverlost.checker.campaign.forecast import Forecast, Point, Replicas, forec
 from neverlost.checker.campaign.sweep import Sweeper
 from neverlost.checker.machine.resources import allowed_memory
 from neverlost.checker.search.options import Options, Progress, Reporter
-from neverlost.model.catalogue import models
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.kernel import Configuration
-from neverlost.model.limits import AT_ONCE, AnyNumber
+from neverlost.model.limits import AT_ONCE
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.reports.documents.forecast import REFUSED, Cost, bytes_text, count_text, estimated, sentence
 from neverlost.reports.request import Request
 from neverlost.specs.configuration.choose import Chosen

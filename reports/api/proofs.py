@@ -35,7 +35,8 @@ from neverlost.specs.configuration.asked_properties import chosen_properties, re
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.property import RECOVERY, Property
 from neverlost.specs.setting import assumed
 

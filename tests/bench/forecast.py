@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from neverlost.checker.campaign import forecast as predicting
 from neverlost.checker.campaign.forecast import Forecast, predicted, sampled
-from neverlost.model.catalogue import models
+from neverlost.model.versions import models
 from neverlost.reports.api.forecasts import SECONDS, Lowered, axes_of
 from neverlost.reports.terminal.progress import rest
 from neverlost.specs.configuration.keys import configuration

@@ -23,13 +23,14 @@ import z3
 from numpy.typing import NDArray
 
 from neverlost.checker.search.visited_states import StateSet, mix
-from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import Batch, Columns, ColumnsView, Packed, Successors, pack_rows
 from neverlost.model.interpreters.terms import Terms, bit_width, equal, transition, variables, within_bounds
 from neverlost.model.kernel import Value
 from neverlost.model.system import System, View, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 BATCH = 1 << 14
 WORTH_PROVING = 1.05

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.bench import bench, reduction
 from tests.bench.measure import measure
 from tests.bench.peers import PEERS, Limits, Row, Size, tlc

@@ -23,7 +23,7 @@ THIRD_PARTY = {
         "checker/campaign/boundary_rule.py",
     ),
     "pyspark": ("checker/spark",),
-    "pyarrow": ("checker/disk", "checker/spark", "checker/atlas", "reports/api/table.py"),
+    "pyarrow": ("checker/storage", "checker/disk", "checker/spark", "checker/atlas", "reports/api/table.py"),
     "networkx": ("checker/search/graph/state_graph.py", "reports/page/state_graph.py"),
     "yaml": ("specs/kafka_files/documents.py",),
     "hcl2": ("specs/kafka_files/formats/terraform.py",),

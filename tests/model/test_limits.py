@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Outcome, Verdict
 from neverlost.checker.prove import bounded_search
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import NO_REPLICA
-from neverlost.model.limits import AnyNumber, encoded, parsed
+from neverlost.model.limits import encoded, parsed
 from neverlost.model.system import State, System
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.modern import system
 
 FIXED: dict[str, Any] = {"defects": "fixed"}

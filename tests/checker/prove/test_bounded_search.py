@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.prove import bounded_search as bmc
 from neverlost.checker.prove.obligations import inductive_among
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
-from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
-from neverlost.specs.lemma import lemmas_of
-from neverlost.specs.property import properties
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
 from tests.support.searches import classic
 
 ROWS = tomllib.loads((Path(__file__).resolve().parents[2] / "data" / "bmc_rows.toml").read_text())["rows"]
@@ -153,9 +153,9 @@ def test_interchangeable_replicas_are_those_that_every_initial_state_treats_alik
 
 INTERRUPTED = """
     from neverlost.checker.prove import bounded_search as bmc
-    from neverlost.model.catalogue import models
+    from neverlost.model.versions import models
     from neverlost.model.system import bind
-    from neverlost.specs.property import properties
+    from neverlost.specs.properties import properties
     import multiprocessing, threading, time
     def interrupt():
         while len(multiprocessing.active_children()) < 2:

@@ -13,10 +13,10 @@ import pytest
 
 from neverlost.checker.campaign import forecast as predicting
 from neverlost.checker.campaign.forecast import NOT_LOWERED, Estimate, Forecast, Replicas, Sample, estimating, predicted
-from neverlost.checker.search.explore import explore as search_of
+from neverlost.checker.engines.explore import explore as search_of
 from neverlost.checker.search.options import Limits, Options, Progress
-from neverlost.model.catalogue import models
 from neverlost.model.system import bind
+from neverlost.model.versions import models
 from neverlost.reports.api import forecasts
 from neverlost.reports.api.checks import searched as search
 from neverlost.reports.api.forecasts import Axis, axes_of
