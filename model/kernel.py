@@ -107,8 +107,8 @@ class Action:
 
     `parameters` maps each parameter to the axis of the sizes that it ranges over.  `where` leaves out
     combinations that make no sense (a replica fetching from itself).  `fault` names the
-    budget that the step spends, if it is a failure.  A quick search for violations leaves out what `can_be_left_out`: steps that
-    make many states, and that few violations need.
+    budget that the step spends, if it is a failure.  `can_be_left_out` marks one that makes many states and that
+    few violations need: a quick search for violations leaves it out.
     """
 
     name: str

@@ -114,7 +114,7 @@ def check(
 
 def _agreement(outcome: Outcome) -> dict[str, Any]:
     """What independent ways say of a verdict, for its document; nothing of a search that was cut short."""
-    from neverlost.checker.evidence.agreement import ways
+    from neverlost.checker.campaign.agreement import ways
 
     return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
 

@@ -132,7 +132,7 @@ def prove(
     seconds = request.time_limit
     if seconds is None and all(map(is_without_faults, system.configurations)):
         seconds = SECONDS_WITHOUT_FAULTS
-    bounded = bounded_search.check(system, goals, depth, seconds, request.workers or 2, request.memory_bytes)
+    bounded = bounded_search.check(system, goals, depth, seconds, request.workers or 2, request.memory_bytes, lemmas_of(system))
     return _result(describe_proofs.bounded_document(bounded, keys) | _assumed(chosen), bounded, asked, out)
 
 

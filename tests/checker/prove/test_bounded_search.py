@@ -37,7 +37,7 @@ def row_id(row: dict[str, Any]) -> str:
 
 
 def found_steps(system: System, name: str, depth: int) -> int | None:
-    bounded = bmc.check(system, [properties()[name]], depth, workers=1)
+    bounded = bmc.check(system, [properties()[name]], depth, workers=1, lemmas=lemmas_of(system))
     trace = bounded.outcome.findings[0].trace
     assert (bounded.outcome.verdict == Verdict.VIOLATED) == (trace is not None)
     return None if trace is None else len(trace.steps)
@@ -75,7 +75,7 @@ HOLDING = [each for each in ROWS if "steps" not in each]
 )
 def test_what_holds_has_no_counterexample_of_ten_steps(row: dict[str, Any]) -> None:
     system = classic(row["model"], row["replicas"], row["log_size"], row["log_size"], row["max_leader_epoch"])
-    bounded = bmc.check(system, [properties()[row["property"]]], 10, workers=1)
+    bounded = bmc.check(system, [properties()[row["property"]]], 10, workers=1, lemmas=lemmas_of(system))
     assert bounded.outcome.verdict == Verdict.INCONCLUSIVE
     assert bounded.depth == 10
     assert "10 steps" in str(bounded.outcome.reason)
@@ -139,7 +139,7 @@ def test_free_configurations_are_unsafe_exactly_where_exploration_says() -> None
     ]
     system = bind(model, *cells)
     explored = cells_by_exploration(system, "acked-never-lost", DEPTH)
-    bounded = bmc.check(system, [properties()["acked-never-lost"]], DEPTH, workers=1)
+    bounded = bmc.check(system, [properties()["acked-never-lost"]], DEPTH, workers=1, lemmas=lemmas_of(system))
     assert explored == {each.configuration: len(each.trace.steps) for each in bounded.outcome.findings if each.trace}
     assert 0 < len(explored) < len(cells)
 
