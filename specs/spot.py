@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.faults import CRASH, DATA_LOSS, OUT
+from neverlost.model.kernel import Configuration
 from neverlost.model.limits import AT_ONCE
 
 AXES = (DATA_LOSS.key, OUT.key)
@@ -47,3 +48,8 @@ class Spot:
 def spots(replicas: int) -> list[Spot]:
     """Every spot of the table for so many replicas."""
     return [Spot(losing, out) for losing in range(replicas + 1) for out in range(replicas + 1 - losing)]
+
+
+def spots_of(configuration: Configuration) -> list[Spot]:
+    """Every spot of a configuration's table; brokers that are impaired when the search begins are not counted."""
+    return spots(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))
