@@ -165,7 +165,9 @@ class MemorySearch(LevelSearch):
             except (ImportError, OSError, RuntimeError):
                 self._may_compile = False
                 return False
-            self.workers = team.Native(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
+            workers = team.Native(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
+            workers.continue_from(local)
+            self.workers = workers
         return True
 
     def _spread(self) -> None:

@@ -173,7 +173,7 @@ class Team(Remote[Task]):
 
     def continue_from(self, native: Native, levels: int) -> None:
         """Hold what was found so far, and go on from there."""
-        native.end_threads()
+        native.threads.end()
         for first in range(0, TABLES, len(self)):
             tables = [(each, *native.tables.taken(each)) for each in range(first, min(first + len(self), TABLES))]
             self._ask_each("take", [(number, description) for number, description, _ in tables], [part for *_, part in tables])

@@ -42,7 +42,7 @@ def script(place: Path, text: str) -> tuple[str, ...]:
 
 
 SYSTEM = """
-from neverlost.checker.search import memory
+from neverlost.checker.engines import memory
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.search.options import Options
 from tests.support.searches import classic

@@ -63,6 +63,7 @@ def first_levels(system: System, levels: int) -> team.Native:
     local.expansion.generated = local.known
     local.close_level()
     native = team.Native(local, programs.Programs(system, guarantees(system.model)), 1)
+    native.continue_from(local)
     for _ in range(1, levels):
         while native.round():
             pass
@@ -90,7 +91,7 @@ def test_members_find_what_one_process_finds(monkeypatch: pytest.MonkeyPatch, tm
         assert len(native.tables) == 0 and not len(native.tables.collect(0, 0)), "nothing is read there any more"
         together(pool, found, "begin", levels, None)
         for each in found:
-            each.owned._room = 32
+            each.owned.boxes.capacity = 32
         sizes, rounds, violations = [], 0, {}
         while True:
             while any(each["waiting"] for each in together(pool, found, "round")):
