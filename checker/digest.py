@@ -6,18 +6,16 @@ Two that agree have the same reachable states, or the same condition; see `never
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from neverlost.checker.meaning import meaning
 from neverlost.model.interpreters import ints
-from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kernel import Model
 from neverlost.model.system import System
-from neverlost.specs.configuration.keys import shown
 from neverlost.specs.lemma import Lemma
-from neverlost.specs.property import Property, properties
+from neverlost.specs.property import Property
 
 SEMANTICS = (ints.take, ints.evaluate, System)
 """What the words of a model mean: the defining interpreter."""
@@ -44,18 +42,6 @@ def lemma_digest(lemma: Lemma) -> str:
 def question_digest(model: Model, asked: Iterable[Property]) -> str:
     """One digest of a model and of what is asked about it."""
     return _together(model_digest(model), *map(property_digest, asked))
-
-
-def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
-    """A stable name of what was asked: model and properties with their digest, configuration with its bounds."""
-    known = properties()
-    asked = {
-        "model": model.name,
-        "digest": question_digest(model, [known[name] for name in sorted(names) if name in known]),
-        "config": {name: shown(value) for name, value in sorted(configuration.items())},
-        "properties": sorted(names),
-    }
-    return "nl-" + hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _remembered(subject: Any, *more: Any) -> str:

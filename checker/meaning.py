@@ -27,9 +27,10 @@ from neverlost.checker.definitions import COMPREHENSIONS, FUNCTIONS, SKIPPED, Sc
 TEXTS = frozenset({"says", "one", "many", "words", "help", "summary", "source", "why", "failure"})
 """Attributes of declarations that only people read."""
 
-ASIDE = frozenset({"portrait", "guarantees", "contradiction", "violated_by", "since", "until"}) | TEXTS
+ASIDE = frozenset({"portrait", "guarantees", "contradiction", "can_be_left_out", "violated_by", "since", "until"}) | TEXTS
 """Attributes that decide neither a reachable state nor what is asked of it: pictures, what is asked when nothing is said, which
-version has a mechanism (a configuration names every one), and which configurations are refused."""
+steps a quick search leaves out, which version has a mechanism (a configuration names every one), and which configurations are
+refused."""
 
 _NAMES, _IMPORTS = (ast.Name, ast.Attribute), (ast.Import, ast.ImportFrom)
 _REACHED = (type, FunctionType, BuiltinFunctionType, ModuleType)

@@ -136,7 +136,7 @@ def _leave_unsaid(ignored: object) -> None:
 
 def _say(message: str, status: int) -> int:
     """Say what is wrong, in one line that a terminal only shows; the status that it ends with."""
-    from neverlost.specs.visible import visible
+    from neverlost.checker.machine.visible import visible
 
     if sys.stderr is not None:
         print("neverlost: " + visible(" ".join(message.split("\n"))), file=sys.stderr)

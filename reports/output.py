@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.machine.visible import visible
 from neverlost.checker.machine.whole_files import as_json, writable_directory, write_text
 from neverlost.reports.documents.provenance import assumed_lines
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.visible import visible
 
 FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif", "shell")
 """How an answer is printed: for people, for programs, for spreadsheets, for the pages of a job."""

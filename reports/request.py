@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from neverlost.checker.search.explore import ENGINES
+from neverlost.checker.engines.explore import ENGINES
 from neverlost.checker.search.options import Limits, Options
 from neverlost.specs.errors import InputError, unknown
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from neverlost.specs.configuration.input import Reader
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 VERDICTS = ("holds", "violated")
 

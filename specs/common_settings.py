@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
-from neverlost.model.limits import AnyNumber
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.region import kills_count_as, usual
 from neverlost.specs.spot import Spot, spots

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any, cast
 
+from neverlost.model.faults import FAULTS, KILL, LOSSY_CRASH, MIN_ISR_CHANGE
+from neverlost.model.interpreters.mixed import Settings, mixed
 from neverlost.model.kernel import Configuration, Model, Value
 from neverlost.model.kraft.controller.planned import is_known_everywhere, is_set, operated
-from neverlost.model.kraft.faults import FAULTS, KILL, LOSSY_CRASH, MIN_ISR_CHANGE
 from neverlost.model.kraft.mechanisms import MECHANISMS
-from neverlost.model.mixed import Settings, mixed
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_settings, read_toml
 from neverlost.specs.configuration.input import flattened

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.model.kraft.faults import DATA_LOSS, KILL, LEADER_MOVE, OUT
-from neverlost.model.limits import AnyNumber
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import DATA_LOSS, KILL, LEADER_MOVE, OUT
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from neverlost.model.kraft.faults import CRASH, DATA_LOSS, OUT
-from neverlost.model.limits import AT_ONCE, AnyNumber
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import CRASH, DATA_LOSS, OUT
+from neverlost.model.kernel import Configuration
+from neverlost.model.limits import AT_ONCE
 
 AXES = (DATA_LOSS.key, OUT.key)
 """The two keys that a table varies: brokers that lose data, and others that are slow, fenced or shut down."""
@@ -46,3 +48,8 @@ class Spot:
 def spots(replicas: int) -> list[Spot]:
     """Every spot of the table for so many replicas."""
     return [Spot(losing, out) for losing in range(replicas + 1) for out in range(replicas + 1 - losing)]
+
+
+def spots_of(configuration: Configuration) -> list[Spot]:
+    """Every spot of a configuration's table; brokers that are impaired when the search begins are not counted."""
+    return spots(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))

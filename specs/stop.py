@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neverlost.model.kraft.faults import CLEAN_STOP, DATA_LOSS, FENCE, KILL
-from neverlost.model.limits import AnyNumber
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import CLEAN_STOP, DATA_LOSS, FENCE, KILL
 
 FURTHER = (DATA_LOSS, KILL, FENCE)
 """What one broker at a time may suffer meanwhile."""

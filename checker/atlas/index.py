@@ -23,10 +23,10 @@ from typing import Any, cast
 from neverlost.checker.digest import model_digest, question_digest
 from neverlost.checker.machine.whole_files import write_bytes
 from neverlost.checker.outcome import Verdict
-from neverlost.model.catalogue import models
 from neverlost.model.kernel import Model, Sizes
+from neverlost.model.versions import models
 from neverlost.specs.common_settings import ANSWERED
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 FILE = "atlas.index"
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neverlost.checker.atlas.index import Answer, Atlas, shipped
-from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Counts, Finding, Outcome, Verdict
+from neverlost.checker.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
 from neverlost.specs.common_settings import ANSWERED
 from neverlost.specs.configuration.asked_properties import defined
 from neverlost.specs.configuration.canonical import canonical, fields_read
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 ENGINE = "atlas"
 """What an outcome that was looked up names as its engine."""

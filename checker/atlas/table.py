@@ -18,10 +18,10 @@ from neverlost.checker.atlas import index
 from neverlost.checker.atlas.lookup import read_afresh
 from neverlost.checker.digest import model_digest
 from neverlost.checker.outcome import EngineError, Verdict
-from neverlost.model.catalogue import models
 from neverlost.model.kernel import Configuration
+from neverlost.model.plain import restored
+from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
-from neverlost.specs.configuration.plain import restored
 
 FILE = "atlas.parquet"
 

@@ -12,16 +12,18 @@ from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.table import Row
 from neverlost.checker.atlas.ways import by_induction, by_search, without_returns
 from neverlost.checker.campaign.sweep import bounds_of, kind
-from neverlost.checker.digest import question_digest, question_id
+from neverlost.checker.digest import question_digest
 from neverlost.checker.outcome import EngineError, Finding
-from neverlost.model.catalogue import models
+from neverlost.checker.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
+from neverlost.model.plain import plain, restored
 from neverlost.model.system import bind
+from neverlost.model.versions import models
 from neverlost.specs.common_settings import INDUCTION, NO_RETURN, SEARCH, Chapter
 from neverlost.specs.configuration.canonical import departures
-from neverlost.specs.configuration.plain import plain, restored
-from neverlost.specs.lemma import lemmas_of
-from neverlost.specs.property import Property, properties
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 Plain = Mapping[str, Any]
 

@@ -9,26 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Finding, Verdict, followed, replayed, same_steps
 from neverlost.checker.prove.induction import ObligationAnswer, discharge
 from neverlost.checker.prove.obligations import SAFETY, Closed, Task
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.kraft.broker.metadata import broker_follow
-from neverlost.model.kraft.controller.fencing import controller_fence_live, controller_unfence
-from neverlost.model.kraft.isr_change import leader_ask_to_expand_isr
 from neverlost.model.system import System, bind
-from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.property import Property
 
 Found = list[Finding] | None
 
 PATIENCE = 600.0
 """How long a solver may go on about one step.  Units: seconds."""
-
-RETURNS = (leader_ask_to_expand_isr, broker_follow, controller_fence_live, controller_unfence)
-"""How a replica comes back, and what takes it away without a stop: most of the states, and no loss needs them."""
 
 
 def by_search(model: Model, configurations: Sequence[Configuration], asked: Sequence[Property], most_states: int) -> Found:
@@ -67,7 +62,7 @@ def without_returns(model: Model, configurations: Sequence[Configuration], asked
 
     It need not be a shortest one, so the finding has no trace.
     """
-    fewer = replace(model, actions=tuple(each for each in model.actions if each not in RETURNS))
+    fewer = replace(model, actions=tuple(each for each in model.actions if not each.can_be_left_out))
     outcome = explore(bind(fewer, *configurations), asked, Options(workers=1, symmetry=True, every_configuration=True))
     if outcome.reason is not None:
         return None

@@ -14,7 +14,7 @@ from neverlost.model.system import bind
 from neverlost.specs.case import Case
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.asked_properties import require_fields
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 MEMORY = Means()
 

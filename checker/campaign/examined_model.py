@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Variant, clause_variants, judged, profiles
-from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.asked_properties import chosen_properties
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.configuration.keys import configuration as complete
 from neverlost.specs.errors import InputError
 from neverlost.specs.necessity import Plan, plan_of
-from neverlost.specs.property import Property, guarantees
+from neverlost.specs.properties import guarantees
+from neverlost.specs.property import Property
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from neverlost.checker.campaign.questions import Answer, Question, answered, options_for
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import Send, run
 from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.explore import explore
 from neverlost.model.interpreters.ints import Ints, IntsView
 from neverlost.model.kernel import BOUND
 from neverlost.model.system import System

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.continued import Continued
-from neverlost.checker.disk.levels import Store
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import EngineError, Finding, Outcome, Trace, Verdict
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options, Reporter
+from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters.columns import Batch, Packed, holds, unpack_row
+from neverlost.model.interpreters.mixed import in_every_way
 from neverlost.model.kernel import Value
-from neverlost.model.mixed import in_every_way
 from neverlost.model.system import Slot, State, System
 from neverlost.specs.plan import EITHER, Plan, PlanStep
 from neverlost.specs.property import Property

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import Send, run
 from neverlost.checker.outcome import Finding, Trace, Verdict
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
@@ -18,7 +18,7 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class Means:
-    """Where questions are decided; see `neverlost.checker.search.explore.Options`."""
+    """Where questions are decided; see `neverlost.checker.engines.explore.Options`."""
 
     engine: str = "memory"
     spark_master: str | None = None

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine import interrupts
 from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, breaks, followed, same_steps, worst
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import encoded

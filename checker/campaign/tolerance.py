@@ -19,7 +19,7 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.property import SAFETY, Property
-from neverlost.specs.spot import Spot, spots
+from neverlost.specs.spot import Spot, spots_of
 
 SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
 """Where a verdict comes from; `LEFT_OUT` where there is none, since the question leaves something out."""
@@ -90,8 +90,8 @@ def tolerance(
     known: Known | None = None,
     only: Sequence[Spot] | None = None,
 ) -> Tolerance:
-    """The table of a configuration, or `only` some spots of it; brokers that are impaired at first are not counted."""
-    every = only if only is not None else spots(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))
+    """The table of a configuration, or `only` some spots of it."""
+    every = only if only is not None else spots_of(configuration)
     empty = Tolerance(model, configuration, dict(more or {}), {})
     cells = [(model, empty.asked(spot)) for spot in every]
     entries = decided(cells, properties, options, engine, reporter, known)

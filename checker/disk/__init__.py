@@ -1,1 +1,1 @@
-"""Levels of states as immutable files, and the search that lives on them; never what Spark does with them."""
+"""The search that lives on stored levels: its tasks, and its states as a table; never what Spark does with them."""

@@ -21,22 +21,22 @@ from typing import Any
 import numpy as np
 
 from neverlost.checker.digest import question_digest
-from neverlost.checker.disk.levels import KEYED, StateFile, Store
-from neverlost.checker.disk.sorted_states import Keyed, key_range, keyed, merged, sorted_distinct, unkeyed, within, without
-from neverlost.checker.disk.storage import Bytes
 from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import BATCH, Expansion
+from neverlost.checker.search.importable import Homes, homes_of
 from neverlost.checker.search.level_report import Checks
 from neverlost.checker.search.symmetry import Symmetry
-from neverlost.model.catalogue import models
+from neverlost.checker.storage.levels import KEYED, StateFile, Store
+from neverlost.checker.storage.sorted_states import Keyed, key_range, keyed, merged, sorted_distinct, unkeyed, within, without
+from neverlost.checker.storage.storage import Bytes
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.kernel import ModelError
+from neverlost.model.plain import plain, restored
 from neverlost.model.system import System, Words, bind
-from neverlost.specs.configuration.plain import plain, restored
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import Property, properties
+from neverlost.specs.property import Property
 
 BLOCK_BYTES = 1 << 20
 STATES, COUNTED, FAILED = b"states..", b"counted.", b"failed.."
@@ -56,7 +56,7 @@ class SearchDescription:
     digest: str
     configurations: tuple[Mapping[str, Any], ...]
     disabled: tuple[tuple[str, str], ...]
-    properties: tuple[str, ...]
+    homes: Homes | None
     symmetry: bool
 
     @classmethod
@@ -68,7 +68,7 @@ class SearchDescription:
             digest=question_digest(system.model, asked),
             configurations=tuple(map(plain, system.configurations)),
             disabled=tuple(sorted(system.disabled)),
-            properties=tuple(each.name for each in asked),
+            homes=homes_of(system.model, asked),
             symmetry=symmetry,
         )
 
@@ -76,28 +76,24 @@ class SearchDescription:
     def of(cls, given: Mapping[str, Any]) -> SearchDescription:
         """A description that came as JSON."""
         more = {"configurations": tuple(given["configurations"]), "disabled": tuple(map(tuple, given["disabled"]))}
-        return cls(**{**given, **more, "properties": tuple(given["properties"])})
+        homes = given["homes"]
+        return cls(**{**given, **more, "homes": homes and Homes(homes["model"], tuple(homes["properties"]))})
 
-    def bound(self) -> System:
-        """The system, from this machine's own source of the model and of the properties.
+    def load(self) -> tuple[System, list[Property]]:
+        """Return the system and the properties, from this machine's own source.
 
         Errors: `EngineError` when that is not the driver's.
         """
-        found = models().get(self.model)
-        if found is None or question_digest(found, self.asked()) != self.digest:
-            raise EngineError(f"an executor has another version of {self.model} than the driver; install the same neverlost")
-        return bind(found, *map(restored, self.configurations), disabled=self.disabled)
-
-    def asked(self) -> list[Property]:
-        """The properties, from this machine's own source."""
-        known = properties()
-        return [known[name] for name in self.properties if name in known]
-
-
-def can_be_named(system: System, asked: Sequence[Property]) -> bool:
-    """Whether others find the model and the properties under their names; if not, one process does everything."""
-    known = properties()
-    return models().get(system.model.name) is system.model and all(known.get(each.name) is each for each in asked)
+        other = f"an executor has another version of {self.model} than the driver; install the same neverlost"
+        if self.homes is None:
+            raise EngineError(other)
+        try:
+            model, asked = self.homes.load()
+        except (ImportError, AttributeError):
+            raise EngineError(other) from None
+        if question_digest(model, asked) != self.digest:
+            raise EngineError(other)
+        return bind(model, *map(restored, self.configurations), disabled=self.disabled), asked
 
 
 @dataclass(frozen=True)
@@ -268,7 +264,7 @@ def described(search: SearchDescription, task: LevelTask, **more: Any) -> str:
 def _worker(search_text: str) -> LevelWorker:
     """One per process and search: its files stay mapped and verified from task to task."""
     search = SearchDescription.of(json.loads(search_text))
-    return LevelWorker(Store.attach(search.location), search.bound(), search.asked(), search.symmetry)
+    return LevelWorker(Store.attach(search.location), *search.load(), search.symmetry)
 
 
 def _understood(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:

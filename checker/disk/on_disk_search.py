@@ -18,16 +18,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, LevelWorker, SearchDescription, Settled, can_be_named
-from neverlost.checker.disk.levels import KEYED, Level, StateFile
-from neverlost.checker.disk.resume import kept, opened, reported
-from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
+from neverlost.checker.disk.level_tasks import RUNS, Counted, LevelTask, LevelWorker, SearchDescription, Settled
 from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import EngineError, JobsDone, Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
 from neverlost.checker.search.options import Options, Progress, Reporter
+from neverlost.checker.search.resume import kept, opened, reported
 from neverlost.checker.search.symmetry import Symmetry
+from neverlost.checker.storage.levels import KEYED, Level, StateFile
+from neverlost.checker.storage.sorted_states import keyed, sorted_distinct
 from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.system import System, Words
 from neverlost.specs.errors import InputError
@@ -80,7 +80,7 @@ def explore(
     reporter: Reporter | None = None,
     hire: Hire | None = None,
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.search.explore.explore`.
+    """Every reachable state of the system; see `neverlost.checker.engines.explore.explore`.
 
     Without `hire` everything is done in this process.
     """
@@ -139,7 +139,7 @@ class LevelsOnDisk:
         self.tuning = tuning(dict(options.spark_conf))
         self.store = opened(place, system, self.properties, options)
         search = SearchDescription.about(self.store.files.location, system, self.properties, options.symmetry)
-        self.jobs = hire(search) if hire is not None and can_be_named(system, self.properties) else None
+        self.jobs = hire(search) if hire is not None and search.homes is not None else None
         self.worker = LevelWorker(self.store, system, properties, options.symmetry)
         self.symmetry = Symmetry(system) if options.symmetry else None
         self.levels: list[Level] = []

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.disk.levels import Store
 from neverlost.checker.search.configurations import Configurations
+from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters.columns import Batch, Packed
+from neverlost.model.plain import plain
 from neverlost.model.system import Slot, System
-from neverlost.specs.configuration.plain import plain
 from neverlost.specs.errors import InputError
 
 ROWS = 1 << 17

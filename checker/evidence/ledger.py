@@ -13,8 +13,8 @@ from typing import Any
 
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.checker.outcome import EngineError, Verdict
-from neverlost.specs.configuration.input import parsed_json, read_text
 from neverlost.specs.errors import InputError
+from neverlost.specs.strict_json import parsed_json
 
 SCHEMA = "neverlost.ledger/1"
 FILE = "ledger.json"
@@ -89,10 +89,16 @@ def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
 def read(directory: Path) -> list[Line]:
     """The lines of a directory's ledger; none where there is no ledger.
 
-    Errors: `InputError` for a file that is no ledger.
+    Errors: `InputError` for a file that cannot be read or is no ledger.
     """
     path = directory / FILE
-    return parsed(read_text(path), repr(str(path))) if path.exists() else []
+    if not path.exists():
+        return []
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InputError(f"cannot read {str(path)!r}: {problem}; move it away") from None
+    return parsed(content, repr(str(path)))
 
 
 def parsed(content: str, where: str) -> list[Line]:

@@ -11,8 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.machine.visible import visible
 from neverlost.specs.errors import InputError
-from neverlost.specs.visible import visible
 
 UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|mmd|xml|sarif|toml|txt|csv|log|sh|xz|smt2|parquet|\d\d)\.[a-z0-9_]{8}")
 """What is left of a file whose writer was killed; see `write_bytes`."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.disk import compact
-from neverlost.checker.disk.compact import Bits, Block, Different, Run, before
 from neverlost.checker.native.order_text import DIGIT
+from neverlost.checker.storage import compact
+from neverlost.checker.storage.compact import Bits, Block, Different, Run, before
 from neverlost.model.interpreters.machine_code import Rows
 
 Functions = Mapping[str, Callable[..., int]]

@@ -31,7 +31,7 @@ from neverlost.model.interpreters.terms import (
     within_bounds,
 )
 from neverlost.model.system import State, Step, System
-from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
 SEEDS = (0, 3)
@@ -123,9 +123,9 @@ class Unrolling:
         self.selectors.append(selectors)
         self._state_facts(self.states[-1])
 
-    def strengthen(self) -> None:
-        """Adds what is known of every reachable state: the model's lemmas that are inductive for this very system."""
-        self.facts = inductive_among(self.system, lemmas_of(self.system))
+    def strengthen(self, lemmas: Sequence[Lemma]) -> None:
+        """Add what is known of every reachable state: those of some lemmas that are inductive for this very system."""
+        self.facts = inductive_among(self.system, lemmas)
         for state in self.states[1:]:
             self._state_facts(state)
 
@@ -258,7 +258,7 @@ def _configurations(system: System) -> dict[tuple[int, ...], list[int]]:
     return found
 
 
-def unroll(send: Send, system: System, properties: Sequence[Property], depth: int, seed: int) -> int:
+def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: Sequence[Lemma], depth: int, seed: int) -> int:
     """Asks depth after depth; sends a `Found` per unsafe cell and a `Depth` or `Left` per finished one.  Returns the seed."""
     started = time.monotonic()
     unrolling = Unrolling(system, seed)
@@ -274,7 +274,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], depth: in
         if not any(remaining.values()):
             break
         if unrolling.facts is None and time.monotonic() - started > WORTH_FACTS:
-            unrolling.strengthen()
+            unrolling.strengthen(lemmas)
         if steps < depth:
             unrolling.extend()
     return seed
@@ -307,17 +307,18 @@ def check(
     seconds: float | None = None,
     workers: int = 2,
     memory_bytes: int | None = None,
+    lemmas: Sequence[Lemma] = (),
 ) -> Bounded:
     """Shortest counterexamples of at most `depth` steps, per property and configuration.
 
-    A property without one is inconclusive: nothing is known beyond the depth.
+    A property without one is inconclusive: nothing is known beyond the depth.  Those of the lemmas that are inductive help.
     Errors: `EngineError` when a counterexample does not replay, or the solver's process fails with an error of ours.
     """
     started = time.monotonic()
     seeds = SEEDS[: max(1, workers)]
     reports: dict[int, list[Any]] = {number: [] for number in range(len(seeds))}
     reason, winner = None, None
-    messages = run(unroll, [(system, properties, depth, seed) for seed in seeds], len(seeds), seconds, memory_bytes)
+    messages = run(unroll, [(system, properties, lemmas, depth, seed) for seed in seeds], len(seeds), seconds, memory_bytes)
     failures: dict[int, str] = {}
     try:
         for message in messages:

@@ -15,6 +15,7 @@ from typing import Any
 import z3
 
 from neverlost.checker.digest import lemma_digest
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import INTERRUPTED, Send, run
 from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
 from neverlost.checker.prove import smtlib
@@ -33,13 +34,12 @@ from neverlost.checker.prove.obligations import (
 )
 from neverlost.checker.prove.progress import Progress, Reporter
 from neverlost.checker.prove.renumbering import Renumbered, renumbered
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.terms import solver_name
 from neverlost.model.kernel import ModelError
+from neverlost.model.plain import plain
 from neverlost.model.system import State, System
-from neverlost.specs.configuration.plain import plain
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 

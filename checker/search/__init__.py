@@ -1,1 +1,1 @@
-"""One search: the level loop, its workers, the set of visited states, symmetry, recovery; never a file that people read."""
+"""The parts of a search: the level loop, its workers, visited states, symmetry, recovery; never a file that people read."""

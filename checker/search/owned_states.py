@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.levels import PACKED, StateFile, Store
-from neverlost.checker.disk.visited_runs import VisitedRuns
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import BATCH, Expansion, Taken
 from neverlost.checker.search.level_report import Checks, LevelReport
 from neverlost.checker.search.symmetry import Symmetry
+from neverlost.checker.search.visited_runs import VisitedRuns
 from neverlost.checker.search.visited_states import StateSet, mix
+from neverlost.checker.storage.levels import PACKED, StateFile, Store
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.system import System, Words
 from neverlost.specs.property import Property

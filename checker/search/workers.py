@@ -19,19 +19,18 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.levels import PACKED, Level, StateFile, Store
 from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.processes import Child, spawning
 from neverlost.checker.machine.resources import GaveOut, free_shared_memory, given_out, reserve
 from neverlost.checker.outcome import EngineError
+from neverlost.checker.search.importable import Homes, homes_of
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
-from neverlost.model.catalogue import models
+from neverlost.checker.storage.levels import PACKED, Level, StateFile, Store
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.kernel import Configuration
-from neverlost.model.system import System, Words, bind
+from neverlost.model.system import Words, bind
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import Property, properties
 
 MAILBOX = 1 << 20
 """States that one worker can hand to another in a round at most; the rest waits for the next one."""
@@ -236,12 +235,11 @@ class Processes(Remote[Child]):
         self._handover = self._memory.enter_context(_shared(max(count * local.system.words * 8, 8)))
         block = np.ndarray((local.system.words, count), np.uint64, self._handover.buf)
         block[:] = local.states.slice(0, count)
-        system = local.system
+        system, homes = local.system, homes_of(local.system.model, local.properties)
         task = {
-            "model": system.model.name,
+            "homes": homes,
             "configurations": system.configurations,
             "disabled": system.disabled,
-            "properties": tuple(each.name for each in local.properties),
             "symmetry": local.symmetry is not None,
             "total": total,
             "mail": self._mail.name,
@@ -312,8 +310,9 @@ class _Worker:
 
     def __init__(self, task: dict[str, Any]) -> None:
         configurations: Sequence[Configuration] = task["configurations"]
-        system: System = bind(models()[task["model"]], *configurations, disabled=task["disabled"])
-        asked: list[Property] = [properties()[name] for name in task["properties"]]
+        homes: Homes = task["homes"]
+        model, asked = homes.load()
+        system = bind(model, *configurations, disabled=task["disabled"])
         self.number, self.total = task["number"], task["total"]
         self.owned = OwnedStates(system, asked, task["symmetry"], self.number, self.total)
         self._memory = SharedMemory(name=task["mail"])

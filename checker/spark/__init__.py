@@ -1,1 +1,1 @@
-"""The Spark engine: its session, its jobs, its Java; never how a state is expanded."""
+"""What the Spark engine stands on: its session, its jobs, its tasks, its Java; never how a state is expanded."""

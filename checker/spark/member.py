@@ -20,16 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.disk.level_tasks import SearchDescription
-from neverlost.checker.disk.levels import StateFile, Store
-from neverlost.checker.disk.sorted_states import keyed, sorted_distinct
 from neverlost.checker.machine.resources import GaveOut, used_memory
 from neverlost.checker.native.programs import Programs
-from neverlost.checker.native.table_text import TABLES
-from neverlost.checker.native.team import APART, Native
+from neverlost.checker.native.team import Native, Part
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.search.workers import answer
 from neverlost.checker.spark import links
+from neverlost.checker.storage.levels import StateFile, Store
+from neverlost.checker.storage.sorted_states import keyed, sorted_distinct
 from neverlost.model.interpreters.machine_code import Rows
 from neverlost.model.system import Words
 
@@ -44,24 +43,9 @@ class Share(Native):
     """The states that one member owns: one thread, and a box for every member."""
 
     def __init__(self, search: SearchDescription, number: int, members: int) -> None:
-        system, asked = search.bound(), search.asked()
+        system, asked = search.load()
         local = OwnedStates(system, asked, search.symmetry)
-        self.number, self.members = number, members
-        super().__init__(local, Programs(system, asked, local.symmetry), 1)
-        rows, words = len(self._boxes[0][0]), system.words
-        self._boxes = [[np.empty((rows, words), np.uint64) for _ in range(members)]]
-        self._places = [np.array([box.ctypes.data for box in self._boxes[0]], np.uint64)]
-        self._filled = np.zeros((1, max(members, APART)), np.int64)
-        self._owners = np.arange(TABLES, dtype=np.int64) % members
-
-    def _advance(self, states: Sequence[Any]) -> None:
-        super()._advance(states)
-        soon, later = self._expected
-        self._expected = soon * self.members, later * self.members
-
-    def _reserve(self, owner: int) -> None:
-        for number in range(self.number, TABLES, self.members):
-            self.tables.reserve(number, *self._expected)
+        super().__init__(local, Programs(system, asked, local.symmetry), 1, part=Part(number, members))
 
     def begin(self, levels: int, decided: NDArray[np.bool_] | None) -> None:
         """Go on from so many levels in the tables, without the configurations that are decided."""
@@ -71,20 +55,16 @@ class Share(Native):
 
     def work(self) -> bool:
         """Expand until a box is full, and insert what stays here; whether there is more."""
-        if self.programs.improve() or not self._compared:
-            self._compared = True
-            self.programs.agree(self._sample)
+        self._compare()
         self._reserve(0)
-        self._expected = (0, 0)
+        self._growth.forget()
         self._expand(0)
-        self._absorb(0, *self.box(self.number))
+        self._absorb(0, *self.box(self.part.number))
         return self._waiting.left > 0
 
     def box(self, owner: int) -> tuple[Rows, int]:
         """What is in the box for a member, and how many states that is; it is empty afterwards."""
-        count = int(self._filled[0, owner])
-        self._filled[0, owner] = 0
-        return self._boxes[0][owner], count
+        return self.boxes.empty(0, owner)
 
     def put(self, rows: Rows) -> None:
         """Insert what another member sent."""

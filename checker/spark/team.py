@@ -16,7 +16,6 @@ from dataclasses import asdict
 from threading import Event, Thread, current_thread
 from typing import Any
 
-from neverlost.checker.disk.levels import StateFile
 from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.resources import GaveOut, allowed_memory
 from neverlost.checker.native.programs import Programs
@@ -25,6 +24,7 @@ from neverlost.checker.native.team import Native
 from neverlost.checker.search.workers import Remote, received
 from neverlost.checker.spark import links, session
 from neverlost.checker.spark.jobs import SparkJobs
+from neverlost.checker.storage.levels import StateFile
 from neverlost.model.system import Words
 from neverlost.specs.errors import InputError
 
@@ -173,7 +173,7 @@ class Team(Remote[Task]):
 
     def continue_from(self, native: Native, levels: int) -> None:
         """Hold what was found so far, and go on from there."""
-        native.end_threads()
+        native.threads.end()
         for first in range(0, TABLES, len(self)):
             tables = [(each, *native.tables.taken(each)) for each in range(first, min(first + len(self), TABLES))]
             self._ask_each("take", [(number, description) for number, description, _ in tables], [part for *_, part in tables])

@@ -10,6 +10,7 @@ Source: Raft (Ongaro and Ousterhout 2014), KIP-595.
 from __future__ import annotations
 
 from neverlost.model import limits
+from neverlost.model.faults import LEADER_MOVE
 from neverlost.model.kernel import (
     NO_REPLICA,
     Clauses,
@@ -35,8 +36,7 @@ from neverlost.model.kraft.broker.log import (
     offsets,
     truncate_to_common,
 )
-from neverlost.model.kraft.broker.stops import crash, crash_unflushed, lose_disk
-from neverlost.model.kraft.faults import LEADER_MOVE
+from neverlost.model.kraft.requests.stops import crash, crash_unflushed, lose_disk
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.quorum.fetching import append_fetched, brings_something

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from neverlost.model.faults import BY_NAME
 from neverlost.model.kernel import Configuration, Field, Model, Primitives
-from neverlost.model.kraft.faults import BY_NAME
 from neverlost.model.observed import one_offset
 from neverlost.model.observed.observations import OBSERVATIONS
 from neverlost.model.observed.one_offset import ONE_OFFSET_ACTIONS

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neverlost.model.classic.log import append, latest_epoch, truncate
+from neverlost.model.faults import KILL, LEADER_MOVE
 from neverlost.model.kernel import Clauses, Primitives, Value, action, count, different, smaller
-from neverlost.model.kraft.faults import KILL, LEADER_MOVE
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.quorum.roles import CANDIDATE, FOLLOWER, LEADER, is_candidate, is_leader
 from neverlost.model.system import View

@@ -8,9 +8,9 @@ Source: KIP-630; KafkaMetadataLog, KafkaRaftClient.handleFetchSnapshotResponse.
 
 from __future__ import annotations
 
+from neverlost.model.faults import LOSSY_CRASH
 from neverlost.model.kernel import Clauses, Primitives, action, different, larger
 from neverlost.model.kraft.broker.log import offsets
-from neverlost.model.kraft.faults import LOSSY_CRASH
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.quorum.log import has_start
 from neverlost.model.quorum.stops import note_loss, stop

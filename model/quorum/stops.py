@@ -5,9 +5,9 @@ Source: KafkaRaftClient.initialize, QuorumState.initialize, FileQuorumStateStore
 
 from __future__ import annotations
 
+from neverlost.model.faults import DISK_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.broker.log import EMPTY
-from neverlost.model.kraft.faults import DISK_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.limits import settle as settle_limits
 from neverlost.model.quorum.log import holds_readable, truncated

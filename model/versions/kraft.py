@@ -25,18 +25,18 @@ Source: Kafka 4.3: Partition, ReplicaManager, AbstractFetcherThread, Replication
 
 from __future__ import annotations
 
+from neverlost.model.faults import FAULTS
 from neverlost.model.kernel import Model
 from neverlost.model.kraft import mechanisms
 from neverlost.model.kraft.broker.follower import FOLLOWER_ACTIONS
 from neverlost.model.kraft.broker.leader import LEADER_ACTIONS
 from neverlost.model.kraft.broker.metadata import METADATA_ACTIONS, broker_learn_config
-from neverlost.model.kraft.broker.stops import STOP_ACTIONS
-from neverlost.model.kraft.consumer import CONSUMER_ACTIONS
 from neverlost.model.kraft.controller.fencing import FENCING_ACTIONS
 from neverlost.model.kraft.controller.operator import OPERATOR_ACTIONS
 from neverlost.model.kraft.controller.reassignment import REASSIGNMENT_ACTIONS
-from neverlost.model.kraft.faults import FAULTS
-from neverlost.model.kraft.isr_change import ISR_CHANGE_ACTIONS
+from neverlost.model.kraft.requests.consumer import CONSUMER_ACTIONS
+from neverlost.model.kraft.requests.isr_change import ISR_CHANGE_ACTIONS
+from neverlost.model.kraft.requests.stops import STOP_ACTIONS
 from neverlost.model.kraft.scene import portrait
 from neverlost.model.kraft.sizes import sizes
 from neverlost.model.kraft.state import FROZEN, contradiction, fields, initial, is_symmetric, settle

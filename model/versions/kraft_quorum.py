@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from neverlost.model.faults import LEADER_MOVE, MAJORITY_FAULTS
 from neverlost.model.kernel import Configuration, Field, Model, Sizes, flag, number, replica_id
-from neverlost.model.kraft.faults import LEADER_MOVE, MAJORITY_FAULTS
 from neverlost.model.limits import AT_ONCE, Limits, contradiction, left, limit_fields, limit_of, limits_of
 from neverlost.model.quorum import changes, mechanisms, membership, roles, snapshots, stops, voters
 from neverlost.model.scene import DOWN, FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, members, named

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from neverlost.model.faults import MAJORITY_FAULTS
 from neverlost.model.kernel import Configuration, Field, Model, Sizes, flag, number, replica_id
-from neverlost.model.kraft.faults import MAJORITY_FAULTS
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE
 from neverlost.model.limits import AT_ONCE, Limits, contradiction, is_counted, left, limit_fields, limit_of, limits_of
 from neverlost.model.majority import protocol as quorum_log

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.model.classic.log import log_fields
+from neverlost.model.faults import KILL, LEADER_MOVE
 from neverlost.model.kernel import Configuration, Field, Model, Sizes, flag, number, replica_id
-from neverlost.model.kraft.faults import KILL, LEADER_MOVE
 from neverlost.model.limits import Limits, is_counted, left, limit_fields, limit_of, limits_of
 from neverlost.model.quorum import message_history as history
 from neverlost.model.quorum import roles

@@ -11,8 +11,8 @@ from typing import Any
 
 from neverlost.checker.atlas import lookup
 from neverlost.checker.campaign.tolerance import Entry
-from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Outcome, Verdict, worst
+from neverlost.checker.question_id import question_id
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.defects import Defect
 from neverlost.specs.errors import InputError

@@ -15,9 +15,9 @@ from neverlost.checker.atlas import build as building
 from neverlost.checker.atlas import index, table
 from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.unit import is_asked, units
-from neverlost.checker.digest import question_id
 from neverlost.checker.machine.whole_files import writable_directory, write_text
 from neverlost.checker.outcome import Verdict
+from neverlost.checker.question_id import question_id
 from neverlost.reports.api.results import Answer
 from neverlost.reports.request import Request
 from neverlost.specs.common_settings import CHAPTERS

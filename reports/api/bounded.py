@@ -21,7 +21,8 @@ from neverlost.reports.documents import tolerance as table
 from neverlost.reports.request import Request
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.kafka_files.remedies import changed
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from neverlost.specs.rates.rates import Rates
 from neverlost.specs.region import kills_count_as
 from neverlost.specs.spot import Spot
@@ -83,7 +84,7 @@ class Bounded:
         known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, configuration, asked)
         if known is not None:
             return known[0]
-        from neverlost.checker.search.explore import explore
+        from neverlost.checker.engines.explore import explore
 
         (found,) = explore(
             bind(chosen.model, configuration), asked, self.request.options(), self.progress, self.request.engine

@@ -10,10 +10,10 @@ from typing import Any, Unpack
 from neverlost.checker.atlas import lookup
 from neverlost.checker.campaign import tolerance
 from neverlost.checker.campaign.tolerance import Entry
+from neverlost.checker.engines.explore import explore as explored
 from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.outcome import Outcome, Verdict, worst
-from neverlost.checker.search.explore import explore as explored
 from neverlost.checker.search.options import Reporter
 from neverlost.model.system import System
 from neverlost.reports.api.advice import SECONDS_EACH, Advisor, Remedy
@@ -113,7 +113,7 @@ def check(
 
 def _agreement(outcome: Outcome) -> dict[str, Any]:
     """What independent ways say of a verdict, for its document; nothing of a search that was cut short."""
-    from neverlost.checker.evidence.agreement import ways
+    from neverlost.checker.campaign.agreement import ways
 
     return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
 

@@ -21,7 +21,8 @@ from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.documents import tolerance as describe
 from neverlost.reports.request import Request
 from neverlost.specs.plan import Plan, read_plan
-from neverlost.specs.property import SAFETY, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import SAFETY
 
 BEFORE = "before"
 """What the phase before the first step is called."""

@@ -35,7 +35,8 @@ from neverlost.specs.configuration.asked_properties import chosen_properties, re
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.property import RECOVERY, Property
 from neverlost.specs.setting import assumed
 
@@ -131,7 +132,7 @@ def prove(
     seconds = request.time_limit
     if seconds is None and all(map(is_without_faults, system.configurations)):
         seconds = SECONDS_WITHOUT_FAULTS
-    bounded = bounded_search.check(system, goals, depth, seconds, request.workers or 2, request.memory_bytes)
+    bounded = bounded_search.check(system, goals, depth, seconds, request.workers or 2, request.memory_bytes, lemmas_of(system))
     return _result(describe_proofs.bounded_document(bounded, keys) | _assumed(chosen), bounded, asked, out)
 
 

@@ -24,7 +24,7 @@ from neverlost.specs.configuration.choose import Chosen, read_given, read_settin
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.remedies import topic_of
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from neverlost.specs.setting import assumed
 from neverlost.specs.stop import FURTHER, Stop, stops
 

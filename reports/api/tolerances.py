@@ -15,11 +15,12 @@ from neverlost.checker.campaign import tolerance as campaign
 from neverlost.checker.campaign.tolerance import Entry, Known, Tolerance
 from neverlost.checker.outcome import Trace, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
-from neverlost.model.catalogue import models
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import BY_NAME
-from neverlost.model.limits import AnyNumber
+from neverlost.model.plain import plain
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.reports.api.inputs import about_topics, configurations, labelled, named
 from neverlost.reports.api.keywords import Searching, Settings
 from neverlost.reports.api.results import Answer
@@ -30,7 +31,6 @@ from neverlost.reports.request import Request
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
-from neverlost.specs.configuration.plain import plain
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown

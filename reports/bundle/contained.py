@@ -8,8 +8,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from neverlost.specs.configuration.input import Contents, parsed_json
+from neverlost.specs.configuration.input import Contents
 from neverlost.specs.errors import InputError
+from neverlost.specs.strict_json import parsed_json
 
 MANIFEST = "manifest.json"
 DEEPEST, MOST_FILES, MOST_BYTES = 4, 50_000, 4 << 30

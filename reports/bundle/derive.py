@@ -16,8 +16,9 @@ from neverlost.checker.machine.whole_files import as_json
 from neverlost.reports.bundle import contained, seal
 from neverlost.reports.bundle.question import ARGUMENTS, FILE, Question
 from neverlost.reports.bundle.seal import COMMAND, RESULT
-from neverlost.specs.configuration.input import Contents, known, parsed_json
+from neverlost.specs.configuration.input import Contents, known
 from neverlost.specs.errors import InputError
+from neverlost.specs.strict_json import parsed_json
 
 HOMES = {
     "check": "checks",

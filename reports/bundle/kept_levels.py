@@ -40,7 +40,7 @@ def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[K
         yield request, lambda outcome: None
         return
     from neverlost.checker.disk import parquet
-    from neverlost.checker.disk.levels import Store
+    from neverlost.checker.storage.levels import Store
     from neverlost.reports import queries
 
     parquet.empty_directory(str(target))
@@ -68,7 +68,7 @@ def certified(
         raise InputError("--certificate needs --out DIR: the reachable states become a file of the bundle")
     if request.symmetry or total > 1:
         raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
-    from neverlost.checker.disk.levels import Store
+    from neverlost.checker.storage.levels import Store
 
     with kept(request) as keeping:
 

@@ -12,7 +12,7 @@ from neverlost.checker.evidence import ledger
 from neverlost.checker.evidence.ledger import BOUNDED, EXHAUSTED, EXPLORED, FILE, OPEN, PROVED, Line
 from neverlost.checker.outcome import Verdict
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counterexample of fewer faults, run again"}
 

@@ -21,8 +21,9 @@ import neverlost
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.reports.bundle.redaction import redacted, without_secrets
 from neverlost.reports.request import Request
-from neverlost.specs.configuration.input import Contents, keeping, known, parsed_json
+from neverlost.specs.configuration.input import Contents, keeping, known
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.strict_json import parsed_json
 
 Found = TypeVar("Found")
 

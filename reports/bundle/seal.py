@@ -23,9 +23,10 @@ from neverlost.reports.bundle.contained import MANIFEST
 from neverlost.reports.bundle.question import Question
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, Saved
 from neverlost.specs.configuration.choose import PREFIXED
-from neverlost.specs.configuration.input import parsed_json, read_json
+from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.errors import InputError, misread
+from neverlost.specs.strict_json import parsed_json
 
 SCHEMA = "neverlost.bundle/2"
 RESULT, ENVIRONMENT, COMMAND, CONFIGURATION = "result.json", "environment.json", "command.txt", "config.toml"

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from neverlost.checker.campaign.sweep import EXPLORED, REPLAYED, SAME, Decision, Sweep
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import INTERRUPTED, TIMEOUT
 from neverlost.checker.machine.resources import OUT_OF_MEMORY
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, worst
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.reports.api.results import Result
 from neverlost.reports.bundle import tables
@@ -28,9 +28,10 @@ from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe
 from neverlost.reports.documents import sweep as describe_sweep
 from neverlost.specs.configuration.choose import Chosen, chosen_of
-from neverlost.specs.configuration.input import Contents, parsed_json
+from neverlost.specs.configuration.input import Contents
 from neverlost.specs.errors import InputError, misread
 from neverlost.specs.kafka_files import remedies
+from neverlost.specs.strict_json import parsed_json
 
 Document = Mapping[str, Any]
 Completed = tuple[dict[str, Any], list[str]]

@@ -28,9 +28,10 @@ from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.page import nines
 from neverlost.specs.configuration.choose import chosen_of
-from neverlost.specs.configuration.input import Contents, parsed_json
+from neverlost.specs.configuration.input import Contents
 from neverlost.specs.errors import InputError, misread
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
+from neverlost.specs.strict_json import parsed_json
 
 SECONDS = 60.0
 """How long the searches of a bundle may take before only a part of them is made again."""

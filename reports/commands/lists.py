@@ -31,8 +31,8 @@ def _names(document: dict[str, Any]) -> list[str]:
 
 def models(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
     """List the models."""
-    from neverlost.model.catalogue import models as catalogue
     from neverlost.model.kraft.mechanisms import MECHANISMS
+    from neverlost.model.versions import models as catalogue
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
 
@@ -65,7 +65,7 @@ def properties(json: options.JsonTarget = None, quiet: options.Quiet = False) ->
     """List the properties."""
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
-    from neverlost.specs.property import properties as catalogue
+    from neverlost.specs.properties import properties as catalogue
 
     listed = [
         {"name": each.name, "says": each.says, "kind": each.kind, "violated_by": each.violated_by, "source": each.source}

@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.outcome import Finding, Trace, breaks, followed
-from neverlost.model.catalogue import models
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
 from neverlost.model.sentences import INITIAL, sentences
 from neverlost.model.system import State, System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.choose import broker_names, choose
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.errors import InputError, misread
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 FORMAT = "neverlost.trace/1"
 REMEDY = "make it again with neverlost check --out DIR"

@@ -8,8 +8,9 @@ from typing import Any
 from neverlost.checker.campaign.boundary_rule import FAULTS, Place, Rule, smallest_rule
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.checker.outcome import Trace, Verdict
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import parsed
-from neverlost.model.limits import AT_ONCE, AnyNumber, encoded
+from neverlost.model.limits import AT_ONCE, encoded
 from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.documents.merged_rows import merged, plain, values_of
 from neverlost.specs.configuration.keys import is_setting, shown

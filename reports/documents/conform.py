@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 import neverlost
-from neverlost.checker.kafka.conform.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.free import Bounds
 from neverlost.checker.kafka.conform.free_search import Found
 from neverlost.checker.kafka.conform.run import Between, Report

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases import KNOWS
+from neverlost.checker.kafka.conform.cases.cases import KNOWS
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from neverlost.checker.digest import question_id
 from neverlost.checker.nines.bounds import Bound, Unbounded
 from neverlost.checker.nines.chain import LOST
 from neverlost.checker.nines.judged import Judged, Shipped
 from neverlost.checker.outcome import Verdict
+from neverlost.checker.question_id import question_id
 from neverlost.reports.documents import tolerance as table
 from neverlost.reports.documents.merged_rows import many
 from neverlost.specs.configuration.choose import Chosen

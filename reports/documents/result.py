@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import neverlost
-from neverlost.checker.digest import model_digest, question_id
+from neverlost.checker.digest import model_digest
 from neverlost.checker.outcome import Counts, Finding, JobsDone, Outcome, worst
+from neverlost.checker.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.property import RECOVERY

@@ -7,8 +7,9 @@ from typing import Any
 
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.checker.outcome import Verdict
-from neverlost.model.kraft import faults
-from neverlost.model.limits import AnyNumber, encoded
+from neverlost.model import faults
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.limits import encoded
 from neverlost.reports.documents.merged_rows import words
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix

@@ -11,8 +11,9 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.campaign.sweep import Exploration, Sweep
-from neverlost.checker.digest import model_digest, question_id
+from neverlost.checker.digest import model_digest
 from neverlost.checker.outcome import worst
+from neverlost.checker.question_id import question_id
 from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.documents.merged_rows import merged, plain, values_of
 from neverlost.reports.documents.result import SCHEMA, counted, levels, question

@@ -7,10 +7,10 @@ from typing import Any
 
 from neverlost.checker.atlas.lookup import read_by_questions
 from neverlost.checker.campaign.tolerance import ATLAS, LEFT_OUT, Entry, Tolerance
-from neverlost.checker.digest import question_id
 from neverlost.checker.outcome import Verdict
+from neverlost.checker.question_id import question_id
+from neverlost.model.faults import FAULTS, OUT
 from neverlost.model.kernel import Configuration
-from neverlost.model.kraft.faults import FAULTS, OUT
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.merged_rows import many
 from neverlost.specs.configuration.keys import shown

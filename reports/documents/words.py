@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from neverlost.checker.outcome import Verdict
-from neverlost.model.catalogue import models
-from neverlost.model.kraft.faults import FAULTS
+from neverlost.model.faults import FAULTS
 from neverlost.model.kraft.mechanisms import MECHANISMS, Mechanism, version_text
 from neverlost.model.quorum.mechanisms import LEARN_COMMITTED, QUORUM_MECHANISMS
 from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTIONS
+from neverlost.model.versions import models
 from neverlost.reports import exit_status
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.configuration.metadata_version import LEVELS, METADATA
@@ -19,7 +19,8 @@ from neverlost.specs.errors import InputError, nearest
 from neverlost.specs.kafka_files.recognise import readers
 from neverlost.specs.kafka_files.version_defaults import RELEASES, defaults
 from neverlost.specs.kafka_files.version_defaults import shown as version_shown
-from neverlost.specs.property import AVAILABILITY, RECOVERY, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import AVAILABILITY, RECOVERY
 
 
 @dataclass(frozen=True)

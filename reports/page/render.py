@@ -11,8 +11,8 @@ from typing import Any
 from neverlost.checker.atlas.lookup import ENGINE as ATLAS
 from neverlost.checker.evidence import ledger
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.reports.bundle import measured
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
@@ -32,7 +32,7 @@ from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
 from neverlost.reports.page.templating import for_markdown, for_pages
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 

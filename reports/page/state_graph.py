@@ -16,8 +16,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 import networkx as nx
 
+from neverlost.checker.engines.explore import explored_graph
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.checker.search.explore import explored_graph
 from neverlost.checker.search.graph.state_graph import Component, StateGraph, of_levels
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints

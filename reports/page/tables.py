@@ -19,7 +19,8 @@ from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.page.drawing import STYLE, inside
 from neverlost.reports.page.nines import plot
 from neverlost.reports.page.templating import for_markdown, for_pages
-from neverlost.specs.property import SAFETY, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import SAFETY
 from neverlost.specs.setting import Kind
 from neverlost.specs.spot import AXES, Spot
 

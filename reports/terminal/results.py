@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
+from neverlost.checker.machine.visible import visible
 from neverlost.checker.outcome import Outcome, Trace, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
@@ -20,7 +21,6 @@ from neverlost.reports.documents.merged_rows import many, spent
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
-from neverlost.specs.visible import visible
 
 STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCONCLUSIVE: "bold yellow"}
 

@@ -159,7 +159,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
     """Whether a `check` asks what a configuration survives: no fault is limited, and nothing asks for one search."""
-    from neverlost.model.catalogue import models
+    from neverlost.model.versions import models
     from neverlost.specs.configuration.choose import read_given
 
     given = read_given(config, settings)

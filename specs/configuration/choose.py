@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
-from neverlost.model.catalogue import models
+from neverlost.model.faults import DATA_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.kraft.faults import DATA_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
 from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, lacking, newest

@@ -17,8 +17,8 @@ from neverlost.checker.prove.obligations import Closed
 from neverlost.model.interpreters.terms import TermsView, within_bounds
 from neverlost.model.system import System
 from neverlost.specs.configuration.choose import choose, read_given
-from neverlost.specs.lemma import lemmas_of
-from neverlost.specs.property import properties
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
 
 STOPS = {"faults.kill": "any", "faults.leader_move": "any"}
 ALL = STOPS | dict.fromkeys(

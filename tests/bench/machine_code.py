@@ -24,11 +24,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.native.programs import Programs
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
-from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 
 SPACES = {

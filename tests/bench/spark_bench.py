@@ -73,10 +73,10 @@ def search(size: tuple[int, int, int, int], engine: str, conf: dict[str, str], p
     from neverlost.checker.machine import numpy_cpu as processor
 
     processor.prepare()
-    from neverlost.checker.search.explore import explore
+    from neverlost.checker.engines.explore import explore
     from neverlost.checker.search.options import Options, Progress
-    from neverlost.model.catalogue import models
     from neverlost.model.system import bind
+    from neverlost.model.versions import models
 
     keys = ("replication.factor", "bounds.log_size", "bounds.records", "bounds.max_leader_epoch")
     system = bind(models()["kip-320"], dict(zip(keys, size, strict=True)))

@@ -9,10 +9,10 @@ import statistics
 import sys
 import time
 
-from neverlost.checker.search.explore import explore
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.search.options import Limits, Options
-from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 
 KEYS = {"replication.factor": "5", "min.insync.replicas": "2", "faults.crash": "any", "faults.isr_shrink": "any"}

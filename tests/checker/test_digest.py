@@ -14,9 +14,9 @@ import pytest
 
 from neverlost.checker.digest import lemma_digest, model_digest, property_digest, question_digest
 from neverlost.checker.meaning import meaning
-from neverlost.model.catalogue import models
-from neverlost.specs.lemma import theories
-from neverlost.specs.property import properties
+from neverlost.model.versions import models
+from neverlost.specs.lemmas import theories
+from neverlost.specs.properties import properties
 
 ROOT = Path(__file__).resolve().parents[2]
 Digests = dict[str, str]
@@ -25,9 +25,9 @@ Mutant = Callable[[Path], None]
 PROGRAM = """
 import json
 from neverlost.checker.digest import lemma_digest, model_digest, property_digest
-from neverlost.model.catalogue import models
-from neverlost.specs.lemma import theories
-from neverlost.specs.property import properties
+from neverlost.model.versions import models
+from neverlost.specs.lemmas import theories
+from neverlost.specs.properties import properties
 found = {f"model {name}": model_digest(each) for name, each in models().items()}
 found |= {f"property {name}": property_digest(each) for name, each in properties().items()}
 found |= {f"lemma {each.name}": lemma_digest(each) for theory in theories() for each in theory.lemmas}

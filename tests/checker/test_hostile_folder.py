@@ -42,8 +42,8 @@ def script(place: Path, text: str) -> tuple[str, ...]:
 
 
 SYSTEM = """
-from neverlost.checker.search import memory
-from neverlost.checker.search.explore import explore
+from neverlost.checker.engines import memory
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.search.options import Options
 from tests.support.searches import classic
 system = classic("kip-101", 2, 2, 2, 2)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine import locks, scratch
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options, Progress
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support.program import neverlost
 from tests.support.searches import classic, essence
 

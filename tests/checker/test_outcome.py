@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from neverlost.checker.outcome import EngineError, Trace, Verdict, followed, replayed, same_steps, worst
-from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.choose import choose
 
 HOLDS, VIOLATED, INCONCLUSIVE = Verdict.HOLDS, Verdict.VIOLATED, Verdict.INCONCLUSIVE

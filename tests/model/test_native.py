@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neverlost.model.catalogue import models
+from neverlost.model.faults import FAULTS, RACK_LOSS
 from neverlost.model.interpreters import ints, native, native_program
 from neverlost.model.interpreters.llvm import Effort
 from neverlost.model.interpreters.machine_code import Machine
+from neverlost.model.interpreters.mixed import mixed
 from neverlost.model.kernel import ModelError, Value
-from neverlost.model.kraft.faults import FAULTS, RACK_LOSS
-from neverlost.model.mixed import mixed
 from neverlost.model.observed.protocol import OBSERVED, observed_system
 from neverlost.model.system import Slot, State, System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from tests.model.test_interpreters import (
     BATCHES,

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.search.explore import explore
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.search.options import Options
+from neverlost.model.faults import ISR_SHRINK
 from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
 from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
 from neverlost.model.kraft.broker.leader import forget_leadership, is_up_to_date_leader, leads
-from neverlost.model.kraft.broker.stops import start
 from neverlost.model.kraft.controller.fencing import admit
 from neverlost.model.kraft.controller.leader_election import nowhere
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader
-from neverlost.model.kraft.faults import ISR_SHRINK
+from neverlost.model.kraft.requests.stops import start
 from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import ELECTED, everyone, started
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.observed import starting_brokers as widened
 from neverlost.model.system import System
 from neverlost.model.versions import majority
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.modern import system
 
 SAFETY = [

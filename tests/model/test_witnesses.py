@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engines.explore import explored_graph
 from neverlost.checker.outcome import Trace, replayed
-from neverlost.checker.search.explore import explored_graph
 from neverlost.checker.search.graph.state_graph import StateGraph
 from neverlost.model.interpreters import ints
 from neverlost.model.sentences import sentences

@@ -23,9 +23,9 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.digest import model_digest, property_digest
-from neverlost.model.catalogue import models
+from neverlost.model.versions import models
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "reports" / "published"

@@ -21,11 +21,11 @@ from typing import Any
 import neverlost
 from neverlost.checker.digest import lemma_digest, model_digest, property_digest
 from neverlost.checker.prove.induction import Proof
-from neverlost.model.catalogue import models
 from neverlost.model.interpreters.terms import solver_name
+from neverlost.model.versions import models
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.lemma import lemmas_of
-from neverlost.specs.property import properties
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
 from tests.publish.proofs_again import Again, asked_of_row, missing_for_ethos, reading_of_row
 
 KEPT = Path(__file__).resolve().parents[2] / "reports" / "published" / "proofs.json"

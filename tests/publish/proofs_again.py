@@ -19,8 +19,8 @@ from neverlost.checker.prove.induction import reading_of
 from neverlost.checker.prove.obligations import Reading, Task
 from neverlost.checker.prove.unbounded import Open
 from neverlost.specs.configuration.choose import choose, read_given
-from neverlost.specs.lemma import lemmas_of
-from neverlost.specs.property import properties
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
 
 RULES = os.environ.get("ETHOS_RULES", "")
 """The rules of cvc5's proofs, for ethos to check them by: `proofs/eo/cpc/Cpc.eo` among the sources of cvc5."""

@@ -23,8 +23,8 @@ import z3
 
 from neverlost.checker.prove.obligations import Closed, Task
 from neverlost.specs.configuration.choose import choose, read_given
-from neverlost.specs.lemma import lemmas_of
-from neverlost.specs.property import properties
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
 from tests.publish.proofs import Row, central, keep
 
 UNSATISFIABLE = 20

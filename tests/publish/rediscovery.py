@@ -24,7 +24,8 @@ from neverlost.specs.case import read_document
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.input import Reader
 from neverlost.specs.defects import FIXES
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 PLAN = Path(__file__).with_suffix(".toml")
 SECONDS_EACH = 300.0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.evidence import agreement
+from neverlost.checker.campaign import agreement
 from neverlost.checker.machine import interrupts
 from neverlost.reports import cli
 from neverlost.reports.page.render import sentence

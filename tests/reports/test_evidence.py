@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.evidence import reachable_states as reachable
+from neverlost.checker.machine.visible import UNSEEN
 from neverlost.checker.machine.whole_files import as_json
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.reports.bundle import seal as bundle
 from neverlost.reports.bundle import verify as verification
 from neverlost.reports.bundle.derive import derived
@@ -28,8 +29,7 @@ from neverlost.reports.documents.sweep import read_baseline
 from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
-from neverlost.specs.visible import UNSEEN
+from neverlost.specs.properties import properties
 from tests.checker.search.test_sweep import MATRIX
 from tests.support import forger
 from tests.support.program import neverlost

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 import networkx as nx
 import pytest
 
+from neverlost.checker.engines.explore import explore, explored_graph
 from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.search.explore import explore, explored_graph
 from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
 from neverlost.model.interpreters import ints
 from neverlost.model.scene import FOLLOWER, LEADER, Lane, Scene
 from neverlost.model.system import System
+from neverlost.model.versions import models
 from neverlost.reports.counterexample import space_time
 from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, MESSAGES, message_of
@@ -32,7 +32,7 @@ from neverlost.reports.page.drawing import alone
 from neverlost.reports.page.growth import chart
 from neverlost.reports.page.state_graph import DRAWN, pictured
 from neverlost.specs.configuration.matrix import Matrix, parse_matrix
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.checker.search.test_recovery import ASKED
 from tests.checker.search.test_sweep import found, swept
 from tests.support.modern import system as modern

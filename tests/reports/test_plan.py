@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from neverlost.checker.campaign.plan import Phase, carried, decided
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.system import bind
 from neverlost.reports.api.plans import plan
 from neverlost.specs.errors import InputError
 from neverlost.specs.plan import read_plan
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.modern import explored, system
 from tests.support.program import ROOT, neverlost
 

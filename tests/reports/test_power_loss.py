@@ -15,7 +15,7 @@ from neverlost.checker.campaign.tolerance import Tolerance
 from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files import remedies
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from neverlost.specs.spot import Spot, spots
 from tests.support.program import neverlost as program
 

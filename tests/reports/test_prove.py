@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.evidence import ledger
 from neverlost.checker.prove import smtlib
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.reports.api.proofs import free_cells
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.program import neverlost
 
 

@@ -16,7 +16,7 @@ import xmlschema
 import neverlost
 from neverlost.checker.campaign.boundary_rule import Atom, Place, prove, smallest_rule
 from neverlost.checker.campaign.sweep import Sweep
-from neverlost.model.catalogue import models
+from neverlost.model.versions import models
 from neverlost.reports.api.sweeps import counterexamples
 from neverlost.reports.bundle.seal import write_traces
 from neverlost.reports.ci import gate

@@ -130,7 +130,7 @@ IMPORTED_LATER = (
     "rich.console",
     "neverlost.reports.api.checks",
     "numpy",
-    "neverlost.checker.search.memory",
+    "neverlost.checker.engines.memory",
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.search.memory import MemorySearch
+from neverlost.checker.engines.memory import MemorySearch
 from neverlost.reports.api.tolerances import Subject
 from neverlost.reports.bundle import verify
 from neverlost.reports.documents import tolerance as describe

@@ -14,7 +14,7 @@ from neverlost.reports.commands.necessity import SECONDS_EACH
 from neverlost.reports.terminal.progress import PartsProgress
 from neverlost.specs.errors import InputError
 from neverlost.specs.necessity import plan_of, read_plan
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.program import neverlost
 from tests.support.searches import classic
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.engines import memory
 from neverlost.checker.machine import scratch
-from neverlost.checker.search import memory
 from neverlost.reports.api import atlases
 from neverlost.reports.bundle import contained, measured, question
 from neverlost.specs.common_settings import ONE, USUAL, Chapter
@@ -48,7 +48,7 @@ MODULES = (
     "numpy",
     "pyarrow.parquet",
     *(f"neverlost.reports.api.{each}" for each in ("checks", "sweeps", "observations", "atlases")),
-    "neverlost.checker.search.memory",
+    "neverlost.checker.engines.memory",
     "neverlost.checker.disk.on_disk_search",
     "neverlost.reports.page.render",
     "neverlost.reports.ci.gate",

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.cases.settings import Setting
 from neverlost.checker.kafka.conform.classes.broker import Host
 from neverlost.checker.kafka.conform.classes.jvm import (
     PACKAGE,
@@ -25,8 +27,6 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     new,
     proxy,
 )
-from neverlost.checker.kafka.conform.comparison import Difference, Tally
-from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.checker.machine import scratch
 
 PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"

@@ -16,7 +16,9 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
+from neverlost.checker.kafka.conform.cases.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.settings import Setting
 from neverlost.checker.kafka.conform.classes.jvm import (
     constructor,
     int_array,
@@ -27,8 +29,6 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     proxy,
 )
 from neverlost.checker.kafka.conform.classes.metadata import metadata_version, partition_registration
-from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.model.kernel import NO_REPLICA, Configuration, members
 
 BUILDER = "controller.PartitionChangeBuilder"

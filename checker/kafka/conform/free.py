@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from neverlost.checker.kafka.conform.cases.entry_calls import Call, Script
 from neverlost.checker.kafka.conform.classes.broker import Broker, Host, Request, Seen
 from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
 from neverlost.checker.kafka.conform.classes.jvm import call, field_of
-from neverlost.checker.kafka.conform.entry_calls import Call, Script
 
 LEADER, FOLLOWERS = 1, (2, 3)
 LEADER_EPOCH, FIRST_PARTITION_EPOCH = 5, 10

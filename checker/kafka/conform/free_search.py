@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
+from neverlost.checker.kafka.conform.cases.entry_calls import Script
 from neverlost.checker.kafka.conform.classes import jvm
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
-from neverlost.checker.kafka.conform.entry_calls import Script
 from neverlost.checker.kafka.conform.free import Bounds, Event, Key, Saved, World
 from neverlost.checker.machine.processes import prepare_child
 

@@ -15,11 +15,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases import reached
-from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
-from neverlost.checker.kafka.conform.classes.jvm import call, call_known, field_of, has_method, java_class, option
-from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.entry_calls import (
+from neverlost.checker.kafka.conform.cases.cases import reached
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.entry_calls import (
     LEADER_EPOCH,
     PARTITION_EPOCH,
     Script,
@@ -28,7 +26,7 @@ from neverlost.checker.kafka.conform.entry_calls import (
     run,
     shown,
 )
-from neverlost.checker.kafka.conform.leader_cases import (
+from neverlost.checker.kafka.conform.cases.leader_cases import (
     LEADER,
     RETRIED_ERRORS,
     LeaderEvent,
@@ -39,7 +37,9 @@ from neverlost.checker.kafka.conform.leader_cases import (
     random_states,
     reached_states,
 )
-from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.checker.kafka.conform.cases.settings import Setting
+from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
+from neverlost.checker.kafka.conform.classes.jvm import call, call_known, field_of, has_method, java_class, option
 from neverlost.model.kernel import NO_REPLICA
 
 UNKNOWN_END = -1

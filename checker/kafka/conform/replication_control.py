@@ -14,16 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
+from neverlost.checker.kafka.conform.cases.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, partition_record
+from neverlost.checker.kafka.conform.cases.settings import Setting
 from neverlost.checker.kafka.conform.change_builder import ELECTIONS, LEADER_EPOCH, PARTITION_EPOCH
 from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
 from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
 from neverlost.checker.kafka.conform.classes.jvm import has_method
-from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.entry_calls import ControllerScript, partition_record
-from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.kernel import NO_REPLICA, Configuration
-from neverlost.model.limits import AnyNumber
 
 EVENTS = (*BUILT, "controller_set_min_isr", "controller_assign_directory")
 METHODS = {

@@ -14,11 +14,8 @@ from neverlost.checker.kafka.conform import (
     leader,
     replication_control,
 )
-from neverlost.checker.kafka.conform.classes import jvm
-from neverlost.checker.kafka.conform.classes.kafka import Kafka
-from neverlost.checker.kafka.conform.comparison import Answers, Tally
-from neverlost.checker.kafka.conform.quorum import voters
-from neverlost.checker.kafka.conform.settings import (
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Tally
+from neverlost.checker.kafka.conform.cases.settings import (
     SEED,
     SHORT_RANDOM_STATES,
     Setting,
@@ -27,6 +24,9 @@ from neverlost.checker.kafka.conform.settings import (
     random_settings,
     setting,
 )
+from neverlost.checker.kafka.conform.classes import jvm
+from neverlost.checker.kafka.conform.classes.kafka import Kafka
+from neverlost.checker.kafka.conform.quorum import voters
 from neverlost.checker.kafka.conform.transactions import comparison as transactions
 from neverlost.checker.machine import processes
 from neverlost.checker.spark.java import java_home

@@ -14,8 +14,8 @@ from neverlost.checker.kafka.cluster.metadata import Partition
 from neverlost.checker.kafka.cluster.network import Rule
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.live.workload import Notebook
-from neverlost.model.kraft.faults import FAULTS as DECLARED
-from neverlost.model.kraft.faults import Fault
+from neverlost.model.faults import FAULTS as DECLARED
+from neverlost.model.faults import Fault
 from neverlost.specs.errors import unknown
 
 TOPIC = "observed"

@@ -10,7 +10,7 @@ from typing import Any
 from neverlost.checker.kafka.history.history import History, Seen
 from neverlost.checker.kafka.observe.question import Asked, Question, Tracked, always
 from neverlost.checker.kafka.observe.starting_model import Setting
-from neverlost.model.kraft.faults import KILLED, LOST
+from neverlost.model.faults import KILLED, LOST
 from neverlost.model.observed.protocol import FAULT_OF
 
 SLACK = 5.0

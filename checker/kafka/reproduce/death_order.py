@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from neverlost.checker.outcome import Trace, followed
+from neverlost.model.faults import BY_NAME, KILLED, LOST
 from neverlost.model.kernel import Action
-from neverlost.model.kraft.faults import BY_NAME, KILLED, LOST
 from neverlost.model.system import System
 
 DEATHS = (KILLED, LOST)

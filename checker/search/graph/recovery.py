@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from neverlost.checker.disk.levels import Store
 from neverlost.checker.machine import scratch
 from neverlost.checker.machine.resources import GaveOut, given_out, used_memory
 from neverlost.checker.outcome import Finding, Outcome, Verdict, replayed, without_faults
@@ -23,6 +22,7 @@ from neverlost.checker.search.expansion import BATCH
 from neverlost.checker.search.graph.state_graph import Chosen, StateGraph, of_levels, of_store
 from neverlost.checker.search.options import Engine, Options, Progress, Reporter
 from neverlost.checker.search.symmetry import Renaming
+from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters.columns import holds, pack_rows
 from neverlost.model.system import State, System
 from neverlost.specs.property import RECOVERY, Property

@@ -18,11 +18,11 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.levels import Store
 from neverlost.checker.outcome import EngineError, Trace
 from neverlost.checker.search.expansion import BATCH
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.checker.search.visited_states import StateSet
+from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters.columns import Packed, Successors, unpack_row
 from neverlost.model.system import State, System
 

@@ -5,10 +5,10 @@ Source: Partition.scala (appendRecordsToLeader, updateFollowerFetchState, makeLe
 
 from __future__ import annotations
 
+from neverlost.model.faults import PRODUCER_RETRY
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, larger
 from neverlost.model.kraft.broker.high_watermark import acknowledge, is_waited_for, raise_high_watermark, settle_epoch_start
 from neverlost.model.kraft.broker.log import append, has_room, is_prefix, log_end, offsets
-from neverlost.model.kraft.faults import PRODUCER_RETRY
 from neverlost.model.kraft.state import ACKS, UP_TO_DATE, everyone, is_isr_big_enough, others
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View

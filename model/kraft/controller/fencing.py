@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from neverlost.model.faults import FENCE
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.controller.leader_election import Flags, nowhere
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, unfenced
-from neverlost.model.kraft.faults import FENCE
 from neverlost.model.kraft.state import everyone
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
@@ -86,6 +86,7 @@ def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> 
     where=goes_on,
     says="controller loses contact with running broker {broker} and fences it",
     fault="fence",
+    can_be_left_out=True,
 )
 def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """A long pause or a network cut: the broker lives on, and may go on as a stale leader until it learns of its successor.
@@ -99,7 +100,7 @@ def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> 
     strike(s, FENCE, broker)
 
 
-@action(broker="replica", outcome="outcome", says="controller unfences broker {broker}")
+@action(broker="replica", outcome="outcome", says="controller unfences broker {broker}", can_be_left_out=True)
 def controller_unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """Heartbeats arrive again; the broker has not restarted, so its log is whole and it stays in the ELR.
 

@@ -6,6 +6,7 @@ ConfigurationControlManager.java.
 
 from __future__ import annotations
 
+from neverlost.model.faults import LEADER_MOVE, MIN_ISR_CHANGE, UNCLEAN_ELECTION
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.controller.partition_change import (
     Change,
@@ -17,7 +18,6 @@ from neverlost.model.kraft.controller.partition_change import (
     outdate_leader,
     unfenced,
 )
-from neverlost.model.kraft.faults import LEADER_MOVE, MIN_ISR_CHANGE, UNCLEAN_ELECTION
 from neverlost.model.kraft.state import POLICIES, UNCHANGED, everyone
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View

@@ -6,12 +6,12 @@ PartitionReassignmentRevert.java.
 
 from __future__ import annotations
 
+from neverlost.model.faults import REASSIGN
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action, members
 from neverlost.model.kraft.broker.leader import forget_leadership, leads
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
 from neverlost.model.kraft.controller.leader_election import Flags, nowhere
 from neverlost.model.kraft.controller.partition_change import Assignment, Change, change_partition, choose, unfenced
-from neverlost.model.kraft.faults import REASSIGN
 from neverlost.model.kraft.state import POLICIES, everyone, is_isr_big_enough
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View

@@ -13,11 +13,12 @@ from typing import Any
 from urllib.parse import quote
 
 from neverlost.checker.machine.whole_files import as_json
-from neverlost.model.catalogue import models
 from neverlost.model.kernel import Action
+from neverlost.model.versions import models
 from neverlost.reports.ci.judged import Judged, JudgedResult, Line
 from neverlost.specs.configuration.input import read_json
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 FILE = "results.sarif"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

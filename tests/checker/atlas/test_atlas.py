@@ -19,14 +19,14 @@ from neverlost.checker.atlas import index, lookup, table, unit, ways
 from neverlost.checker.atlas.build import Build, build
 from neverlost.checker.atlas.lookup import question
 from neverlost.checker.atlas.unit import Unit, units
-from neverlost.checker.digest import question_id
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import Message
 from neverlost.checker.outcome import EngineError, Verdict
-from neverlost.checker.search.explore import explore
+from neverlost.checker.question_id import question_id
 from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
-from neverlost.model.limits import AnyNumber
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.system import bind
+from neverlost.model.versions import models
 from neverlost.reports.api import atlases
 from neverlost.specs.common_settings import (
     ACKED,
@@ -44,7 +44,7 @@ from neverlost.specs.common_settings import (
     loses_all,
 )
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from neverlost.specs.region import usual
 from neverlost.specs.spot import Spot
 

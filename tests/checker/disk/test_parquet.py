@@ -15,8 +15,8 @@ import pytest
 
 from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk import parquet as dataset
-from neverlost.checker.disk.levels import Store
 from neverlost.checker.search.options import Options
+from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from neverlost.reports import queries

@@ -11,7 +11,6 @@ import pyarrow.fs
 import pytest
 
 from neverlost.checker.disk import on_disk_search
-from neverlost.checker.disk import storage as storage_module
 from neverlost.checker.disk.level_tasks import (
     Counted,
     LevelTask,
@@ -24,15 +23,16 @@ from neverlost.checker.disk.level_tasks import (
     settle,
     settled,
 )
-from neverlost.checker.disk.levels import PACKED, Level, Store, meta_of
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.native import expansion
 from neverlost.checker.outcome import Outcome
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.storage import storage as storage_module
+from neverlost.checker.storage.levels import PACKED, Level, Store, meta_of
 from neverlost.model.interpreters.columns import pack_rows, unpack_row
 from neverlost.model.system import System, Words
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support.searches import classic, essence, kraft_any_crash, kraft_matrix
 
 SYSTEMS = {
@@ -261,7 +261,7 @@ def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
             return real(location)
         return storage_module.ArrowStorage(filesystem, text.removeprefix("memory://"), text)
 
-    monkeypatch.setattr("neverlost.checker.disk.levels.storage", found)
+    monkeypatch.setattr("neverlost.checker.storage.levels.storage", found)
 
 
 @pytest.mark.usefixtures("shared_memory_files")

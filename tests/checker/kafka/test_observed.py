@@ -23,10 +23,10 @@ from neverlost.checker.kafka.observe.judgement import Judgement, judge
 from neverlost.checker.kafka.observe.losses import intervals, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
-from neverlost.model.catalogue import models
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.model.system import bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, produced

@@ -33,7 +33,7 @@ from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.reproduction import evidence
 from neverlost.reports.reproduction.script import script
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.publish import reproductions
 from tests.support.modern import explored, system
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neverlost.checker.disk import compact
-from neverlost.checker.disk.levels import ASCENDING, FORMAT, Store
 from neverlost.checker.native import ascending as module
 from neverlost.checker.native.ascending import Ascending, unknown
 from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
+from neverlost.checker.storage import compact
+from neverlost.checker.storage.levels import ASCENDING, FORMAT, Store
 from neverlost.model.interpreters.llvm import Effort, Loaded, compiled
 from neverlost.model.interpreters.machine_code import Rows
 

@@ -10,10 +10,10 @@ import pytest
 
 from neverlost.checker.native.orbit_text import ORBIT_SIGNATURES, Orbits
 from neverlost.checker.search.symmetry import FEW, Symmetry
-from neverlost.model.catalogue import models
 from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.interpreters.llvm import Effort, Loaded, compiled
 from neverlost.model.system import Slot, State, System, bind
+from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from tests.support.searches import classic
 

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 import neverlost
+from neverlost.checker.engines import memory
 from neverlost.checker.native import kept, programs
 from neverlost.checker.native.kept import folder, read, write
 from neverlost.checker.native.programs import Programs, text_of
 from neverlost.checker.native.team import Native
 from neverlost.checker.outcome import EngineError, Verdict
-from neverlost.checker.search import memory
 from neverlost.model.interpreters.llvm import Effort, compiled
 from neverlost.model.system import System
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.support.searches import classic
 
 

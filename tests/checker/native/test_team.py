@@ -12,19 +12,20 @@ import numpy as np
 import pytest
 
 import neverlost.checker.native
+from neverlost.checker.engines import memory
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.native import programs, team
 from neverlost.checker.native.expansion import NativeExpansion
 from neverlost.checker.outcome import EngineError, Outcome, Verdict
-from neverlost.checker.search import level_search, memory
+from neverlost.checker.search import level_search
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import Expansion
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.interpreters import native_program
 from neverlost.model.interpreters.llvm import Effort
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
-from neverlost.specs.property import guarantees, properties
+from neverlost.specs.properties import guarantees, properties
 from tests.model.test_native import without_guards
 from tests.support.searches import classic, essence, kraft_matrix
 
@@ -43,7 +44,7 @@ SYSTEMS: dict[str, Callable[[], System]] = {
 def soon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Machine code continues almost at once, in small portions, and is kept in a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_COMPILING", 12)
+    monkeypatch.setattr("neverlost.checker.engines.memory.WORTH_COMPILING", 12)
     monkeypatch.setattr(team, "CHUNK", 64)
     monkeypatch.setattr(team, "ROOM", 1 << 10)
     monkeypatch.setattr(team, "CHECKED", 100)

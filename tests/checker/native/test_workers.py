@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.resources import used_memory
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.system import System
 from tests.support.modern import system

@@ -14,8 +14,8 @@ from scipy.linalg import expm
 from neverlost.checker.nines import bounds, exact, regions, simulation, storm
 from neverlost.checker.nines.chain import EXIT, LOST, OUT, Chain, Strike, chain, counted
 from neverlost.checker.outcome import Verdict
-from neverlost.model.limits import AnyNumber
-from neverlost.specs.property import properties
+from neverlost.model.any_number import AnyNumber
+from neverlost.specs.properties import properties
 from neverlost.specs.rates import rates
 from neverlost.specs.region import Region
 from tests.support.modern import system

@@ -10,7 +10,7 @@ import pytest
 
 from neverlost.checker.nines import exact
 from neverlost.checker.nines.chain import LOST, OUT, Strike, chain
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from neverlost.specs.region import Region
 from tests.support.modern import system
 from tests.support.timed_walks import walk

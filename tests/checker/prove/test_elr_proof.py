@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict, replayed
 from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.induction import CONSECUTION, Proof, prove
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.system import System
-from neverlost.specs.lemma import Lemma, lemmas_of
-from neverlost.specs.property import Property, properties
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.support.modern import system
 
 COMMITTED, ACKED = "committed-never-lost", "acked-never-lost"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict, replayed
 from neverlost.checker.prove import bounded_search, induction, smtlib
 from neverlost.checker.prove.induction import (
@@ -25,14 +26,15 @@ from neverlost.checker.prove.induction import (
 )
 from neverlost.checker.prove.obligations import LEAVES, Closed
 from neverlost.checker.prove.progress import Progress
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
 from neverlost.specs.errors import InputError
-from neverlost.specs.lemma import Lemma, lemmas_of
-from neverlost.specs.property import Property, properties
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.support.searches import classic
 
 STRONG = properties()["strong-isr"]

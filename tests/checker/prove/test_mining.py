@@ -9,11 +9,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.prove.candidate_lemmas import Clause, Vocabulary, false_rows, reachable, survivors
 from neverlost.checker.prove.induction import prove
 from neverlost.checker.prove.mining import Mined, is_inductive, mined
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import unpack_row

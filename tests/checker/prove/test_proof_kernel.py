@@ -10,7 +10,7 @@ import z3
 from neverlost.checker.campaign.necessity import without
 from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.obligations import Closed
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.checker.prove.test_unimpaired_proof import ACKED, THEORY, unlimited
 from tests.publish import proofs_again
 from tests.publish.proofs_again import alone, as_one, asked_again, is_proof, missing_for_ethos, proof_of

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options
 from neverlost.model.system import System
 from neverlost.specs.configuration.choose import choose, read_given
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.publish.proofs import Row, known, rows
 
 MOST = 400_000

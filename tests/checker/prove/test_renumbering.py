@@ -15,7 +15,8 @@ from neverlost.model.kernel import Value
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas.majority import THEORY
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.checker.prove.test_majority_proof import ACKED, is_open, majority
 
 TRUE = Property("nothing", "", lambda k, s: True, (), "")

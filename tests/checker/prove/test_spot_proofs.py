@@ -8,14 +8,15 @@ import pytest
 
 from neverlost.checker.atlas.ways import by_induction, by_search, without_returns
 from neverlost.checker.campaign.necessity import clauses_of, without
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Finding, Verdict
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.system import System
 from neverlost.specs.common_settings import SAFE, TABLE
-from neverlost.specs.lemma import Lemma, Theory, lemmas_of
-from neverlost.specs.lemmas import by_kind, whole_logs
-from neverlost.specs.property import Property, properties
+from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemmas import by_kind, lemmas_of, whole_logs
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from neverlost.specs.spot import Spot, spots
 from tests.checker.prove.test_unimpaired_proof import ACKED, is_open, is_proved, proof, verdict
 from tests.support.modern import system

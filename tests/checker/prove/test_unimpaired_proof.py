@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 from neverlost.checker.campaign.necessity import clauses_of, without
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.prove.induction import CONSECUTION, ObligationAnswer, Proof, discharge, prove
 from neverlost.checker.prove.obligations import Closed
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.model.kernel import ModelError
 from neverlost.model.kraft.controller.reassignment import controller_reassign
 from neverlost.model.system import System, bind
-from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.lemmas.unimpaired import NEEDED, THEORY
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.support.modern import system
 
 COMMITTED, ACKED = "committed-never-lost", "acked-never-lost"

@@ -21,20 +21,21 @@ import pytest
 
 from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk.level_tasks import SearchDescription
+from neverlost.checker.engines import memory
+from neverlost.checker.engines.held import HeldSearch
+from neverlost.checker.engines.memory import MemorySearch
 from neverlost.checker.machine.processes import INTERRUPTED
 from neverlost.checker.native import programs
 from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.search import memory, workers
-from neverlost.checker.search.memory import MemorySearch
+from neverlost.checker.search import workers
 from neverlost.checker.search.options import Options
 from neverlost.checker.search.visited_states import StateSet
 from neverlost.checker.search.workers import Local
 from neverlost.checker.spark import member
-from neverlost.checker.spark.held import HeldSearch
 from neverlost.checker.spark.jobs import SparkJobs
 from neverlost.checker.spark.team import Team
 from neverlost.model.interpreters.llvm import Effort, compiled
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support.searches import classic, essence
 
 Way = Callable[["Calls", Path], Outcome]

@@ -12,18 +12,19 @@ from typing import Any
 import pytest
 
 from neverlost.checker.campaign.sweep import Sweeper
-from neverlost.checker.disk.levels import Store
 from neverlost.checker.disk.on_disk_search import explore as explore_on_disk
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.evidence import reachable_states as reachable
 from neverlost.checker.outcome import Finding, Verdict
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.graph import recovery
 from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import RECOVERY, Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import RECOVERY, Property
 from tests.support.modern import system as modern
 from tests.support.program import document, neverlost
 from tests.support.searches import classic, kraft_matrix

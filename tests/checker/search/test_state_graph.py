@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from neverlost.checker.disk import on_disk_search
-from neverlost.checker.disk.levels import Store
+from neverlost.checker.engines.explore import explored_graph
 from neverlost.checker.outcome import EngineError, replayed
-from neverlost.checker.search.explore import explored_graph
 from neverlost.checker.search.graph import state_graph
 from neverlost.checker.search.graph.state_graph import StateGraph
 from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from tests.support.modern import system as modern

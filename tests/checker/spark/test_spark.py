@@ -20,22 +20,22 @@ from typing import Any
 import pytest
 
 from neverlost.checker.digest import model_digest
-from neverlost.checker.disk.levels import Store
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine import scratch
 from neverlost.checker.machine.processes import TIMEOUT
 from neverlost.checker.machine.resources import GaveOut
 from neverlost.checker.outcome import Outcome
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Limits, Options, Progress
 from neverlost.checker.spark import java as spark_java
 from neverlost.checker.spark import questions
 from neverlost.checker.spark import session as spark_session
-from neverlost.model.catalogue import models
+from neverlost.checker.storage.levels import Store
 from neverlost.model.system import System, bind
+from neverlost.model.versions import models
 from neverlost.reports.documents.result import document
 from neverlost.specs.errors import InputError
 from neverlost.specs.instances import Golden, golden_counts, golden_verdicts
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support import modern
 from tests.support.searches import classic, essence, kraft_matrix
 
@@ -143,7 +143,7 @@ def test_what_tasks_cannot_hold_goes_on_in_files(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("session")
 def test_a_team_that_loses_a_task_goes_on_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Levels that were not written by then are searched again."""
-    monkeypatch.setattr("neverlost.checker.spark.held.KEPT_EVERY", 0.0)
+    monkeypatch.setattr("neverlost.checker.engines.held.KEPT_EVERY", 0.0)
     system, said, killed = classic("kip-101", 3, 1, 1, 1), Said(), set()
 
     def reporter(progress: Progress) -> None:
@@ -180,7 +180,7 @@ def test_held_levels_that_are_kept_can_be_resumed(tmp_path: Path) -> None:
 def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch, has_compiler: bool) -> None:
     monkeypatch.setattr(spark_session, "start", None)
     if not has_compiler:
-        monkeypatch.setitem(sys.modules, "neverlost.checker.spark.held", None)
+        monkeypatch.setitem(sys.modules, "neverlost.checker.engines.held", None)
     said: list[str] = []
     system = classic("kip-320", 2, 2, 2, 1)
     found = on_spark(system, (), lambda progress: said.append(progress.note))
@@ -306,8 +306,8 @@ def test_the_source_archive_is_enough_for_an_executor(tmp_path: Path) -> None:
     archive = spark_session.packed_source(tmp_path)
     program = (
         "import neverlost.checker.spark.jobs, neverlost.checker.disk.level_tasks, json, neverlost.checker as checker;"
-        "from neverlost.checker.digest import model_digest; from neverlost.model.catalogue import models; "
-        "from neverlost.specs.property import properties;"
+        "from neverlost.checker.digest import model_digest; from neverlost.model.versions import models; "
+        "from neverlost.specs.properties import properties;"
         "print(json.dumps([checker.__file__, sorted(properties()), {n: model_digest(m) for n, m in models().items()}]))"
     )
     environment = {**os.environ, "PYTHONPATH": str(archive)}
@@ -412,9 +412,9 @@ def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path, memory: str) -> N
 
 JAVA_IS_KILLED = """
 import os, signal, sys
-from neverlost.checker.search.explore import explore
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.search.options import Options
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from pyspark import SparkContext
 from tests.support.searches import classic, essence
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.search.explore import explore
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.search.options import Options
 from tests.support.searches import classic
 from tests.support.spark_cluster import EXPECTED as THOSE

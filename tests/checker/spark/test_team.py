@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -16,19 +17,19 @@ import numpy as np
 import pytest
 
 from neverlost.checker.disk.level_tasks import SearchDescription
-from neverlost.checker.disk.levels import Store, meta_of
+from neverlost.checker.engines.explore import explore
 from neverlost.checker.native import programs, team
 from neverlost.checker.native.table_text import TABLES
 from neverlost.checker.outcome import EngineError
-from neverlost.checker.search.explore import explore
 from neverlost.checker.search.options import Options
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.spark import links, member
 from neverlost.checker.spark.jobs import SparkJobs
 from neverlost.checker.spark.member import Member
 from neverlost.checker.spark.team import Team
+from neverlost.checker.storage.levels import Store, meta_of
 from neverlost.model.system import System
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support.searches import classic
 
 KEY = b"of this search"
@@ -62,6 +63,7 @@ def first_levels(system: System, levels: int) -> team.Native:
     local.expansion.generated = local.known
     local.close_level()
     native = team.Native(local, programs.Programs(system, guarantees(system.model)), 1)
+    native.continue_from(local)
     for _ in range(1, levels):
         while native.round():
             pass
@@ -89,7 +91,7 @@ def test_members_find_what_one_process_finds(monkeypatch: pytest.MonkeyPatch, tm
         assert len(native.tables) == 0 and not len(native.tables.collect(0, 0)), "nothing is read there any more"
         together(pool, found, "begin", levels, None)
         for each in found:
-            each.owned._room = 32
+            each.owned.boxes.capacity = 32
         sizes, rounds, violations = [], 0, {}
         while True:
             while any(each["waiting"] for each in together(pool, found, "round")):
@@ -125,7 +127,7 @@ def test_members_find_what_one_process_finds(monkeypatch: pytest.MonkeyPatch, tm
 def test_a_member_with_another_source_is_refused() -> None:
     system = classic("kip-320", 2, 1, 1, 1)
     about = SearchDescription.about("", system, guarantees(system.model), False)
-    given = {**vars(about), "digest": "sha256:other"}
+    given = {**asdict(about), "digest": "sha256:other"}
     with pytest.raises(EngineError, match="an executor has another version of kip-320 than the driver"):
         Member(SearchDescription.of(given), 0, [None], socket.socket())
 

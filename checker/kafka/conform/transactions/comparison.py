@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
+from neverlost.checker.engines.explore import explored_graph
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.cases.settings import Setting
 from neverlost.checker.kafka.conform.classes.jvm import MissingClass, kafka_class
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
-from neverlost.checker.kafka.conform.comparison import Difference, Tally
-from neverlost.checker.kafka.conform.settings import Setting
 from neverlost.checker.kafka.conform.transactions import kafka_side as classes
-from neverlost.checker.search.explore import explored_graph
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System, bind
 from neverlost.model.transactions import state as known_as

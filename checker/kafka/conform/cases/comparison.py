@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform.entry_calls import ControllerScript, Script
+from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, Script
 
 
 @dataclass(frozen=True)

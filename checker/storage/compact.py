@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.disk.storage import Bytes
+from neverlost.checker.storage.storage import Bytes
 
 Rows = NDArray[np.uint64]
 Bits = NDArray[np.uint8]

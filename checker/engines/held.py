@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from neverlost.checker.disk.levels import Level, Store
 from neverlost.checker.disk.on_disk_search import SIGHT
+from neverlost.checker.engines.memory import MemorySearch
 from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.processes import INTERRUPTED
 from neverlost.checker.machine.resources import GaveOut, used_memory
 from neverlost.checker.outcome import JobsDone, Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
-from neverlost.checker.search.memory import MemorySearch
 from neverlost.checker.search.options import Options, Progress, Reporter
 from neverlost.checker.search.workers import Local
 from neverlost.checker.spark.team import Team
+from neverlost.checker.storage.levels import Level, Store
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 

@@ -10,13 +10,13 @@ ReplicationControlManager.validateAlterPartitionData.
 
 from __future__ import annotations
 
+from neverlost.model.faults import ISR_SHRINK
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
 from neverlost.model.kraft.broker.leader import adopt_isr, drop_pending, is_answered, is_up_to_date_leader, logs_agree
 from neverlost.model.kraft.broker.log import log_end
 from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader, unfenced
-from neverlost.model.kraft.faults import ISR_SHRINK
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
@@ -44,7 +44,13 @@ def ask(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     adopt_isr(k, s, leader)
 
 
-@action(leader="replica", follower="replica", where=different, says="{leader} finds {follower} caught up")
+@action(
+    leader="replica",
+    follower="replica",
+    where=different,
+    says="{leader} finds {follower} caught up",
+    can_be_left_out=True,
+)
 def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
     """`maybeExpandIsr`: a fetch of a replica outside the ISR makes the leader ask, when the replica has caught up.
 

@@ -8,10 +8,10 @@ Source: KafkaConsumer.poll, ConsumerCoordinator.commit.
 
 from __future__ import annotations
 
+from neverlost.model.faults import CONSUMER_CRASH
 from neverlost.model.kernel import Clauses, Primitives, Value, action, smaller
 from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.broker.log import log_end, offsets
-from neverlost.model.kraft.faults import CONSUMER_CRASH
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View
 

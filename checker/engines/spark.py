@@ -14,25 +14,25 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from neverlost.checker.disk import on_disk_search
-from neverlost.checker.disk.level_tasks import SearchDescription, can_be_named
-from neverlost.checker.disk.levels import Store
-from neverlost.checker.disk.storage import storage
+from neverlost.checker.disk.level_tasks import SearchDescription
 from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import Counts, JobsDone, Outcome
 from neverlost.checker.search.options import Options, Progress, Reporter
 from neverlost.checker.spark import session
 from neverlost.checker.spark.jobs import SparkJobs
+from neverlost.checker.storage.levels import Store
+from neverlost.checker.storage.storage import storage
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
 if TYPE_CHECKING:
-    from neverlost.checker.spark.held import HeldSearch
+    from neverlost.checker.engines.held import HeldSearch
 
 
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.search.explore.explore`."""
+    """Every reachable state of the system; see `neverlost.checker.engines.explore.explore`."""
     asked = options or Options()
     with nullcontext(str(asked.state_dir)) if asked.state_dir else scratch.folder("levels") as place:
         return _explore(system, tuple(properties), asked, reporter, place)
@@ -47,7 +47,7 @@ def _explore(
     jobs = SparkJobs(described, master, dict(asked.spark_conf))
     try:
         before, done = 0.0, JobsDone(master)
-        search = _held(system, properties, asked, reporter, place, jobs, tuning)
+        search = _held(system, properties, asked, reporter, place, jobs, tuning) if described.homes is not None else None
         if search is not None:
             found = search.attempt()
             if found is not None:
@@ -73,11 +73,11 @@ def _held(
 ) -> HeldSearch | None:
     """The search whose states tasks hold, where they may and can."""
     memory = _memory_of_a_task(jobs.master, tuning["neverlost.task.memory"])
-    may_be = memory != 0 and asked.machine_code and not session.is_connect(jobs.master) and can_be_named(system, properties)
+    may_be = memory != 0 and asked.machine_code and not session.is_connect(jobs.master)
     if not may_be or _is_large(asked, place, tuning["neverlost.driver.states"]):
         return None
     try:
-        from neverlost.checker.spark.held import HeldSearch
+        from neverlost.checker.engines.held import HeldSearch
         from neverlost.checker.spark.team import Team
     except (ImportError, OSError):  # there is no compiler
         return None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from neverlost.checker.disk.levels import KEYED, StateFile, Store
-from neverlost.checker.disk.sorted_states import Keyed, key_range, keyed, sorted_distinct, unkeyed, within, without
 from neverlost.checker.search.expansion import BATCH
 from neverlost.checker.search.visited_states import StateSet
+from neverlost.checker.storage.levels import KEYED, StateFile, Store
+from neverlost.checker.storage.sorted_states import Keyed, key_range, keyed, sorted_distinct, unkeyed, within, without
 from neverlost.model.interpreters.columns import Packed
 
 RANGES = 16

@@ -9,7 +9,7 @@ A level exists when its manifest does, and the manifest is written last.  Each m
 before it, so that a missing, exchanged or foreign one is noticed.  The last level of a complete search has no states.
 
 Shapes: states are `uint64[words, n]`; a file is a 64-byte header and the little-endian words, one array after another,
-or the blocks of `neverlost.checker.disk.compact`.
+or the blocks of `neverlost.checker.storage.compact`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.digest import model_digest, property_digest
-from neverlost.checker.disk import compact
-from neverlost.checker.disk.sorted_states import unkeyed
-from neverlost.checker.disk.storage import Bytes, Storage, storage
 from neverlost.checker.outcome import EngineError
+from neverlost.checker.storage import compact
+from neverlost.checker.storage.sorted_states import unkeyed
+from neverlost.checker.storage.storage import Bytes, Storage, storage
+from neverlost.model.plain import plain
 from neverlost.model.system import System
-from neverlost.specs.configuration.plain import plain
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 
 FORMAT = "neverlost.levels/3"
 KEYED = "keyed"
-"""States in the form and order of `neverlost.checker.disk.sorted_states`."""
+"""States in the form and order of `neverlost.checker.storage.sorted_states`."""
 PACKED = "packed"
 """Packed states in any order."""
 ASCENDING = "ascending"

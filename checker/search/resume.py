@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.disk.levels import Level, Store, Violation, meta_of
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.options import Options
+from neverlost.checker.storage.levels import Level, Store, Violation, meta_of
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 

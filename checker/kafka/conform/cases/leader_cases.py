@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.kafka.conform.cases import Projection, Reached
+from neverlost.checker.kafka.conform.cases.cases import Projection, Reached
 from neverlost.model.interpreters.ints import take
 from neverlost.model.kernel import NO_REPLICA, members
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE

@@ -5,12 +5,12 @@ Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.reg
 
 from __future__ import annotations
 
+from neverlost.model.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
 from neverlost.model.kraft.broker.follower import forget_response
 from neverlost.model.kraft.broker.leader import forget_leadership
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
 from neverlost.model.kraft.controller.fencing import fence, goes_on, register
-from neverlost.model.kraft.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
 from neverlost.model.kraft.state import ELECTED, UNCHANGED, UP_TO_DATE, everyone
 from neverlost.model.limits import may_strike, strike
 from neverlost.model.system import View

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from neverlost.model.any_number import AnyNumber, parse_limit
 from neverlost.model.kernel import Configuration
-from neverlost.model.limits import AnyNumber, parsed
 
 
 def plain(configuration: Configuration) -> dict[str, Any]:
@@ -27,5 +27,5 @@ def restored(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
 def _restored(value: Any) -> Any:
     if isinstance(value, dict):
-        return parsed(value["limit"])
+        return parse_limit(value["limit"])
     return tuple(value) if isinstance(value, list) else value

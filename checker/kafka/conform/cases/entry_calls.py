@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from neverlost.checker.kafka.conform.cases.leader_cases import LeaderEvent, LeaderState
 from neverlost.checker.kafka.conform.classes.broker import Broker
-from neverlost.checker.kafka.conform.leader_cases import LeaderEvent, LeaderState
 from neverlost.model.kernel import NO_REPLICA
 
 LEADER_EPOCH, PARTITION_EPOCH = 5, 10

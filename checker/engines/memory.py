@@ -14,18 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.disk.levels import Level, Store
-from neverlost.checker.disk.resume import kept, opened, reported
 from neverlost.checker.machine import interrupts, scratch
 from neverlost.checker.machine.resources import GaveOut, used_memory
 from neverlost.checker.native.kept import prepare, sign_of
 from neverlost.checker.outcome import Outcome
+from neverlost.checker.search.importable import homes_of
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.checker.search.owned_states import OwnedStates
+from neverlost.checker.search.resume import kept, opened, reported
 from neverlost.checker.search.workers import Local, Processes
-from neverlost.model.catalogue import models
+from neverlost.checker.storage.levels import Level, Store
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
@@ -45,7 +45,7 @@ WORTH_EMPTYING = 1 << 14
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.search.explore.explore`."""
+    """Every reachable state of the system; see `neverlost.checker.engines.explore.explore`."""
     asked = options or Options()
     with ExitStack() as stack:
         place = asked.state_dir
@@ -165,7 +165,9 @@ class MemorySearch(LevelSearch):
             except (ImportError, OSError, RuntimeError):
                 self._may_compile = False
                 return False
-            self.workers = team.Native(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
+            workers = team.Native(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
+            workers.continue_from(local)
+            self.workers = workers
         return True
 
     def _spread(self) -> None:
@@ -173,7 +175,7 @@ class MemorySearch(LevelSearch):
         if not isinstance(self.workers, Local) or self.processes == 1 or self._waiting() < WORTH_SHARING:
             return
         local = self.workers.owned
-        if local.runs or models().get(self.system.model.name) is not self.system.model:
+        if local.runs or homes_of(self.system.model, self.properties) is None:
             return
         with interrupts.later():
             try:

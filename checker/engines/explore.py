@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from neverlost.checker.search.graph.state_graph import StateGraph
 
 ENGINES = {
-    "memory": "neverlost.checker.search.memory",
-    "columns": "neverlost.checker.search.columns",
-    "spark": "neverlost.checker.spark.engine",
+    "memory": "neverlost.checker.engines.memory",
+    "columns": "neverlost.checker.engines.columns",
+    "spark": "neverlost.checker.engines.spark",
 }
 """The module of each engine; its `explore` searches."""
 
@@ -68,8 +68,8 @@ def explored_graph(
 
     Errors: `EngineError` when the search was cut short: a part of the graph would answer nothing.
     """
-    from neverlost.checker.disk.levels import Store
     from neverlost.checker.search.graph.state_graph import of_store
+    from neverlost.checker.storage.levels import Store
 
     with scratch.folder("graph") as place:
         asked = options or Options(workers=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from neverlost.checker.engines import memory
 from neverlost.checker.outcome import Outcome
-from neverlost.checker.search import memory
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.system import System
 from neverlost.specs.property import Property
@@ -15,6 +15,6 @@ from neverlost.specs.property import Property
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.search.explore.explore`."""
+    """Every reachable state of the system; see `neverlost.checker.engines.explore.explore`."""
     asked = replace(options or Options(), machine_code=False)
     return replace(memory.explore(system, properties, asked, reporter), engine="columns")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from neverlost.checker.evidence.reachable_states import walked
 from neverlost.checker.machine import interrupts
 from neverlost.checker.outcome import Finding, Outcome, Verdict
+from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.property import RECOVERY, Property
 
 SMALL = 20_000
@@ -59,7 +60,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 def _other_reading(outcome: Outcome) -> Way:
     """The search again, by the columns interpreter, with no machine code."""
-    from neverlost.checker.search.explore import explore
+    from neverlost.checker.engines.explore import explore
     from neverlost.checker.search.options import Options
 
     asked = [each.property for each in outcome.findings]
@@ -80,7 +81,7 @@ def _solver(outcome: Outcome) -> Way:
     asked: list[Property] = [each.property for each in (broken or safety)]
     if depth > DEEPEST or not asked:
         return Way("bounded search", None, f"not asked: {depth} steps to unroll, or nothing about safety")
-    found = bounded_search.check(outcome.system, asked, depth)
+    found = bounded_search.check(outcome.system, asked, depth, lemmas=lemmas_of(outcome.system))
     known = _verdicts(found.outcome.findings)
     if broken:
         is_same = all(known[each.property.name] == _verdicts([each])[each.property.name] for each in broken)
