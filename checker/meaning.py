@@ -27,7 +27,9 @@ from neverlost.checker.definitions import COMPREHENSIONS, FUNCTIONS, SKIPPED, Sc
 TEXTS = frozenset({"says", "one", "many", "words", "help", "summary", "source", "why", "failure"})
 """Attributes of declarations that only people read."""
 
-ASIDE = frozenset({"portrait", "guarantees", "contradiction", "can_be_left_out", "violated_by", "since", "until"}) | TEXTS
+IGNORED_ATTRIBUTES = (
+    frozenset({"portrait", "guarantees", "contradiction", "can_be_left_out", "violated_by", "since", "until"}) | TEXTS
+)
 """Attributes that decide neither a reachable state nor what is asked of it: pictures, what is asked when nothing is said, which
 steps a quick search leaves out, which version has a mechanism (a configuration names every one), and which configurations are
 refused."""
@@ -235,7 +237,7 @@ class _Meaning:
 
 def _is_aside(node: ast.AST) -> bool:
     """Whether a class declares an attribute here that is left aside."""
-    return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in ASIDE
+    return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in IGNORED_ATTRIBUTES
 
 
 def _statements(node: Any) -> list[ast.AST]:
@@ -268,7 +270,12 @@ def _parts(value: Any) -> Iterator[Any]:
     elif isinstance(value, Sequence):
         yield from value
     elif is_dataclass(value):
-        yield from (part for each in fields(value) if each.name not in ASIDE for part in (each.name, getattr(value, each.name)))
+        yield from (
+            part
+            for each in fields(value)
+            if each.name not in IGNORED_ATTRIBUTES
+            for part in (each.name, getattr(value, each.name))
+        )
     elif isinstance(value, MethodType):
         yield from (value.__func__, value.__self__)
     elif isinstance(value, partial):

@@ -37,7 +37,7 @@ def worst(verdicts: Iterable[Verdict | str], reason: str | None = None) -> Verdi
 
 
 @dataclass(frozen=True)
-class Trace:
+class Behaviour:
     """A behaviour: `states[0]` is initial and `steps[i]` (a number in `System.steps`) leads to `states[i + 1]`."""
 
     states: tuple[State, ...]
@@ -53,7 +53,7 @@ class Trace:
         return found
 
 
-def replayed(system: System, trace: Trace, broken: Property | None = None) -> Trace:
+def replayed(system: System, trace: Behaviour, broken: Property | None = None) -> Behaviour:
     """The same trace, after running it on the ints interpreter.
 
     Errors: `EngineError` where a step is not enabled, leads elsewhere, starts nowhere, or the property holds at the end.
@@ -68,13 +68,13 @@ def replayed(system: System, trace: Trace, broken: Property | None = None) -> Tr
     return trace
 
 
-def _leaving(system: System, trace: Trace, again: Trace) -> str:
+def _leaving(system: System, trace: Behaviour, again: Behaviour) -> str:
     """The first step of a trace that leads elsewhere when it is taken again, or nowhere."""
     agreed = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(again.states, trace.states, strict=False)))
     return system.steps[trace.steps[agreed - 1]].label if agreed <= len(trace.steps) else "no step"
 
 
-def followed(system: System, start: State, steps: Iterable[int | None]) -> Trace:
+def followed(system: System, start: State, steps: Iterable[int | None]) -> Behaviour:
     """As many of the steps as can be taken from a state on, on the ints interpreter; None is a step that does not exist."""
     states, taken = [start], list[int]()
     for number in steps:
@@ -83,10 +83,10 @@ def followed(system: System, start: State, steps: Iterable[int | None]) -> Trace
             break
         states.append(after)
         taken.append(number)
-    return Trace(tuple(states), tuple(taken))
+    return Behaviour(tuple(states), tuple(taken))
 
 
-def same_steps(system: System, trace: Trace, other: System) -> list[int | None]:
+def same_steps(system: System, trace: Behaviour, other: System) -> list[int | None]:
     """The numbers that the steps of a trace have in another system; None where it has no such step."""
     numbers = {step.label: number for number, step in enumerate(other.steps)}
     return [numbers.get(system.steps[number].label) for number in trace.steps]
@@ -118,7 +118,7 @@ class Finding:
     property: Property
     configuration: int
     verdict: Verdict
-    trace: Trace | None = None
+    trace: Behaviour | None = None
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def _payer(s: View, fault: Fault) -> Fault:
     return BY_NAME[dict(s.sizes.limits.payers).get(fault.name, fault.name)]
 
 
-def may_strike(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
+def fault_enabled(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
     """Clauses: the limits allow one more, which would impair these brokers."""
     paid, limits = _payer(s, fault), s.sizes.limits
     if paid.name in limits.counted:
@@ -199,7 +199,7 @@ def may_strike(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
         yield "bound: so many brokers impaired at once", count(k, after) <= s.at_once
 
 
-def strike(s: View, fault: Fault, *brokers: int) -> None:
+def record_fault(s: View, fault: Fault, *brokers: int) -> None:
     """Effect: one has happened, to these brokers."""
     paid = _payer(s, fault)
     if paid.name in s.sizes.limits.counted:

@@ -22,7 +22,7 @@ STALE, NOT_APPLIED = "has stale metadata", "has not applied its leadership yet"
 
 
 @dataclass(frozen=True)
-class Lane:
+class BrokerView:
     """One broker: what it is and holds and, if it believes it is leader, what it knows.
 
     `isr` is the ISR that it knows, `pending` the ISR change of its AlterPartition request (`add` or `remove`, and the
@@ -51,13 +51,13 @@ class Lane:
         """The records of the log."""
         return frozenset(record for record, _ in self.log)
 
-    def has_fetched(self, follower: Lane, offset: int) -> bool:
+    def has_fetched(self, follower: BrokerView, offset: int) -> bool:
         """Whether a follower's log still is this one up to an offset."""
         return follower.log[:offset] == self.log[:offset]
 
 
 @dataclass(frozen=True)
-class Scene:
+class ClusterSnapshot:
     """Controller and brokers at one moment.
 
     `authority` is what decides who leads; `acked` are the records that were acknowledged to the producer, `committed` those
@@ -67,7 +67,7 @@ class Scene:
     leader: int | None
     epoch: int | None
     isr: tuple[int, ...]
-    lanes: tuple[Lane, ...]
+    lanes: tuple[BrokerView, ...]
     acked: frozenset[int] = frozenset()
     committed: frozenset[int] = frozenset()
     elr: tuple[int, ...] = ()
@@ -86,9 +86,9 @@ class Scene:
         return self.acked | self.committed
 
     @property
-    def metadata(self) -> Scene:
+    def metadata(self) -> ClusterSnapshot:
         """All but the brokers, to compare."""
-        return Scene(**{**vars(self), "lanes": ()})
+        return ClusterSnapshot(**{**vars(self), "lanes": ()})
 
 
 def members(flags: list[Any]) -> tuple[int, ...]:

@@ -110,10 +110,10 @@ def _status() -> int:
         usage = getattr(problem, "format_message", None)
         if usage is not None or isinstance(problem, InputError):
             return _say(usage() if usage is not None else str(problem), exit_status.USAGE)
-        from neverlost.checker.machine.resources import given_out
+        from neverlost.checker.machine.resources import classify_exhaustion
 
         try:
-            return _say(f"{given_out(problem)}: nothing is claimed; {REMEDY}", exit_status.INCONCLUSIVE)
+            return _say(f"{classify_exhaustion(problem)}: nothing is claimed; {REMEDY}", exit_status.INCONCLUSIVE)
         except type(problem):
             pass
         if os.environ.get("NEVERLOST_DEBUG"):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from neverlost.reports.api.keywords import Cluster
+from neverlost.reports.api.keywords import ClusterKeywords
 
 ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help="configuration file", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]
@@ -94,7 +94,7 @@ def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     import neverlost
     from neverlost.specs.errors import InputError
 
-    files = {name: value or None for name, value in given.items() if name in Cluster.__annotations__}
+    files = {name: value or None for name, value in given.items() if name in ClusterKeywords.__annotations__}
     rest = {name: value for name, value in given.items() if name not in files}
     server, how = files.pop("bootstrap_server", None), files.pop("command_config", None)
     if server is not None:

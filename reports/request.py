@@ -9,14 +9,14 @@ from os import PathLike
 from pathlib import Path
 
 from neverlost.checker.engines.explore import ENGINES
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.specs.errors import InputError, unknown
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
 @dataclass(frozen=True)
-class Request:
+class RunOptions:
     """See `neverlost.reports.api.keywords` for what each means.
 
     Errors: `InputError` for values that make no sense.
@@ -61,7 +61,7 @@ class Request:
     def options(self) -> Options:
         """What the engines are given."""
         return Options(
-            limits=Limits(self.time_limit, self.memory_bytes),
+            limits=SearchLimits(self.time_limit, self.memory_bytes),
             workers=self.workers,
             symmetry=bool(self.symmetry),
             keep_going=self.keep_going,

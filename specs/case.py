@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neverlost.specs.configuration.input import Reader
+from neverlost.specs.configuration.input import TableReader
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 
@@ -39,31 +39,31 @@ class Case:
     disabled: tuple[tuple[str, str], ...] = field(default=())
 
 
-def read_document(path: Path, what: str) -> Reader:
+def read_document(path: Path, what: str) -> TableReader:
     """A TOML file as a table to read.
 
     Errors: `InputError` for a file that is missing, not UTF-8 or malformed.
     """
     try:
-        return Reader(tomllib.loads(path.read_text(encoding="utf-8")), f"{what} {path.name}")
+        return TableReader(tomllib.loads(path.read_text(encoding="utf-8")), f"{what} {path.name}")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise InputError(f"cannot read {what} {str(path)!r}: {problem}") from None
 
 
-def read_cases(document: Reader) -> tuple[Case, ...]:
+def read_cases(document: TableReader) -> tuple[Case, ...]:
     """The `[[case]]` tables of a document.
 
     Errors: `InputError` for anything that is not a case, and for two cases of one name.
     """
     found: list[Case] = []
     for number, table in enumerate(document.tables("case"), 1):
-        found.append(_case(Reader(table, f"case {number} of {document.where}")))
+        found.append(_case(TableReader(table, f"case {number} of {document.where}")))
         if found[-1].name in {each.name for each in found[:-1]}:
             raise InputError(f"two cases named {found[-1].name!r} in {document.where}: rename one")
     return tuple(found)
 
 
-def _case(table: Reader) -> Case:
+def _case(table: TableReader) -> Case:
     name = table.text("name")
     table.where = f"case {name!r} of {table.where.partition(' of ')[2]}"
     found = Case(

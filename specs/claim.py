@@ -15,7 +15,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from neverlost.specs.case import Case, read_document
-from neverlost.specs.configuration.input import Reader
+from neverlost.specs.configuration.input import TableReader
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.scenario import scenarios
 
@@ -84,14 +84,14 @@ def read_source(path: Path) -> Source:
     known = cases_by_name()
     found: list[Claim] = []
     for number, table in enumerate(document.tables("claim"), 1):
-        found.append(_claim(Reader(table, f"claim {number} of {document.where}"), path.stem, known))
+        found.append(_claim(TableReader(table, f"claim {number} of {document.where}"), path.stem, known))
         if found[-1].id in {each.id for each in found[:-1]}:
             raise InputError(f"two claims {found[-1].id!r} in {document.where}: rename one")
     document.end()
     return Source(path.stem, title, tuple(found))
 
 
-def _claim(table: Reader, source: str, known: Mapping[str, Case]) -> Claim:
+def _claim(table: TableReader, source: str, known: Mapping[str, Case]) -> Claim:
     name = table.text("id")
     table.where = f"claim {name!r} of {table.where.partition(' of ')[2]}"
     quote, paraphrase = table.text("quote", ""), table.text("paraphrase", "")

@@ -11,7 +11,7 @@ from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.region import kills_count_as, usual
-from neverlost.specs.spot import Spot, spots
+from neverlost.specs.spot import FaultBudget, fault_budgets
 from neverlost.specs.stop import stops
 
 TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
@@ -34,7 +34,7 @@ SEARCH, INDUCTION, NO_RETURN = "search", "induction", "no return"
 """How questions are decided: by a search of everything; by the lemmas that were written for them; or by a search of those
 behaviours in which no replica comes back, which finds losses and nothing else."""
 
-Wanted = Callable[[Chosen, Spot], bool]
+Wanted = Callable[[Chosen, FaultBudget], bool]
 """Which spots of a table a chapter is about."""
 
 
@@ -74,7 +74,7 @@ class Chapter:
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
         """The fault limits of each spot of a table, without spots that would impair too many brokers."""
         replicas = chosen.configuration["replication.factor"] - chosen.configuration["start.outside_isr"]
-        for spot in spots(replicas):
+        for spot in fault_budgets(replicas):
             if spot.losing + spot.out <= self.most_impaired and self.wanted(chosen, spot):
                 yield dict(self.more) | spot.limits
 
@@ -112,14 +112,14 @@ DESIGNED = ("fixed",)
 """Only Kafka as designed."""
 
 
-def loses_all(chosen: Chosen, spot: Spot) -> bool:
+def loses_all(chosen: Chosen, spot: FaultBudget) -> bool:
     """Whether every replica is impaired, and more of them have lost data than the controller remembers of."""
     asked = chosen.configuration
     remembered = asked["min.insync.replicas"] if asked["eligible.leader.replicas"] else 1
     return bool(spot.losing >= remembered and spot.losing + spot.out == asked["replication.factor"])
 
 
-def leaves_too_few(chosen: Chosen, spot: Spot) -> bool:
+def leaves_too_few(chosen: Chosen, spot: FaultBudget) -> bool:
     """Whether fewer than min.insync.replicas are left unimpaired."""
     left = chosen.configuration["replication.factor"] - spot.losing - spot.out
     return bool(left < chosen.configuration["min.insync.replicas"])

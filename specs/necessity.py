@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.specs.case import read_document
-from neverlost.specs.configuration.input import Reader
+from neverlost.specs.configuration.input import TableReader
 from neverlost.specs.errors import InputError
 
 
 @dataclass(frozen=True)
-class Plan:
+class NecessityPlan:
     """Profiles (name and keys) of a model, the properties to keep beyond its guarantees, and explanations by part."""
 
     model: str
@@ -26,7 +26,7 @@ class Plan:
     explained: Mapping[str, str]
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> NecessityPlan:
     """The plan of one file.
 
     Errors: `InputError` for anything that is not a plan.
@@ -34,7 +34,7 @@ def read_plan(path: Path) -> Plan:
     document = read_document(path, "necessity plan")
     names: dict[str, Mapping[str, Any]] = {}
     for number, table in enumerate(document.tables("profile"), 1):
-        reader = Reader(table, f"profile {number} of {document.where}")
+        reader = TableReader(table, f"profile {number} of {document.where}")
         name, keys = reader.text("name"), reader.flat("config")
         reader.end()
         if name in names:
@@ -44,14 +44,14 @@ def read_plan(path: Path) -> Plan:
     for part, reason in explained.items():
         if not isinstance(reason, str) or not reason.strip():
             raise InputError(f"bad value {reason!r} for {part!r} in [explained] of {document.where}: write the reason")
-    found = Plan(path.stem, tuple(names.items()), document.texts("properties"), explained)
+    found = NecessityPlan(path.stem, tuple(names.items()), document.texts("properties"), explained)
     document.end()
     if not found.profiles:
         raise InputError(f"{document.where} has no profile: add a [[profile]]")
     return found
 
 
-def plan_of(model: str) -> Plan | None:
+def plan_of(model: str) -> NecessityPlan | None:
     """The plan of a model, if it has one."""
     with as_file(files("neverlost.specs") / "necessity") as folder:
         path = Path(folder) / f"{model}.toml"

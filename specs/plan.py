@@ -62,7 +62,7 @@ class PlanStep:
 
 
 @dataclass(frozen=True)
-class Plan:
+class MaintenancePlan:
     """Where the cluster begins, and the steps from there."""
 
     says: str
@@ -71,7 +71,7 @@ class Plan:
     steps: tuple[PlanStep, ...]
 
 
-def read_plan(path: PathLike[str] | str, settings: Any = None) -> Plan:
+def read_plan(path: PathLike[str] | str, settings: Any = None) -> MaintenancePlan:
     """The plan of a file; settings win over the file's where it begins.
 
     Errors: `InputError` for what is no configuration, for a plan without steps, and for a step that cannot be decided.
@@ -85,7 +85,7 @@ def read_plan(path: PathLike[str] | str, settings: Any = None) -> Plan:
     return _plan(str(says), given, steps, str(path))
 
 
-def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str) -> Plan:
+def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str) -> MaintenancePlan:
     if MIN_ISR_CHANGE.key in given:
         raise InputError(f"{MIN_ISR_CHANGE.key} in {given[MIN_ISR_CHANGE.key][1]}: a plan changes {LEAST} in its steps")
     wanted = [dict(flattened(each)) for each in steps]
@@ -110,7 +110,7 @@ def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str
         found.append(_step(text, each, before, after, may_begin(taken, waits), where))
         before = after
         taken = is_set(least, after.configuration[LEAST]) if (least := _least(each, after, where)) else None
-    return Plan(says, first, bind(operated(first.model, None), first.configuration), tuple(found))
+    return MaintenancePlan(says, first, bind(operated(first.model, None), first.configuration), tuple(found))
 
 
 def _require_no_totals(configuration: Configuration, where: str) -> None:
@@ -212,4 +212,4 @@ def _assumed(wanted: Mapping[str, Any], reads: Settings, is_growing: bool) -> li
     return found
 
 
-__all__ = ["EITHER", "Model", "Plan", "PlanStep", "read_plan"]
+__all__ = ["EITHER", "MaintenancePlan", "Model", "PlanStep", "read_plan"]

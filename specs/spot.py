@@ -18,7 +18,7 @@ OF_MEMBERS = (DATA_LOSS.key, CRASH.key, AT_ONCE)
 
 
 @dataclass(frozen=True, order=True)
-class Spot:
+class FaultBudget:
     """How many brokers lose data at once, while how many others are out."""
 
     losing: int
@@ -40,16 +40,16 @@ class Spot:
         stops = AnyNumber() if self.out else 0
         return {DATA_LOSS.key: self.limits[DATA_LOSS.key], CRASH.key: stops, AT_ONCE: self.losing + self.out}
 
-    def is_within(self, other: Spot) -> bool:
+    def is_within(self, other: FaultBudget) -> bool:
         """Whether the other allows everything that this one allows."""
         return self.losing <= other.losing and self.out <= other.out
 
 
-def spots(replicas: int) -> list[Spot]:
+def fault_budgets(replicas: int) -> list[FaultBudget]:
     """Every spot of the table for so many replicas."""
-    return [Spot(losing, out) for losing in range(replicas + 1) for out in range(replicas + 1 - losing)]
+    return [FaultBudget(losing, out) for losing in range(replicas + 1) for out in range(replicas + 1 - losing)]
 
 
-def spots_of(configuration: Configuration) -> list[Spot]:
+def spots_of(configuration: Configuration) -> list[FaultBudget]:
     """Every spot of a configuration's table; brokers that are impaired when the search begins are not counted."""
-    return spots(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))
+    return fault_budgets(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))

@@ -14,7 +14,7 @@ from neverlost.checker.atlas import table
 from neverlost.checker.atlas.unit import CUT_SHORT, Unit, decide, rows_of
 from neverlost.checker.machine.processes import Send
 from neverlost.checker.machine.whole_files import clear_unfinished, write_text
-from neverlost.checker.spark.questions import Where
+from neverlost.checker.spark.questions import WorkerTarget
 
 Report = Callable[[int, int], None]
 """Called with how many units are decided, and how many there are."""
@@ -24,7 +24,7 @@ Report = Callable[[int, int], None]
 class Build:
     """What was built: a row for each decided question, and why units have none."""
 
-    rows: tuple[table.Row, ...]
+    rows: tuple[table.AnswerRow, ...]
     failures: tuple[str, ...]
 
 
@@ -42,7 +42,7 @@ def build(
     done = len(units) - len(left)
     failures = []
     jobs = [(each.text,) for each in left]
-    for message in Where(workers, None, master, tuple(conf)).run(_work, jobs):
+    for message in WorkerTarget(workers, None, master, tuple(conf)).run(_work, jobs):
         unit = left[message.job]
         if message.kind == "result" and message.value != CUT_SHORT:
             write_text(_file(place, unit), message.value)

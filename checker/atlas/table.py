@@ -27,7 +27,7 @@ FILE = "atlas.parquet"
 
 
 @dataclass(frozen=True, order=True)
-class Row:
+class AnswerRow:
     """A question's answer; `steps` is None without a counterexample."""
 
     model: str
@@ -43,12 +43,12 @@ class Row:
         return {**_defaults(self.model), **restored(json.loads(self.question))}
 
 
-def best(rows: Iterable[Row]) -> list[Row]:
+def best(rows: Iterable[AnswerRow]) -> list[AnswerRow]:
     """One row for each question, where several ways were tried: a decided one, with steps if there is one.
 
     Errors: `EngineError` where two ways disagree.
     """
-    found: dict[str, Row] = {}
+    found: dict[str, AnswerRow] = {}
     for row in rows:
         known = found.setdefault(row.id, row)
         if Verdict.INCONCLUSIVE not in (known.verdict, row.verdict) and known.verdict != row.verdict:
@@ -61,14 +61,14 @@ def best(rows: Iterable[Row]) -> list[Row]:
     return list(found.values())
 
 
-def read(path: Path) -> list[Row]:
+def read(path: Path) -> list[AnswerRow]:
     """The rows of a table."""
     from pyarrow.parquet import ParquetFile
 
-    return [Row(**each | {"id": f"nl-{each['id']:016x}"}) for each in ParquetFile(path).read().to_pylist()]
+    return [AnswerRow(**each | {"id": f"nl-{each['id']:016x}"}) for each in ParquetFile(path).read().to_pylist()]
 
 
-def write(rows: Iterable[Row], path: Path) -> None:
+def write(rows: Iterable[AnswerRow], path: Path) -> None:
     """Write a table, and the index beside it; the same rows are the same bytes."""
     import numpy as np
     import pyarrow as pa
@@ -96,7 +96,7 @@ def write(rows: Iterable[Row], path: Path) -> None:
 TEXTS = ("model", "question", "property", "verdict")
 
 
-def _reads(rows: Iterable[Row]) -> dict[str, frozenset[str]]:
+def _reads(rows: Iterable[AnswerRow]) -> dict[str, frozenset[str]]:
     """The frozen fields that matter at each size that rows are about."""
     asked = {(each.model, each.question): each for each in rows}.values()
     sizes = {(each.model, models()[each.model].sizes(each.asked)): each for each in asked}

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from neverlost.checker.atlas.lookup import question
-from neverlost.checker.atlas.table import Row
-from neverlost.checker.atlas.ways import by_induction, by_search, without_returns
+from neverlost.checker.atlas.table import AnswerRow
+from neverlost.checker.atlas.ways import by_induction, by_search, without_recovery_actions
 from neverlost.checker.campaign.sweep import bounds_of, kind
 from neverlost.checker.digest import question_digest
 from neverlost.checker.outcome import EngineError, Finding
@@ -115,7 +115,7 @@ def decide(text: str) -> str:
     if unit.how == INDUCTION:
         found = by_induction(model, configurations, asked)
     elif unit.how == NO_RETURN:
-        found = without_returns(model, configurations, asked)
+        found = without_recovery_actions(model, configurations, asked)
     else:
         found = by_search(model, configurations, asked, unit.most_states)
     if found is None:
@@ -123,8 +123,8 @@ def decide(text: str) -> str:
     return as_text(_row(model, configurations[each.configuration], each) for each in found)
 
 
-def _row(model: Model, configuration: Configuration, found: Finding) -> Row:
-    return Row(
+def _row(model: Model, configuration: Configuration, found: Finding) -> AnswerRow:
+    return AnswerRow(
         model=model.name,
         question=json.dumps(plain(departures(model, configuration)), sort_keys=True, separators=(",", ":")),
         property=found.property.name,
@@ -134,11 +134,11 @@ def _row(model: Model, configuration: Configuration, found: Finding) -> Row:
     )
 
 
-def as_text(rows: Iterable[Row]) -> str:
+def as_text(rows: Iterable[AnswerRow]) -> str:
     """Rows as JSON."""
     return json.dumps([asdict(each) for each in rows])
 
 
-def rows_of(text: str) -> list[Row]:
+def rows_of(text: str) -> list[AnswerRow]:
     """The rows of a JSON text."""
-    return [Row(**each) for each in json.loads(text)]
+    return [AnswerRow(**each) for each in json.loads(text)]

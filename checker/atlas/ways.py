@@ -12,8 +12,8 @@ from dataclasses import replace
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Finding, Verdict, followed, replayed, same_steps
 from neverlost.checker.prove.induction import ObligationAnswer, discharge
-from neverlost.checker.prove.obligations import SAFETY, Closed, Task
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.prove.obligations import SAFETY, BoundedEncoding, ProofTask
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
 from neverlost.specs.lemma import Lemma
@@ -28,7 +28,7 @@ PATIENCE = 600.0
 
 def by_search(model: Model, configurations: Sequence[Configuration], asked: Sequence[Property], most_states: int) -> Found:
     """Everything is visited; what more than `most_states` would decide (0: no limit) is inconclusive."""
-    limits = Limits(states=most_states or None)
+    limits = SearchLimits(states=most_states or None)
     options = Options(limits, workers=1, symmetry=True, every_configuration=True)
     outcome = explore(bind(model, *configurations), asked, options)
     return list(outcome.findings) if outcome.reason in (None, limits.too_many_states) else None
@@ -39,25 +39,27 @@ def by_induction(model: Model, configurations: Sequence[Configuration], asked: S
     system = bind(model, *configurations)
     lemmas = lemmas_of(system)
     nothing = Property("nothing", "", lambda k, s: True, (), "")
-    steps = _answers(system, lemmas, nothing, [each for each in Closed(system, lemmas, nothing).tasks() if each.kind != SAFETY])
+    steps = _answers(
+        system, lemmas, nothing, [each for each in BoundedEncoding(system, lemmas, nothing).tasks() if each.kind != SAFETY]
+    )
     found, answers = [], steps
     for number, configuration in enumerate(configurations):
         for each in asked:
-            implied = _answers(bind(model, configuration), lemmas, each, [Task(SAFETY, label=each.name)])
+            implied = _answers(bind(model, configuration), lemmas, each, [ProofTask(SAFETY, label=each.name)])
             is_proved = all(one.answer == "proved" for one in (*steps, *implied))
             found.append(Finding(each, number, Verdict.HOLDS if is_proved else Verdict.INCONCLUSIVE))
             answers = answers + implied
     return None if any(each.answer == "unknown" for each in answers) else found
 
 
-def _answers(system: System, lemmas: Sequence[Lemma], goal: Property, tasks: Sequence[Task]) -> list[ObligationAnswer]:
-    reading, found = Closed(system, lemmas, goal), list[ObligationAnswer]()
+def _answers(system: System, lemmas: Sequence[Lemma], goal: Property, tasks: Sequence[ProofTask]) -> list[ObligationAnswer]:
+    reading, found = BoundedEncoding(system, lemmas, goal), list[ObligationAnswer]()
     for task in tasks:
         discharge(found.append, reading, task, PATIENCE, None)
     return found
 
 
-def without_returns(model: Model, configurations: Sequence[Configuration], asked: Sequence[Property]) -> Found:
+def without_recovery_actions(model: Model, configurations: Sequence[Configuration], asked: Sequence[Property]) -> Found:
     """A loss among the behaviours in which no replica comes back, taken again among all; that there is none says nothing.
 
     It need not be a shortest one, so the finding has no trace.

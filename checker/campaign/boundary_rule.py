@@ -26,12 +26,12 @@ MOST_COMBINATIONS = 400_000
 PATIENCE_MS = 15_000
 
 
-class Place(int):
+class OrderedLabel(int):
     """A value that is not a number, by its place in an order; it is written as its label."""
 
     label: str
 
-    def __new__(cls, place: int, label: str) -> Place:
+    def __new__(cls, place: int, label: str) -> OrderedLabel:
         made = super().__new__(cls, place)
         made.label = label
         return made
@@ -63,7 +63,7 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class Rule:
+class BoundaryRule:
     """Terms of atoms.  `smallest` says whether no smaller choice of the enumerated terms exists; `proved` is Z3's word on the
     equality with the matrix."""
 
@@ -100,7 +100,7 @@ def atoms(rows: Sequence[Row]) -> list[Atom]:
         if key.startswith(FAULTS) and all(isinstance(value, int) for value in values):
             found += [Atom(key, ">=", value) for value in values[1:]]
         elif all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-            if not isinstance(values[0], Place):
+            if not isinstance(values[0], OrderedLabel):
                 numbers.append(key)
             found += [Atom(key, ">=", value) for value in values[1:]] + [Atom(key, "<=", value) for value in values[:-1]]
         else:
@@ -202,12 +202,12 @@ def _cost(atoms_: Sequence[Atom]) -> int:
     return 3 + sum(4 if atom.other else 3 for atom in atoms_)
 
 
-def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> Rule:
+def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> BoundaryRule:
     """The smallest rule found that is true in exactly the marked cells, proved equal to them."""
     if not any(marks):
-        return Rule((), True, prove((), rows, marks))
+        return BoundaryRule((), True, prove((), rows, marks))
     if all(marks):
-        return Rule(((),), True, prove(((),), rows, marks))
+        return BoundaryRule(((),), True, prove(((),), rows, marks))
     usable = atoms(rows)
     masks = [_mask(each, rows) for each in usable]
     marked = sum(1 << number for number, mark in enumerate(marks) if mark)
@@ -224,7 +224,7 @@ def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> Rule:
                 written.append((1 << number, tuple(Atom(key, "=", value) for key, value in row.items())))
     chosen, certain = _chosen(written, marked, len(rows))
     terms = tuple(written[number][1] for number in sorted(chosen))
-    return Rule(terms, certain and is_complete, prove(terms, rows, marks))
+    return BoundaryRule(terms, certain and is_complete, prove(terms, rows, marks))
 
 
 def prove(terms: Sequence[Sequence[Atom]], rows: Sequence[Row], marks: Sequence[bool]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from neverlost.checker.campaign.questions import Answer, Means, Question, answers
+from neverlost.checker.campaign.questions import ExecutionTarget, SearchAnswer, SearchQuestion, answers
 from neverlost.checker.machine.processes import INTERRUPTED
 from neverlost.checker.outcome import Verdict
 from neverlost.model.system import bind
@@ -16,17 +16,17 @@ from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.asked_properties import require_fields
 from neverlost.specs.properties import properties
 
-MEMORY = Means()
+MEMORY = ExecutionTarget()
 
 
 @dataclass(frozen=True)
-class Judged:
+class CaseResult:
     """A case with what was found."""
 
     name: str
     case: Case
-    question: Question
-    answer: Answer
+    question: SearchQuestion
+    answer: SearchAnswer
 
     @property
     def is_decided(self) -> bool:
@@ -44,7 +44,7 @@ class Judged:
         return self.answer.trace.faults(self.question.system) if self.answer.trace is not None else {}
 
 
-def question_of(case: Case) -> Question:
+def question_of(case: Case) -> SearchQuestion:
     """The question that a case asks.
 
     Errors: `InputError` for keys and values that its model does not have.
@@ -53,7 +53,7 @@ def question_of(case: Case) -> Question:
     system = bind(chosen.model, chosen.configuration, disabled=case.disabled)
     asked = (properties()[case.property],)
     require_fields(system, asked)
-    return Question(system, asked)
+    return SearchQuestion(system, asked)
 
 
 def judge(
@@ -62,8 +62,8 @@ def judge(
     seconds: float | None = None,
     seconds_each: float | None = None,
     notify: Callable[[str], None] = lambda name: None,
-    means: Means = MEMORY,
-) -> dict[str, Judged]:
+    means: ExecutionTarget = MEMORY,
+) -> dict[str, CaseResult]:
     """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided.
 
     Ctrl-C keeps what was decided; the others are undecided, and say why.
@@ -73,20 +73,20 @@ def judge(
     for name, question in questions.items():
         groups.setdefault(_key(question), []).append(name)
     order = list(groups.values())
-    found: dict[str, Judged] = {}
+    found: dict[str, CaseResult] = {}
 
-    def decided(number: int, answer: Answer) -> None:
+    def decided(number: int, answer: SearchAnswer) -> None:
         for name in order[number]:
-            found[name] = Judged(name, cases[name], questions[name], answer)
+            found[name] = CaseResult(name, cases[name], questions[name], answer)
             notify(name)
 
     with contextlib.suppress(KeyboardInterrupt):
         answers([questions[names[0]] for names in order], workers, seconds, seconds_each, decided)
-    interrupted = Answer(Verdict.INCONCLUSIVE, problem=INTERRUPTED)
-    return {name: found.get(name) or Judged(name, each, questions[name], interrupted) for name, each in cases.items()}
+    interrupted = SearchAnswer(Verdict.INCONCLUSIVE, problem=INTERRUPTED)
+    return {name: found.get(name) or CaseResult(name, each, questions[name], interrupted) for name, each in cases.items()}
 
 
-def _key(question: Question) -> tuple[Any, ...]:
+def _key(question: SearchQuestion) -> tuple[Any, ...]:
     system = question.system
     asked = tuple(each.name for each in question.properties)
     return (system.model.name, tuple(sorted(system.configurations[0].items())), tuple(sorted(system.disabled)), asked)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Variant, clause_variants, judged, profiles
+from neverlost.checker.campaign.necessity import Need, Profile, Variant, VariantVerdict, clause_variants, judged, profiles
 from neverlost.model.system import System, bind
 from neverlost.model.versions import models
 from neverlost.specs.configuration import choose as configuration
@@ -15,7 +15,7 @@ from neverlost.specs.configuration.asked_properties import chosen_properties
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.configuration.keys import configuration as complete
 from neverlost.specs.errors import InputError
-from neverlost.specs.necessity import Plan, plan_of
+from neverlost.specs.necessity import NecessityPlan, plan_of
 from neverlost.specs.properties import guarantees
 from neverlost.specs.property import Property
 
@@ -26,17 +26,17 @@ class Examined:
 
     model: str
     profiles: tuple[Profile, ...]
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[VariantVerdict, ...]
     explained: dict[str, str]
     is_planned: bool
     seconds: float
 
-    def is_explained(self, judgement: Judgement) -> bool:
+    def is_explained(self, judgement: VariantVerdict) -> bool:
         """Whether a part is needed, or it is written down why it is there."""
         return judgement.need in (Need.NEEDED, Need.STRUCTURAL, Need.UNDECIDED) or judgement.variant.name in self.explained
 
 
-class Progress(Protocol):
+class NecessityProgress(Protocol):
     """What is notified of how many parts there are, then of the name of each that is judged."""
 
     def expect(self, total: int) -> None: ...
@@ -58,7 +58,7 @@ def examine(
     names: Sequence[str] | None,
     only: Sequence[str],
     budget: Budget,
-    progress: Progress,
+    progress: NecessityProgress,
 ) -> Examined:
     """Judge every part of the model that the keys name; a model alone is examined in its published profiles.
 
@@ -97,12 +97,12 @@ def examine(
     )
 
 
-def _properties(system: System, plan: Plan | None) -> list[Property]:
+def _properties(system: System, plan: NecessityPlan | None) -> list[Property]:
     extra = chosen_properties(system.model, plan.properties) if plan is not None and plan.properties else []
     return list({each.name: each for each in [*guarantees(system.model), *extra]}.values())
 
 
-def _planned(plan: Plan) -> list[tuple[str, System]]:
+def _planned(plan: NecessityPlan) -> list[tuple[str, System]]:
     model, found = models()[plan.model], []
     for name, keys in plan.profiles:
         given = {key: (value, f"profile {name!r} of {plan.model}.toml") for key, value in keys.items()}

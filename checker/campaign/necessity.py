@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from neverlost.checker.campaign.questions import Answer, Question, answered, options_for
+from neverlost.checker.campaign.questions import SearchAnswer, SearchQuestion, answered, options_for
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import Send, run
 from neverlost.checker.outcome import Verdict
@@ -41,7 +41,7 @@ class Profile:
     """One configuration in which the whole protocol keeps the properties; `distinct` is its number of states (or orbits)."""
 
     name: str
-    question: Question
+    question: SearchQuestion
     distinct: int = 0
     left_out: tuple[str, ...] = ()
 
@@ -52,20 +52,20 @@ class Variant:
 
     kind: str
     name: str
-    questions: tuple[tuple[int, Question], ...]
+    questions: tuple[tuple[int, SearchQuestion], ...]
 
 
 @dataclass(frozen=True)
-class Judgement:
+class VariantVerdict:
     """What came of a variant; `profile` and `answer` are those that decided it."""
 
     variant: Variant
     need: Need
     profile: int | None = None
-    answer: Answer | None = None
+    answer: SearchAnswer | None = None
 
     @property
-    def question(self) -> Question | None:
+    def question(self) -> SearchQuestion | None:
         """The system and properties of the deciding profile."""
         return dict(self.variant.questions).get(self.profile) if self.profile is not None else None
 
@@ -101,7 +101,7 @@ def profiles(
         name, system = named[report.job]
         holding, distinct = report.value if report.kind == "result" else (set(), 0)
         asked = jobs[report.job][1]
-        question = Question(system, tuple(each for each in asked if each.name in holding))
+        question = SearchQuestion(system, tuple(each for each in asked if each.name in holding))
         left_out = tuple(each.name for each in asked if each.name not in holding)
         kept[report.job] = Profile(name, question, distinct, left_out)
     return [kept[number] for number in range(len(named))]
@@ -123,10 +123,10 @@ def judged(
     workers: int | None = None,
     seconds: float | None = None,
     seconds_each: float | None = None,
-    notify: Callable[[Judgement], None] = lambda judgement: None,
-) -> list[Judgement]:
+    notify: Callable[[VariantVerdict], None] = lambda judgement: None,
+) -> list[VariantVerdict]:
     """What switching off each variant does, in order.  Units: seconds for all, and for each variant and profile."""
-    found: dict[int, Judgement] = {}
+    found: dict[int, VariantVerdict] = {}
     jobs = [(each, tuple(one.distinct for one in kept), seconds_each) for each in variants]
     for report in run(_work, jobs, workers or os.cpu_count() or 1, seconds):
         if report.kind == "progress":
@@ -134,10 +134,10 @@ def judged(
         variant = variants[report.job]
         if report.kind == "result":
             need, profile, answer = report.value
-            found[report.job] = Judgement(variant, need, profile, answer)
+            found[report.job] = VariantVerdict(variant, need, profile, answer)
         else:
-            found[report.job] = Judgement(
-                variant, Need.UNDECIDED, None, Answer(Verdict.INCONCLUSIVE, problem=str(report.value))
+            found[report.job] = VariantVerdict(
+                variant, Need.UNDECIDED, None, SearchAnswer(Verdict.INCONCLUSIVE, problem=str(report.value))
             )
         notify(found[report.job])
     return [found[number] for number in range(len(variants))]
@@ -145,9 +145,9 @@ def judged(
 
 def _work(
     send: Send, variant: Variant, distinct: tuple[int, ...], seconds: float | None
-) -> tuple[Need, int | None, Answer | None]:
+) -> tuple[Need, int | None, SearchAnswer | None]:
     """Profiles in order until a property breaks; else what the profiles say together."""
-    seen: list[tuple[Need, int, Answer]] = []
+    seen: list[tuple[Need, int, SearchAnswer]] = []
     for number, question in variant.questions:
         answer = answered(question, seconds)
         seen.append((_need(answer, distinct[number]), number, answer))
@@ -160,7 +160,7 @@ def _work(
     return Need.IDLE, None, None
 
 
-def _need(answer: Answer, distinct: int) -> Need:
+def _need(answer: SearchAnswer, distinct: int) -> Need:
     if answer.verdict is Verdict.VIOLATED:
         return Need.NEEDED
     if answer.leaves_bounds:
@@ -178,5 +178,5 @@ def clause_variants(kept: Sequence[Profile]) -> Iterator[Variant]:
             owners.setdefault(pair, []).append(number)
     for (action, clause), numbers in owners.items():
         questions = [(each, kept[each].question) for each in numbers if kept[each].question.properties]
-        off = tuple((each, Question(without(one.system, action, clause), one.properties)) for each, one in questions)
+        off = tuple((each, SearchQuestion(without(one.system, action, clause), one.properties)) for each, one in questions)
         yield Variant("clause", f"{action}: {clause}", off)

@@ -16,24 +16,24 @@ from numpy.typing import NDArray
 from neverlost.checker.continued import Continued
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine import scratch
-from neverlost.checker.outcome import EngineError, Finding, Outcome, Trace, Verdict
+from neverlost.checker.outcome import Behaviour, EngineError, Finding, Outcome, Verdict
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters.columns import Batch, Packed, holds, unpack_row
-from neverlost.model.interpreters.mixed import in_every_way
+from neverlost.model.interpreters.mixed import all_assignments
 from neverlost.model.kernel import Value
 from neverlost.model.system import Slot, State, System
-from neverlost.specs.plan import EITHER, Plan, PlanStep
+from neverlost.specs.plan import EITHER, MaintenancePlan, PlanStep
 from neverlost.specs.property import Property
 
 
 @dataclass(frozen=True)
-class Part:
+class PhaseTrace:
     """A piece of a counterexample, in one phase."""
 
     phase: int
     system: System
-    trace: Trace
+    trace: Behaviour
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Said:
     asked: Property
     verdict: Verdict
     is_done: bool
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PhaseTrace, ...] = ()
 
     @property
     def steps(self) -> int | None:
@@ -62,7 +62,9 @@ class Phase:
     said: tuple[Said, ...]
 
 
-def decided(plan: Plan, properties: Sequence[Property], options: Options, reporter: Reporter | None = None) -> list[Phase]:
+def decided(
+    plan: MaintenancePlan, properties: Sequence[Property], options: Options, reporter: Reporter | None = None
+) -> list[Phase]:
     """The phases of a plan; those after one that could not be decided are left out."""
     chain = _Chain(properties, options, reporter)
     for step in (None, *plan.steps):
@@ -77,7 +79,7 @@ class _Chain:
     def __init__(self, properties: Sequence[Property], options: Options, reporter: Reporter | None) -> None:
         self.phases: list[Phase] = []
         self._asked, self._options, self._reporter = tuple(properties), options, reporter
-        self._ways: dict[tuple[int, State], tuple[Part, ...]] = {}
+        self._ways: dict[tuple[int, State], tuple[PhaseTrace, ...]] = {}
 
     def add(self, system: System, step: PlanStep | None) -> Phase:
         """Decide one more phase."""
@@ -89,7 +91,7 @@ class _Chain:
             sources = kept[sources]
             system = Continued(system.model, system.configurations, system.disabled, beginning)
         reads = step.reads if step is not None else {}
-        asked = [replace(each, condition=in_every_way(each.condition, reads)) if reads else each for each in self._asked]
+        asked = [replace(each, condition=all_assignments(each.condition, reads)) if reads else each for each in self._asked]
         with scratch.folder("plan") as place:
             options = replace(self._options, keep_going=True, state_dir=place, resume=False)
             outcome = explore(system, asked, options, self._reporter)
@@ -105,7 +107,7 @@ class _Chain:
         if found.trace is None:
             return Said(asked, found.verdict, False)
         number = len(self.phases) - 1
-        last = Part(number, self.phases[-1].outcome.system, found.trace)
+        last = PhaseTrace(number, self.phases[-1].outcome.system, found.trace)
         return Said(asked, found.verdict, False, (*self._before(number, found.trace.states[0]), last))
 
     def _when_done(self, asked: Property, step: PlanStep) -> Said:
@@ -120,7 +122,7 @@ class _Chain:
         state = unpack_row(system, states, int(sources[broken[0]]))
         return Said(asked, Verdict.VIOLATED, True, self._to(len(self.phases) - 1, state))
 
-    def _before(self, number: int, state: State) -> tuple[Part, ...]:
+    def _before(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
         """What leads to a state in which a phase begins, through the phases before it."""
         if number == 0:
             return ()
@@ -129,14 +131,14 @@ class _Chain:
         row = int(self.phases[number].sources[system.rows_of(state)[0]])
         return self._to(number - 1, unpack_row(before.outcome.system, before.states, row))
 
-    def _to(self, number: int, state: State) -> tuple[Part, ...]:
+    def _to(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
         """What leads to a state that a phase can reach."""
         if (number, state) not in self._ways:
             system = self.phases[number].outcome.system
             (found,) = explore(system, [_anything_but(system, state)], Options(workers=1)).findings
             if found.trace is None:
                 raise EngineError("a state that was reached cannot be reached again")
-            way = (*self._before(number, found.trace.states[0]), Part(number, system, found.trace))
+            way = (*self._before(number, found.trace.states[0]), PhaseTrace(number, system, found.trace))
             self._ways[number, state] = way
         return self._ways[number, state]
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import Send, run
-from neverlost.checker.outcome import Finding, Trace, Verdict
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.outcome import Behaviour, Finding, Verdict
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
 
 @dataclass(frozen=True)
-class Means:
+class ExecutionTarget:
     """Where questions are decided; see `neverlost.checker.engines.explore.Options`."""
 
     engine: str = "memory"
@@ -26,16 +26,16 @@ class Means:
 
 
 @dataclass(frozen=True)
-class Question:
+class SearchQuestion:
     """A system and the properties that it must keep; the search stops at the first violation."""
 
     system: System
     properties: tuple[Property, ...]
-    means: Means = Means()
+    means: ExecutionTarget = ExecutionTarget()
 
 
 @dataclass(frozen=True)
-class Answer:
+class SearchAnswer:
     """What was found: the verdict on all properties together, the shortest counterexample, what was explored.
 
     `problem` says why there is no verdict: a limit, a process that died, or (`leaves_bounds`) an effect that left the
@@ -44,7 +44,7 @@ class Answer:
 
     verdict: Verdict
     broken: str | None = None
-    trace: Trace | None = None
+    trace: Behaviour | None = None
     distinct: int = 0
     depth: int = 0
     seconds: float = 0.0
@@ -58,7 +58,7 @@ class Answer:
         return len(self.trace.steps) if self.trace is not None else None
 
 
-def finding_of(question: Question, answer: Answer) -> Finding | None:
+def finding_of(question: SearchQuestion, answer: SearchAnswer) -> Finding | None:
     """The counterexample as a finding."""
     if answer.trace is None:
         return None
@@ -69,10 +69,10 @@ def finding_of(question: Question, answer: Answer) -> Finding | None:
 def options_for(system: System, seconds: float | None, keep_going: bool = False) -> Options:
     """One process, and one state for each orbit where replicas are alike."""
     alike = all(system.model.symmetric(each) for each in system.configurations)
-    return Options(limits=Limits(seconds=seconds), workers=1, symmetry=alike, keep_going=keep_going)
+    return Options(limits=SearchLimits(seconds=seconds), workers=1, symmetry=alike, keep_going=keep_going)
 
 
-def answered(question: Question, seconds: float | None = None) -> Answer:
+def answered(question: SearchQuestion, seconds: float | None = None) -> SearchAnswer:
     """Decide one question in this process."""
     system = question.system
     means = question.means
@@ -82,11 +82,11 @@ def answered(question: Question, seconds: float | None = None) -> Answer:
         outcome = explore(system, question.properties, options, engine=means.engine)
     except ModelError as problem:
         spent = time.monotonic() - started
-        return Answer(Verdict.INCONCLUSIVE, seconds=spent, problem=str(problem), leaves_bounds=True)
+        return SearchAnswer(Verdict.INCONCLUSIVE, seconds=spent, problem=str(problem), leaves_bounds=True)
     violated = [each for each in outcome.findings if each.trace is not None]
     shortest = min(violated, key=lambda each: len(each.trace.steps) if each.trace else 0, default=None)
     never = tuple(each.name for each in system.model.actions if not outcome.fired.get(each.name))
-    found = Answer(
+    found = SearchAnswer(
         outcome.verdict,
         distinct=outcome.counts.distinct,
         depth=outcome.counts.depth,
@@ -97,22 +97,22 @@ def answered(question: Question, seconds: float | None = None) -> Answer:
     return found if shortest is None else replace(found, broken=shortest.property.name, trace=shortest.trace)
 
 
-def _work(send: Send, question: Question, seconds: float | None) -> Answer:
+def _work(send: Send, question: SearchQuestion, seconds: float | None) -> SearchAnswer:
     return answered(question, seconds)
 
 
 def answers(
-    questions: Sequence[Question],
+    questions: Sequence[SearchQuestion],
     workers: int | None = None,
     seconds: float | None = None,
     seconds_each: float | None = None,
-    notify: Callable[[int, Answer], None] = lambda number, answer: None,
-) -> list[Answer]:
+    notify: Callable[[int, SearchAnswer], None] = lambda number, answer: None,
+) -> list[SearchAnswer]:
     """The answers in order; `notify` is called with each as it comes.  Units: seconds for all, and for each.
 
     Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.
     """
-    found: dict[int, Answer] = {}
+    found: dict[int, SearchAnswer] = {}
     for number, answer in _arriving(questions, workers or os.cpu_count() or 1, seconds, seconds_each):
         found[number] = answer
         notify(number, answer)
@@ -120,10 +120,10 @@ def answers(
 
 
 def _arriving(
-    questions: Sequence[Question], workers: int, seconds: float | None, seconds_each: float | None
-) -> Iterator[tuple[int, Answer]]:
+    questions: Sequence[SearchQuestion], workers: int, seconds: float | None, seconds_each: float | None
+) -> Iterator[tuple[int, SearchAnswer]]:
     for report in run(_work, [(each, seconds_each) for each in questions], workers, seconds):
         if report.kind == "result":
             yield report.job, report.value
         elif report.kind == "failure":
-            yield report.job, Answer(Verdict.INCONCLUSIVE, problem=str(report.value))
+            yield report.job, SearchAnswer(Verdict.INCONCLUSIVE, problem=str(report.value))

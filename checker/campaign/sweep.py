@@ -15,7 +15,7 @@ from typing import Any
 
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine import interrupts
-from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, breaks, followed, same_steps, worst
+from neverlost.checker.outcome import Behaviour, Counts, Finding, Outcome, Verdict, breaks, followed, same_steps, worst
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import encoded
@@ -35,7 +35,7 @@ class Decision:
     property: Property
     verdict: Verdict
     how: str
-    trace: Trace | None = None
+    trace: Behaviour | None = None
     source: int | None = None
 
 
@@ -239,7 +239,7 @@ class Sweeper:
                 self.distinct[cell] = outcome.distinct_by_configuration[place]
 
 
-def again(system: System, trace: Trace, other: System, broken: Property) -> Trace | None:
+def again(system: System, trace: Behaviour, other: System, broken: Property) -> Behaviour | None:
     """The same steps under another configuration, if they are possible there and end in a violation."""
     steps = same_steps(system, trace, other)
     for _, start in other.initial_states():

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.machine import interrupts
-from neverlost.checker.outcome import Trace, Verdict
+from neverlost.checker.outcome import Behaviour, Verdict
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.property import SAFETY, Property
-from neverlost.specs.spot import Spot, spots_of
+from neverlost.specs.spot import FaultBudget, spots_of
 
 SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
 """Where a verdict comes from; `LEFT_OUT` where there is none, since the question leaves something out."""
@@ -29,7 +29,7 @@ Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict,
 
 
 @dataclass(frozen=True)
-class Entry:
+class CellVerdict:
     """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`.
 
     `is_interrupted` says that an interrupt ended the search that would have decided more.
@@ -39,7 +39,7 @@ class Entry:
     verdict: Verdict
     steps: int | None
     source: str
-    trace: Trace | None = None
+    trace: Behaviour | None = None
     is_interrupted: bool = False
 
 
@@ -50,9 +50,9 @@ class Tolerance:
     model: Model
     configuration: Configuration
     more: Mapping[str, Any]
-    entries: Mapping[Spot, tuple[Entry, ...]]
+    entries: Mapping[FaultBudget, tuple[CellVerdict, ...]]
 
-    def asked(self, spot: Spot) -> Configuration:
+    def asked(self, spot: FaultBudget) -> Configuration:
         """The configuration with the fault limits of a spot."""
         return with_kills(self.model, {**self.configuration, **self.more, **spot.limits_among(self.model.keys)})
 
@@ -74,7 +74,7 @@ class Tolerance:
         }
         return replace(self, entries=rows)
 
-    def system(self, spot: Spot) -> System:
+    def system(self, spot: FaultBudget) -> System:
         """The system that a spot asks about."""
         return bind(self.model, self.asked(spot))
 
@@ -88,7 +88,7 @@ def tolerance(
     engine: str = "memory",
     reporter: Reporter | None = None,
     known: Known | None = None,
-    only: Sequence[Spot] | None = None,
+    only: Sequence[FaultBudget] | None = None,
 ) -> Tolerance:
     """The table of a configuration, or `only` some spots of it."""
     every = only if only is not None else spots_of(configuration)
@@ -105,17 +105,17 @@ def decided(
     engine: str = "memory",
     reporter: Reporter | None = None,
     known: Known | None = None,
-) -> list[tuple[Entry, ...]]:
+) -> list[tuple[CellVerdict, ...]]:
     """The verdict on each property of each cell: looked up where it is known, else searched for, in few searches."""
-    entries: dict[int, tuple[Entry, ...]] = {}
+    entries: dict[int, tuple[CellVerdict, ...]] = {}
     for number, (model, configuration) in enumerate(cells):
         found = known(model, configuration, properties) if known is not None else None
         if found is not None:
             pairs = zip(properties, found, strict=True)
-            entries[number] = tuple(Entry(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
+            entries[number] = tuple(CellVerdict(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
     left = [number for number in range(len(cells)) if number not in entries]
     if interrupts.have_come():
-        undecided = tuple(Entry(each, Verdict.INCONCLUSIVE, None, SEARCH, is_interrupted=True) for each in properties)
+        undecided = tuple(CellVerdict(each, Verdict.INCONCLUSIVE, None, SEARCH, is_interrupted=True) for each in properties)
         entries |= dict.fromkeys(left, undecided)
     elif left:
         from neverlost.checker.campaign.sweep import Sweeper
@@ -123,7 +123,7 @@ def decided(
         sweep = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter).run()
         for number, decisions in zip(left, sweep.decisions, strict=True):
             entries[number] = tuple(
-                Entry(
+                CellVerdict(
                     each.property,
                     each.verdict,
                     len(each.trace.steps) if each.trace else None,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from neverlost.checker.digest import question_digest
-from neverlost.checker.machine.resources import GaveOut
+from neverlost.checker.machine.resources import ResourceExhausted
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import BATCH, Expansion
@@ -41,7 +41,7 @@ from neverlost.specs.property import Property
 BLOCK_BYTES = 1 << 20
 STATES, COUNTED, FAILED = b"states..", b"counted.", b"failed.."
 RUNS = "runs"
-ERRORS = {each.__name__: each for each in (InputError, EngineError, ModelError, GaveOut)}
+ERRORS = {each.__name__: each for each in (InputError, EngineError, ModelError, ResourceExhausted)}
 
 Block = tuple[int, Bytes]
 """The owner and the content."""

@@ -23,7 +23,7 @@ from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import EngineError, JobsDone, Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
-from neverlost.checker.search.options import Options, Progress, Reporter
+from neverlost.checker.search.options import Options, Reporter, SearchProgress
 from neverlost.checker.search.resume import kept, opened, reported
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.checker.storage.levels import KEYED, Level, StateFile
@@ -126,7 +126,7 @@ class _SearchOnDisk(LevelSearch):
         for note in self.on_disk.events():
             if self.reporter is not None:
                 generated, distinct, waiting, _ = self.workers.counts()
-                self.reporter(Progress(self.levels, waiting, generated, distinct, 0.0, 0, note=note))
+                self.reporter(SearchProgress(self.levels, waiting, generated, distinct, 0.0, 0, note=note))
 
 
 class LevelsOnDisk:

@@ -11,11 +11,11 @@ from neverlost.checker.disk.on_disk_search import SIGHT
 from neverlost.checker.engines.memory import MemorySearch
 from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.processes import INTERRUPTED
-from neverlost.checker.machine.resources import GaveOut, used_memory
+from neverlost.checker.machine.resources import ResourceExhausted, used_memory
 from neverlost.checker.outcome import JobsDone, Outcome
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.level_search import LevelSearch
-from neverlost.checker.search.options import Options, Progress, Reporter
+from neverlost.checker.search.options import Options, Reporter, SearchProgress
 from neverlost.checker.search.workers import Local
 from neverlost.checker.spark.team import Team
 from neverlost.checker.storage.levels import Level, Store
@@ -26,7 +26,7 @@ KEPT_EVERY = 300.0
 """Seconds of a search that are lost at most where a task is: levels are written as often, if they are not kept anyway."""
 
 
-class HeldSearch(MemorySearch):
+class InMemoryShardSearch(MemorySearch):
     """A search in memory that moves to a team, or on to files; `moved` says why it did that."""
 
     def __init__(
@@ -53,7 +53,7 @@ class HeldSearch(MemorySearch):
         except KeyboardInterrupt:
             self.reason = INTERRUPTED
             return self._outcome()
-        except GaveOut as problem:
+        except ResourceExhausted as problem:
             self.moved, self.reason = self.team.lost, str(problem)
             return None if self.moved else self._outcome()
         finally:
@@ -147,7 +147,9 @@ class HeldSearch(MemorySearch):
     def _say(self, note: str) -> None:
         if self.reporter is not None:
             generated, distinct, waiting, _ = self.workers.counts()
-            self.reporter(Progress(self.levels, waiting, generated, distinct, time.monotonic() - self.started, 0, note=note))
+            self.reporter(
+                SearchProgress(self.levels, waiting, generated, distinct, time.monotonic() - self.started, 0, note=note)
+            )
 
     def _commit(self, store: Store, report: LevelReport) -> None:
         """Make the level durable where it is kept; else all that are not, from time to time."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.machine import interrupts, scratch
-from neverlost.checker.machine.resources import GaveOut, used_memory
-from neverlost.checker.native.kept import prepare, sign_of
+from neverlost.checker.machine.resources import ResourceExhausted, used_memory
+from neverlost.checker.native.kept import cache_marker_of, prepare
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.search.importable import homes_of
 from neverlost.checker.search.level_report import LevelReport
@@ -72,7 +72,7 @@ class MemorySearch(LevelSearch):
         self._may_compile = options.machine_code
         self._program: str | None = None
         self._worth_loading = WORTH_LOADING
-        if self._may_compile and sign_of(system, properties, options.symmetry).exists():
+        if self._may_compile and cache_marker_of(system, properties, options.symmetry).exists():
             self._worth_loading = 1
             prepare()
 
@@ -165,7 +165,7 @@ class MemorySearch(LevelSearch):
             except (ImportError, OSError, RuntimeError):
                 self._may_compile = False
                 return False
-            workers = team.Native(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
+            workers = team.CompiledSearch(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
             workers.continue_from(local)
             self.workers = workers
         return True
@@ -180,7 +180,7 @@ class MemorySearch(LevelSearch):
         with interrupts.later():
             try:
                 self.workers = Processes(local, self.processes)
-            except GaveOut:  # one process needs less
+            except ResourceExhausted:  # one process needs less
                 self.processes = 1
                 return
             if local.expansion.decided is not None:

@@ -17,7 +17,7 @@ from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk.level_tasks import SearchDescription
 from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import Counts, JobsDone, Outcome
-from neverlost.checker.search.options import Options, Progress, Reporter
+from neverlost.checker.search.options import Options, Reporter, SearchProgress
 from neverlost.checker.spark import session
 from neverlost.checker.spark.jobs import SparkJobs
 from neverlost.checker.storage.levels import Store
@@ -26,7 +26,7 @@ from neverlost.model.system import System
 from neverlost.specs.property import Property
 
 if TYPE_CHECKING:
-    from neverlost.checker.engines.held import HeldSearch
+    from neverlost.checker.engines.held import InMemoryShardSearch
 
 
 def explore(
@@ -70,19 +70,19 @@ def _held(
     place: str,
     jobs: SparkJobs,
     tuning: Mapping[str, int],
-) -> HeldSearch | None:
+) -> InMemoryShardSearch | None:
     """The search whose states tasks hold, where they may and can."""
     memory = _memory_of_a_task(jobs.master, tuning["neverlost.task.memory"])
     may_be = memory != 0 and asked.machine_code and not session.is_connect(jobs.master)
     if not may_be or _is_large(asked, place, tuning["neverlost.driver.states"]):
         return None
     try:
-        from neverlost.checker.engines.held import HeldSearch
+        from neverlost.checker.engines.held import InMemoryShardSearch
         from neverlost.checker.spark.team import Team
     except (ImportError, OSError):  # there is no compiler
         return None
     team = Team(jobs, memory, asked.limits.memory_bytes)
-    return HeldSearch(system, properties, asked, reporter, place, team, tuning)
+    return InMemoryShardSearch(system, properties, asked, reporter, place, team, tuning)
 
 
 def _memory_of_a_task(master: str, megabytes: int) -> int | None:
@@ -116,4 +116,4 @@ def _say(reporter: Reporter | None, note: str, found: Outcome | None = None) -> 
     if reporter is not None:
         counts = found.counts if found else Counts(0, 0, 0, 0)
         seconds = found.seconds if found else 0.0
-        reporter(Progress(counts.depth, 0, counts.generated, counts.distinct, seconds, 0, note=note))
+        reporter(SearchProgress(counts.depth, 0, counts.generated, counts.distinct, seconds, 0, note=note))

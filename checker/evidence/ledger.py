@@ -28,7 +28,7 @@ EXPLORED = {Verdict.VIOLATED: REFUTED, Verdict.HOLDS: EXHAUSTED, Verdict.INCONCL
 
 
 @dataclass(frozen=True)
-class Line:
+class LedgerLine:
     """What is known about one property under one configuration.
 
     `goal` is the property's name; the digests say what model and property meant.
@@ -86,7 +86,7 @@ def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
     return f", for any number of {names}" + (f", in a log of at most {most} record{'s' * (most != 1)}" if most else "")
 
 
-def read(directory: Path) -> list[Line]:
+def read(directory: Path) -> list[LedgerLine]:
     """The lines of a directory's ledger; none where there is no ledger.
 
     Errors: `InputError` for a file that cannot be read or is no ledger.
@@ -101,7 +101,7 @@ def read(directory: Path) -> list[Line]:
     return parsed(content, repr(str(path)))
 
 
-def parsed(content: str, where: str) -> list[Line]:
+def parsed(content: str, where: str) -> list[LedgerLine]:
     """The lines of a ledger's text.
 
     Errors: `InputError` for what is none.
@@ -110,7 +110,7 @@ def parsed(content: str, where: str) -> list[Line]:
         document = parsed_json(content, where)
         if document["schema"] != SCHEMA:
             raise ValueError(f"schema {document['schema']!r}")
-        found = [Line(**{**each, "unbounded": tuple(each["unbounded"])}) for each in document["lines"]]
+        found = [LedgerLine(**{**each, "unbounded": tuple(each["unbounded"])}) for each in document["lines"]]
         wrong = [each for each in found if not each.is_sound]
         if wrong:
             raise ValueError(f"line {wrong[0]}")
@@ -119,7 +119,7 @@ def parsed(content: str, where: str) -> list[Line]:
         raise InputError(f"{where} is not a ledger ({problem}); move it away") from None
 
 
-def merged(known: Iterable[Line], lines: Iterable[Line]) -> list[Line]:
+def merged(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[LedgerLine]:
     """Lines with others added, by subject; a line replaces an older one on the same subject unless it says less.
 
     Errors: `EngineError` where two contradict each other, whichever came first.
@@ -134,20 +134,20 @@ def merged(known: Iterable[Line], lines: Iterable[Line]) -> list[Line]:
     return [found[subject] for subject in sorted(found)]
 
 
-def record(directory: Path, lines: Iterable[Line]) -> list[Line]:
+def record(directory: Path, lines: Iterable[LedgerLine]) -> list[LedgerLine]:
     """Adds lines to a directory's ledger."""
     found = merged(read(directory), lines)
     write_text(directory / FILE, text(found))
     return found
 
 
-def text(lines: Iterable[Line]) -> str:
+def text(lines: Iterable[LedgerLine]) -> str:
     """What a ledger's file has."""
     listed = ",\n".join(json.dumps(asdict(each)) for each in lines)
     return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'
 
 
-def require_agreement(line: Line, other: Line) -> None:
+def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
     """Errors: `EngineError` where one refutes what the other has proved, exhausted, or searched to that depth."""
     refuted, rest = (line, other) if line.status == REFUTED else (other, line)
     is_open = rest.status == OPEN or (rest.status == BOUNDED and (rest.steps or 0) < (refuted.steps or 0))
@@ -155,10 +155,10 @@ def require_agreement(line: Line, other: Line) -> None:
         raise EngineError(f"the ledger contradicts itself: {refuted.says}, and {rest.says}")
 
 
-def outranks(line: Line, other: Line) -> bool:
+def outranks(line: LedgerLine, other: LedgerLine) -> bool:
     """Whether a line says more than another one on the same subject."""
     return _weight(line) > _weight(other)
 
 
-def _weight(line: Line) -> tuple[int, int, int]:
+def _weight(line: LedgerLine) -> tuple[int, int, int]:
     return STRENGTH.index(line.status), len(line.unbounded), line.steps or 0 if line.status == BOUNDED else 0

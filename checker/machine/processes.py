@@ -41,7 +41,7 @@ A copy of a process that has threads may have a lock that no thread of its own w
 
 
 @dataclass(frozen=True)
-class Message:
+class JobReport:
     """A report of the child that runs job `job`; `kind` is `progress`, `result` or `failure`."""
 
     job: int
@@ -167,7 +167,7 @@ def run(
     seconds: float | None = None,
     memory_bytes: int | None = None,
     place: str | None = None,
-) -> Generator[Message, None, None]:
+) -> Generator[JobReport, None, None]:
     """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
     Every job ends with one `result` or one `failure`.  Closing the iterator, or an interrupt, kills what still runs.  With a
@@ -182,7 +182,7 @@ def run(
             if interrupts.have_come() or time.monotonic() >= deadline:
                 why = INTERRUPTED if interrupts.have_come() else TIMEOUT
                 left = sorted({*running, *(each[0] for each in waiting)})
-                yield from (Message(number, "failure", why) for number in left)
+                yield from (JobReport(number, "failure", why) for number in left)
                 return
             while waiting and len(running) < max(1, workers):
                 number, arguments = waiting.pop()
@@ -211,7 +211,7 @@ def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int |
     return Child(process, ours)
 
 
-def _collected(running: dict[int, Child], deadline: float) -> Iterator[Message]:
+def _collected(running: dict[int, Child], deadline: float) -> Iterator[JobReport]:
     """Waits for a report or the deadline, and yields what there is."""
     patience = min(LOOK, max(0.0, deadline - time.monotonic()))
     with interrupts.searching():
@@ -223,7 +223,7 @@ def _collected(running: dict[int, Child], deadline: float) -> Iterator[Message]:
         if kind != "progress":
             del running[number]
             _kill(child)
-        yield Message(number, kind, value)
+        yield JobReport(number, kind, value)
 
 
 def _received(child: Child) -> tuple[str, Any]:

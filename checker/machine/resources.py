@@ -23,18 +23,18 @@ USED_UP = {
 """Errors of the system that say that nothing is left, and how we say it."""
 
 
-class GaveOut(Exception):
+class ResourceExhausted(Exception):
     """What a search works with is gone: memory, a disk, a worker, Spark.  It ends inconclusive, with what it covered."""
 
 
-def given_out(problem: Exception) -> str:
+def classify_exhaustion(problem: Exception) -> str:
     """Why work cannot go on, where that is no defect.
 
     Errors: the problem itself, where it is one.
     """
     if isinstance(problem, MemoryError):
         return OUT_OF_MEMORY
-    if isinstance(problem, GaveOut):
+    if isinstance(problem, ResourceExhausted):
         return str(problem)
     if isinstance(problem, OSError) and problem.errno in USED_UP:
         return USED_UP[problem.errno]
@@ -125,7 +125,7 @@ def peak_memory() -> int:
 def reserve(name: str, size: int) -> None:
     """Set the pages of a shared memory block aside, where the system can.
 
-    Errors: `GaveOut` where there are not so many.
+    Errors: `ResourceExhausted` where there are not so many.
     """
     try:
         handle = os.open(f"/dev/shm/{name.lstrip('/')}", os.O_RDWR)
@@ -134,7 +134,7 @@ def reserve(name: str, size: int) -> None:
     try:
         os.posix_fallocate(handle, 0, size)
     except OSError as problem:
-        raise GaveOut(f"no {size >> 20} MiB of shared memory are left: {problem.strerror}") from None
+        raise ResourceExhausted(f"no {size >> 20} MiB of shared memory are left: {problem.strerror}") from None
     finally:
         os.close(handle)
 

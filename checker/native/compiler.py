@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from neverlost.checker.native.kept import write
-from neverlost.model.interpreters.llvm import Effort, compiled
+from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
 
 GIVEN, MADE = "text", "code"
 """Files in the place: the program, and its machine code when that is made."""
@@ -17,7 +17,7 @@ def main(place: str) -> None:
     """Compile the text that is given, with less claim on the processor than the search has."""
     if hasattr(os, "nice"):
         os.nice(5)
-    write(Path(place) / MADE, compiled((Path(place) / GIVEN).read_text(), Effort.GOOD))
+    write(Path(place) / MADE, compiled((Path(place) / GIVEN).read_text(), OptimizationLevel.GOOD))
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def write(path: Path, content: bytes) -> None:
                 os.unlink(old, dir_fd=place)
 
 
-def sign_of(system: System, properties: Sequence[Property], symmetry: bool) -> Path:
+def cache_marker_of(system: System, properties: Sequence[Property], symmetry: bool) -> Path:
     """The file that says that a search of this name and these values left machine code.
 
     Then the text of the program, which takes its time, is worth writing early; that text decides what code is used, whatever

@@ -27,7 +27,7 @@ ORBIT_SIGNATURES = {"canonical": (POINTER, COUNT)}
 
 
 @dataclass(frozen=True)
-class Part:
+class BitField:
     """Neighbouring bits that a permutation moves together.
 
     `whose` has the replicas that they belong to; `named` is the element, where its value is a replica.
@@ -41,32 +41,32 @@ class Part:
     named: Slot | None
 
     @classmethod
-    def of(cls, slot: Slot) -> Part:
+    def of(cls, slot: Slot) -> BitField:
         places = [*zip(slot.field.axes, slot.index, strict=True)]
         label = slot.field.name, tuple(index for axis, index in places if axis != "replica")
         whose = tuple(index for axis, index in places if axis == "replica")
         return cls(slot.word, slot.shift, slot.bits, label, whose, slot if slot.field.kind == "replica" else None)
 
-    def before(self, other: Part) -> bool:
+    def before(self, other: BitField) -> bool:
         """Whether another one begins where this one ends."""
         return (self.word, self.shift + self.bits) == (other.word, other.shift) and not self.named and not other.named
 
 
-def parts(symmetry: Symmetry) -> list[Part]:
+def parts(symmetry: Symmetry) -> list[BitField]:
     """What a permutation moves or renames."""
     slots = [slot for slot in symmetry.system.slots if not slot.is_constant]
-    found = [each for each in map(Part.of, slots) if each.whose or each.named]
-    groups: dict[int, dict[tuple[int, ...], list[Part]]] = {}
+    found = [each for each in map(BitField.of, slots) if each.whose or each.named]
+    groups: dict[int, dict[tuple[int, ...], list[BitField]]] = {}
     for part in sorted(found, key=lambda each: each.label):
         groups.setdefault(len(part.whose), {}).setdefault(part.whose, []).append(part)
     return [part for group in groups.values() for part in _joined([*group.values()])]
 
 
-def _joined(group: Sequence[Sequence[Part]]) -> list[Part]:
+def _joined(group: Sequence[Sequence[BitField]]) -> list[BitField]:
     """Neighbours as one part, where they are neighbours for every replica; each row has the same labels in the same order."""
     rows = [[*row] for row in group]
     order = sorted(range(len(rows[0])), key=lambda number: (rows[0][number].word, rows[0][number].shift))
-    found: list[list[Part]] = [[] for _ in rows]
+    found: list[list[BitField]] = [[] for _ in rows]
     for number in order:
         column = [row[number] for row in rows]
         if found[0] and all(done[-1].before(other) for done, other in zip(found, column, strict=True)):

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from neverlost.checker.machine import scratch
 from neverlost.checker.machine.processes import SAFE_PATH
 from neverlost.checker.native.compiler import GIVEN, MADE
-from neverlost.checker.native.kept import PLAIN, folder, opened, read, sign_of, write
+from neverlost.checker.native.kept import PLAIN, cache_marker_of, folder, opened, read, write
 from neverlost.checker.native.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
 from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
 from neverlost.checker.native.table_text import TABLE_SIGNATURES, Layout, table_text
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.model.interpreters.columns import Successors, holds
-from neverlost.model.interpreters.llvm import Effort, Loaded, compiled, processor
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled, processor
 from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, left_its_bounds
 from neverlost.model.interpreters.native_program import program
 from neverlost.model.system import System
@@ -76,7 +76,7 @@ class Programs:
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
         text = text_of(system, properties, symmetry) if text is None else text
         self._best = place_of(text)
-        self._sign = sign_of(system, properties, symmetry is not None)
+        self._sign = cache_marker_of(system, properties, symmetry is not None)
         self._lock: int | None = None
         self._text: str | None = None
         self._looked_at = 0.0
@@ -87,7 +87,7 @@ class Programs:
             if found is None:
                 self._text = text
                 self._start_compiler(text)
-                found = compiled(text, Effort.NONE)
+                found = compiled(text, OptimizationLevel.NONE)
             self._load(found)
         except RuntimeError:
             self.close()

@@ -90,7 +90,7 @@ def cleared_rows(count: int, words: int) -> NDArray[np.uint64]:
     return cleared(count * words * 8).view(np.uint64).reshape(count, words)
 
 
-class Pieces:
+class Arena:
     """Rows that come a few at a time and are kept: they share large pieces of memory, each let go with its last row."""
 
     def __init__(self, words: int) -> None:

@@ -20,7 +20,7 @@ from neverlost.checker.native.boxes import Boxes
 from neverlost.checker.native.checks import CompiledChecks
 from neverlost.checker.native.growth import Growth
 from neverlost.checker.native.programs import SAMPLE, Programs
-from neverlost.checker.native.state_tables import Pieces, StateTables
+from neverlost.checker.native.state_tables import Arena, StateTables
 from neverlost.checker.native.stored_levels import StoredLevels
 from neverlost.checker.native.table_text import TABLES, K, Layout
 from neverlost.checker.native.threads import Shares, Threads
@@ -53,7 +53,7 @@ class Part:
     of: int = 1
 
 
-class Native:
+class CompiledSearch:
     """A team of threads that has a part of a search's states, or all of them."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Native:
         self._checks = CompiledChecks(programs, local.properties, local.configurations)
         self._growth = Growth(is_limited, self.part.of)
         self._order = Ascending(programs.functions, words, total)
-        self._pieces = [Pieces(words) for _ in range(total)]
+        self._pieces = [Arena(words) for _ in range(total)]
         self._fresh: list[list[Rows]] = [[] for _ in range(total)]
         self._base = (local.expansion.generated, local.expansion.fired)
         self._level = self._distinct = 0
@@ -213,7 +213,7 @@ class Native:
         """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""
         self._stored = self._stored or StoredLevels(Store.attach(location), self._order)
         found = [block for blocks in self._fresh for block in blocks]
-        self._fresh, self._pieces = [[] for _ in self._fresh], [Pieces(self.system.words) for _ in self._pieces]
+        self._fresh, self._pieces = [[] for _ in self._fresh], [Arena(self.system.words) for _ in self._pieces]
         self._stored.take_over(found, self._level)
         half = int(self.tables.descriptions[:, K].min()) - 1
         self.tables = StateTables(Layout.of(self.system), self.programs.functions, half)

@@ -17,7 +17,7 @@ ENDS = ("low", "high")
 
 
 @dataclass(frozen=True)
-class Subject:
+class RatedConfiguration:
     """What rates are applied to: a decided region, the region in which writes go on, how many replicas each rack has,
     whether every record is flushed before it is acknowledged, and the known defects whose races count as a loss."""
 
@@ -29,7 +29,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Unbounded:
+class NoBound:
     """A configuration of which no region is known to hold: a loss without any fault (`violated`), or too little is decided."""
 
     verdict: Verdict
@@ -48,7 +48,7 @@ class Influence:
 class Bound:
     """What is known of one configuration.  Units: a probability in a year, a part of the time."""
 
-    subject: Subject
+    subject: RatedConfiguration
     loss: Range
     refused: Range
     exits: tuple[exact.Exit, ...]
@@ -76,7 +76,7 @@ def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = Fals
     ]
 
 
-def bound(subject: Subject, rates: Rates) -> Bound:
+def bound(subject: RatedConfiguration, rates: Rates) -> Bound:
     """What follows from a decided region."""
     chains = {end: _chain(subject, rates, end) for end in ENDS}
     loss = {end: exact.probability(chains[end]) for end in ENDS}
@@ -90,16 +90,16 @@ def bound(subject: Subject, rates: Rates) -> Bound:
     )
 
 
-def _chain(subject: Subject, rates: Rates, end: str) -> Chain:
+def _chain(subject: RatedConfiguration, rates: Rates, end: str) -> Chain:
     races = {name: rates.defects[name].at(end) for name in subject.defects}
     return chain(subject.racks, _strikes(subject, rates, end), subject.decided.region, races)
 
 
-def _strikes(subject: Subject, rates: Rates, end: str) -> list[Strike]:
+def _strikes(subject: RatedConfiguration, rates: Rates, end: str) -> list[Strike]:
     return strikes(rates, end, subject.decided.kills_count_as, subject.is_flushed)
 
 
-def _refused(subject: Subject, rates: Rates, end: str) -> float:
+def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
     """The part of the time in which writes are refused: outside what stays writable, until a failure of the one that takes
     them is noticed, and without a controller."""
     everywhere = Region(tuple(range(sum(subject.racks), -1, -1)))

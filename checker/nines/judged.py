@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from neverlost.checker.campaign.tolerance import Tolerance
-from neverlost.checker.nines.bounds import Bound, Unbounded
+from neverlost.checker.nines.bounds import Bound, NoBound
 from neverlost.checker.outcome import Verdict
 from neverlost.specs.configuration.choose import Chosen
 
@@ -25,15 +25,15 @@ class Shipped:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ConfigurationNines:
     """A configuration as designed with its table, and a bound for each set of rates, by its name."""
 
     chosen: Chosen
     survived: Tolerance
-    found: Mapping[str, Bound | Unbounded]
+    found: Mapping[str, Bound | NoBound]
     shipped: Shipped = Shipped()
 
     @property
-    def first(self) -> Bound | Unbounded:
+    def first(self) -> Bound | NoBound:
         """The bound at the first rates."""
         return next(iter(self.found.values()))

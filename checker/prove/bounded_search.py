@@ -15,9 +15,9 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.machine.processes import INTERRUPTED, TIMEOUT, Message, Send, run
+from neverlost.checker.machine.processes import INTERRUPTED, TIMEOUT, JobReport, Send, run
 from neverlost.checker.machine.resources import OUT_OF_MEMORY
-from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
+from neverlost.checker.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict, replayed
 from neverlost.checker.prove.obligations import LEAVES, inductive_among
 from neverlost.model.interpreters.terms import (
     Symbols,
@@ -43,12 +43,12 @@ WORTH_FACTS = 1.5
 
 
 @dataclass(frozen=True)
-class Found:
+class BoundedCounterexample:
     """A counterexample to property number `property` under configuration number `configuration`."""
 
     property: int
     configuration: int
-    trace: Trace
+    trace: Behaviour
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Bounded:
+class BoundedResult:
     """What unrolling found; `depth` is the number of steps up to which the answer is complete (-1: none)."""
 
     outcome: Outcome
@@ -187,14 +187,14 @@ class Unrolling:
         self._named = [z3.Bool(f"named[{replica}]@{depth}") for replica in range(len(naming))]
         self.solver.add(*[name == z3.Or(reasons) for name, reasons in zip(self._named, naming, strict=True)])
 
-    def trace(self, assignment: z3.ModelRef) -> Trace:
+    def trace(self, assignment: z3.ModelRef) -> Behaviour:
         """The behaviour that a model of the unrolling describes."""
         states = tuple(state_of(self.system, self.terms, assignment, each) for each in self.states)
         steps = [
             next(i for i, each in enumerate(chosen) if z3.is_true(assignment.eval(each, model_completion=True)))
             for chosen in self.selectors
         ]
-        return Trace(states, tuple(steps))
+        return Behaviour(states, tuple(steps))
 
     def differs(self, state: State) -> Any:
         """The configuration is another one than this state's."""
@@ -259,7 +259,7 @@ def _configurations(system: System) -> dict[tuple[int, ...], list[int]]:
 
 
 def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: Sequence[Lemma], depth: int, seed: int) -> int:
-    """Asks depth after depth; sends a `Found` per unsafe cell and a `Depth` or `Left` per finished one.  Returns the seed."""
+    """Asks depth after depth; sends a `BoundedCounterexample` per unsafe cell and a `Depth` or `Left` per finished one.  Returns the seed."""
     started = time.monotonic()
     unrolling = Unrolling(system, seed)
     cells = _configurations(system)
@@ -269,7 +269,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
         for number in [each for each, left in remaining.items() if left]:
             for trace in _violations(unrolling, properties[number], number, steps, remaining[number], frozen):
                 for configuration in cells[tuple(trace.states[0][i] for i in frozen)]:
-                    send(Found(number, configuration, trace))
+                    send(BoundedCounterexample(number, configuration, trace))
         send(Left(steps) if unrolling.has_left else Depth(steps, time.monotonic() - started))
         if not any(remaining.values()):
             break
@@ -282,7 +282,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
 
 def _violations(
     unrolling: Unrolling, broken: Property, number: int, steps: int, remaining: set[tuple[int, ...]], frozen: list[int]
-) -> Iterator[Trace]:
+) -> Iterator[Behaviour]:
     """One trace of this length per cell that has one and had none before."""
     solver, undecided, fails = unrolling.solver, z3.Bool(f"undecided:{number}"), z3.Bool(f"fails:{number}@{steps}")
     solver.add(z3.Implies(fails, z3.Not(condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition))))
@@ -308,7 +308,7 @@ def check(
     workers: int = 2,
     memory_bytes: int | None = None,
     lemmas: Sequence[Lemma] = (),
-) -> Bounded:
+) -> BoundedResult:
     """Shortest counterexamples of at most `depth` steps, per property and configuration.
 
     A property without one is inconclusive: nothing is known beyond the depth.  Those of the lemmas that are inductive help.
@@ -337,7 +337,9 @@ def check(
         winner = max(reports, key=lambda job: len(reports[job]))
         reason = failures[winner]
     done = [each for each in reports[winner] if isinstance(each, Depth)]
-    found = {(each.property, each.configuration): each.trace for each in reports[winner] if isinstance(each, Found)}
+    found = {
+        (each.property, each.configuration): each.trace for each in reports[winner] if isinstance(each, BoundedCounterexample)
+    }
     findings = tuple(
         Finding(
             each,
@@ -355,10 +357,10 @@ def check(
         reason = f"no counterexample of up to {depth} steps; nothing is known beyond"
     counts = Counts(depth=len(done))
     outcome = Outcome(system, findings, counts, time.monotonic() - started, reason, engine="z3-bmc")
-    return Bounded(outcome, len(done) - 1, tuple(each.seconds for each in done), solver_name(), seeds[winner])
+    return BoundedResult(outcome, len(done) - 1, tuple(each.seconds for each in done), solver_name(), seeds[winner])
 
 
-def _inconclusive(message: Message) -> str:
+def _inconclusive(message: JobReport) -> str:
     """Why a solver gave up.
 
     Errors: `EngineError` when it did not give up but failed.

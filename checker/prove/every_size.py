@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Goal, Task
+from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Goal, ProofTask
 from neverlost.model.interpreters.quantified_terms import (
     REPLICA,
     Assumed,
@@ -37,14 +37,14 @@ from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
 OWN, NAMED, OTHERS, ALL = "own", "named", "others", "all"
-CHOICES = (OWN, NAMED, OTHERS, ALL)
+WITNESS_STRATEGIES = (OWN, NAMED, OTHERS, ALL)
 """Witnesses: what existed before the step; also what the state names; or what existed for the step's arguments; everything."""
 
 COMPARED = range(1, 9)
 """The numbers of replicas at which fields and initial states are compared: they are the one part that is not read for all."""
 
 
-class EverySize:
+class ParametricEncoding:
     """The reading for every number of replicas, and of all else that the model leaves without a bound.
 
     Errors: `InputError` for a model that has no such reading, and why.
@@ -67,7 +67,7 @@ class EverySize:
             self._assuming = Assumed(None, self._lengths)
             self._assumed = [self._lengths[REPLICA] >= 1, *self._read(self._assuming)]
             self._parts = {each.name: self._shape(each) for each in lemmas}
-            self._enough: dict[tuple[Task, str], str] = {}
+            self._enough: dict[tuple[ProofTask, str], str] = {}
         except ModelError as problem:
             raise InputError(f"model {system.model.name!r} has no reading for every number of replicas: {problem}") from None
 
@@ -146,28 +146,28 @@ class EverySize:
             ]
         )
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[ProofTask]:
         """Every task: an action is one, whatever its arguments."""
-        steps = [Task(CONSECUTION, number, each.label) for number, each in enumerate(self.steps)]
-        return [Task(INITIATION, label="initial states"), *steps, Task(SAFETY, label=self.goal.name)]
+        steps = [ProofTask(CONSECUTION, number, each.label) for number, each in enumerate(self.steps)]
+        return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
-    def goals(self, task: Task) -> list[Goal]:
+    def goals(self, task: ProofTask) -> list[Goal]:
         """Conclusions of a task, each part of a lemma by itself."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
         return [Goal(BOUNDS, self._in_bounds), *(goal for each in self.lemmas for goal in _conclusions(each, self._parts))]
 
-    def asks_together(self, task: Task) -> bool:
+    def asks_together(self, task: ProofTask) -> bool:
         """Whether a task's obligations are one question first."""
         return False
 
-    def premises(self, task: Task) -> list[Any]:
+    def premises(self, task: ProofTask) -> list[Any]:
         """What is assumed of the state before a step, and the guard."""
         if task.kind == INITIATION:
             return [self._lengths[REPLICA] >= 1]
         return [*self._assumed, *(self.transitions[task.step][0] if task.step is not None else [])]
 
-    def refutation(self, task: Task, goal: Goal) -> list[Any]:
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         """The negated conclusion, with the witnesses that were enough for it."""
         if task.kind == INITIATION:
             return [self._k.any_of(*[self._refuted(each, goal, ALL, []) for each in initial(self.system, self._lengths)])]
@@ -175,15 +175,15 @@ class EverySize:
         arguments = () if task.step is None else self.steps[task.step].elements
         return [self._refuted(after, goal, self._enough.get((task, goal.name), ALL), arguments)]
 
-    def attempts(self, task: Task, goal: Goal) -> list[str]:
+    def attempts(self, task: ProofTask, goal: Goal) -> list[str]:
         """Which witnesses are tried for what a conclusion says to exist, one choice after the other; all of them last."""
         if task.step is None:
             return [ALL]
         k = self._concluding(self.steps[task.step].elements, ALL, goal.lemma)
         goal.predicate(k, self._view(self.transitions[task.step][1]))
-        return list(CHOICES) if set(k.chosen) & set(k.witnesses) else [ALL]
+        return list(WITNESS_STRATEGIES) if set(k.chosen) & set(k.witnesses) else [ALL]
 
-    def is_enough(self, task: Task, goal: Goal, choice: str) -> None:
+    def is_enough(self, task: ProofTask, goal: Goal, choice: str) -> None:
         """Remember which witnesses a conclusion is shown with."""
         self._enough[task, goal.name] = choice
 
@@ -193,7 +193,7 @@ class EverySize:
         require_positive(concluded, k.quantified)
         return z3.Not(concluded)
 
-    def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None:
+    def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
         """Nothing: a state of another size may be none of the system's."""
         return None
 

@@ -17,24 +17,24 @@ import z3
 from neverlost.checker.digest import lemma_digest
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import INTERRUPTED, Send, run
-from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict
+from neverlost.checker.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict
 from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.every_size import EverySize
+from neverlost.checker.prove.every_size import ParametricEncoding
 from neverlost.checker.prove.obligations import (
     BOUNDS,
     CONSECUTION,
     INITIATION,
     LEAVES,
     SAFETY,
-    Closed,
+    BoundedEncoding,
     Goal,
     Predicate,
+    ProofTask,
     Reading,
-    Task,
 )
-from neverlost.checker.prove.progress import Progress, Reporter
+from neverlost.checker.prove.progress import ProofProgress, Reporter
 from neverlost.checker.prove.renumbering import Renumbered, renumbered
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.terms import solver_name
 from neverlost.model.kernel import ModelError
@@ -44,7 +44,7 @@ from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
 SEED = 0
-Z3_AS_IT_IS = "z3's choice of a solver"
+DEFAULT_TACTIC = "z3's choice of a solver"
 ONE_CHOICE = 30.0
 """How long one question with quantifiers goes on.  Units: seconds."""
 SHOWN = 8
@@ -55,7 +55,7 @@ SHOWN = 8
 class ObligationAnswer:
     """One obligation's answer: `proved`, `refuted` or `unknown`; `states` before and after refute it."""
 
-    task: Task
+    task: ProofTask
     goal: str
     answer: str
     seconds: float
@@ -65,12 +65,12 @@ class ObligationAnswer:
 
 
 @dataclass(frozen=True)
-class Looked:
+class ReachabilityCheck:
     """A counterexample to induction; `trace` reaches its first state, `is_reachable` None means not known."""
 
     answer: ObligationAnswer
     is_reachable: bool | None = None
-    trace: Trace | None = None
+    trace: Behaviour | None = None
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ class Proof:
     answers: tuple[ObligationAnswer, ...]
     seconds: float
     unbounded: tuple[str, ...] = ()
-    looked: tuple[Looked, ...] = ()
+    looked: tuple[ReachabilityCheck, ...] = ()
     violation: Finding | None = None
-    texts: tuple[tuple[Task, str], ...] = field(default=(), repr=False)
+    texts: tuple[tuple[ProofTask, str], ...] = field(default=(), repr=False)
     solver: str = ""
     seed: int = SEED
     mined: str | None = None
@@ -155,10 +155,12 @@ class Proof:
         }
 
 
-def discharge(send: Send, reading: Reading, task: Task, patience: float, shared: smtlib.Shared | None) -> str | None:
+def discharge(
+    send: Send, reading: Reading, task: ProofTask, patience: float, shared: smtlib.SharedDefinitions | None
+) -> str | None:
     """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
     goals = reading.goals(task)
-    if isinstance(reading, EverySize):
+    if isinstance(reading, ParametricEncoding):
         for goal in goals:
             send(_with_quantifiers(reading, task, goal, patience))
     elif not (reading.asks_together(task) and _all_proved(send, reading, task, goals, patience)):
@@ -166,13 +168,13 @@ def discharge(send: Send, reading: Reading, task: Task, patience: float, shared:
     return None if shared is None else smtlib.text_of(reading, task, shared)
 
 
-def _with_quantifiers(reading: EverySize, task: Task, goal: Goal, patience: float) -> ObligationAnswer:
+def _with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: Goal, patience: float) -> ObligationAnswer:
     """What cvc5 says of an obligation, with one choice of witnesses after the other, and with more instances.
 
     Only that it is unsatisfiable counts: with other witnesses it might be where it is not with these.
     """
     started, said = time.monotonic(), ""
-    shared = smtlib.Shared(reading)
+    shared = smtlib.SharedDefinitions(reading)
     for choice in reading.attempts(task, goal):
         reading.is_enough(task, goal, choice)
         text = smtlib.text_of(reading, task, shared, [goal])
@@ -184,7 +186,7 @@ def _with_quantifiers(reading: EverySize, task: Task, goal: Goal, patience: floa
     return ObligationAnswer(task, goal.name, "unknown", time.monotonic() - started, reason=reason)
 
 
-def _all_proved(send: Send, reading: Reading, task: Task, goals: Sequence[Goal], patience: float) -> bool:
+def _all_proved(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> bool:
     """Whether no state refutes any obligation of a task: one question for all of them, which share the time that it took."""
     name = reading.solvers[0]
     solver = _solver(name, SEED, patience)
@@ -198,7 +200,7 @@ def _all_proved(send: Send, reading: Reading, task: Task, goals: Sequence[Goal],
     return True
 
 
-def _one_by_one(send: Send, reading: Reading, task: Task, goals: Sequence[Goal], patience: float) -> None:
+def _one_by_one(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> None:
     """Asks about each obligation; a solver that gives up hands over to the next."""
     first = None
     for goal in goals:
@@ -215,16 +217,16 @@ def _one_by_one(send: Send, reading: Reading, task: Task, goals: Sequence[Goal],
         send(answer)
 
 
-def _asked_others(reading: Reading, task: Task, goal: Goal, answer: ObligationAnswer, patience: float) -> ObligationAnswer:
+def _asked_others(reading: Reading, task: ProofTask, goal: Goal, answer: ObligationAnswer, patience: float) -> ObligationAnswer:
     """What the rest of the portfolio says of an obligation; where none decides it, what was tried."""
-    tried = [f"{reading.solvers[0] or Z3_AS_IT_IS} ({answer.reason})"]
+    tried = [f"{reading.solvers[0] or DEFAULT_TACTIC} ({answer.reason})"]
     for number, name in enumerate(reading.solvers[1:], start=1):
         fresh = _solver(name, SEED + number, patience)
         fresh.add(*reading.premises(task), *reading.refutation(task, goal))
         answer = _asked(reading, task, goal, fresh, name, answer.seconds)
         if answer.answer != "unknown":
             return answer
-        tried.append(f"{name or Z3_AS_IT_IS} ({answer.reason})")
+        tried.append(f"{name or DEFAULT_TACTIC} ({answer.reason})")
     started = time.monotonic()
     said = _cvc5_says(reading, task, goal, patience)
     spent = answer.seconds + time.monotonic() - started
@@ -233,10 +235,10 @@ def _asked_others(reading: Reading, task: Task, goal: Goal, answer: ObligationAn
     return replace(answer, seconds=spent, reason=f"z3 and cvc5 said unknown: {', '.join([*tried, f'cvc5 ({said})'])}")
 
 
-def _cvc5_says(reading: Reading, task: Task, goal: Goal, patience: float) -> str:
+def _cvc5_says(reading: Reading, task: ProofTask, goal: Goal, patience: float) -> str:
     """The second solver's answer; only that it is unsatisfiable is used, since its models are not read."""
     try:
-        return smtlib.solve_with_cvc5(smtlib.text_of(reading, task, smtlib.Shared(reading), [goal]), patience)[0]
+        return smtlib.solve_with_cvc5(smtlib.text_of(reading, task, smtlib.SharedDefinitions(reading), [goal]), patience)[0]
     except ImportError:
         return "not installed"
 
@@ -248,7 +250,9 @@ def _solver(name: str, seed: int, patience: float) -> z3.Solver:
     return solver
 
 
-def _asked(reading: Reading, task: Task, goal: Goal, solver: z3.Solver, name: str, before: float = 0.0) -> ObligationAnswer:
+def _asked(
+    reading: Reading, task: ProofTask, goal: Goal, solver: z3.Solver, name: str, before: float = 0.0
+) -> ObligationAnswer:
     started = time.monotonic()
     found = solver.check()
     spent = before + time.monotonic() - started
@@ -260,7 +264,7 @@ def _asked(reading: Reading, task: Task, goal: Goal, solver: z3.Solver, name: st
 
 
 @dataclass(frozen=True)
-class Effort:
+class ProofBudget:
     """What a proof may cost, and who is to know how far it is.
 
     Units: seconds for everything, `patience` in seconds for one solver on one obligation, bytes.
@@ -273,14 +277,14 @@ class Effort:
     progress: Reporter | None = None
 
 
-UNHURRIED = Effort()
+UNHURRIED = ProofBudget()
 
 
 def prove(
     system: System,
     goal: Property,
     lemmas: Sequence[Lemma],
-    effort: Effort = UNHURRIED,
+    effort: ProofBudget = UNHURRIED,
     *,
     given: Reading | None = None,
     with_texts: bool = False,
@@ -300,7 +304,7 @@ def prove(
     answers, texts = _discharged(reading, reading.tasks(), effort, with_texts, until_refuted and not apart)
     refuted_apart = {each.task for each in answers if apart and each.answer == "refuted"}
     if isinstance(reading, Renumbered) and refuted_apart:
-        whole, rest = Closed(system, lemmas, goal), replace(effort, seconds=_left(effort, time.monotonic() - started))
+        whole, rest = BoundedEncoding(system, lemmas, goal), replace(effort, seconds=_left(effort, time.monotonic() - started))
         is_shown = refuted_apart.isdisjoint(reading.renumbering)
         again = [each for each in whole.tasks() if each in refuted_apart or not is_shown]
         more, written = _discharged(whole, again, rest, with_texts, until_refuted)
@@ -325,19 +329,19 @@ def prove(
 
 def reading_of(system: System, lemmas: Sequence[Lemma], goal: Property) -> Reading:
     """The reading within the declared bounds; of a system that renumbers, with the renumbering apart."""
-    return (Renumbered if renumbered(system) else Closed)(system, lemmas, goal)
+    return (Renumbered if renumbered(system) else BoundedEncoding)(system, lemmas, goal)
 
 
-def _left(effort: Effort, spent: float) -> float | None:
+def _left(effort: ProofBudget, spent: float) -> float | None:
     """The seconds that are left, and one at least."""
     return None if effort.seconds is None else max(1.0, effort.seconds - spent)
 
 
 def _discharged(
-    reading: Reading, tasks: Sequence[Task], effort: Effort, with_texts: bool, until_refuted: bool
-) -> tuple[list[ObligationAnswer], list[tuple[Task, str]]]:
+    reading: Reading, tasks: Sequence[ProofTask], effort: ProofBudget, with_texts: bool, until_refuted: bool
+) -> tuple[list[ObligationAnswer], list[tuple[ProofTask, str]]]:
     """Every obligation's answer in the order of the tasks, and the tasks' SMT-LIB texts where these are asked for."""
-    shared = smtlib.Shared(reading) if with_texts else None
+    shared = smtlib.SharedDefinitions(reading) if with_texts else None
     jobs = [(reading, task, effort.patience, shared) for task in tasks]
     answers: list[ObligationAnswer] = []
     texts: dict[int, str] = {}
@@ -356,7 +360,7 @@ def _discharged(
             done += message.kind != "progress"
             if effort.progress is not None and message.kind != "progress":
                 proved = sum(each.answer == "proved" for each in answers)
-                effort.progress(Progress(proved, len(answers) - proved, done, len(tasks), time.monotonic() - started))
+                effort.progress(ProofProgress(proved, len(answers) - proved, done, len(tasks), time.monotonic() - started))
     except KeyboardInterrupt:
         answers += [each for task in tasks for each in _given_up(reading, task, answers, INTERRUPTED)]
     finally:
@@ -367,11 +371,11 @@ def _discharged(
 
 def untried(system: System, goal: Property, reason: str) -> Proof:
     """A proof that was not begun."""
-    nothing = ObligationAnswer(Task(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
+    nothing = ObligationAnswer(ProofTask(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
     return Proof(system, goal, (), (nothing,), 0.0, solver=solver_name())
 
 
-def _given_up(reading: Reading, task: Task, answers: list[ObligationAnswer], reason: str) -> list[ObligationAnswer]:
+def _given_up(reading: Reading, task: ProofTask, answers: list[ObligationAnswer], reason: str) -> list[ObligationAnswer]:
     """Unknown answers for what a process that ended early did not answer."""
     if reason.startswith(("ModelError", "EngineError", "AssertionError", "TypeError", "AttributeError", "Z3Exception")):
         raise EngineError(f"a solver's process failed: {reason}")
@@ -406,14 +410,14 @@ def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | No
     """The proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
     shown = refuted[:SHOWN]
     asked = [proof.goal, *(_never(number, each) for number, each in enumerate(shown))]
-    limits = Limits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)
+    limits = SearchLimits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)
     try:
         outcome = explore(proof.system, asked, Options(limits=limits, keep_going=True, workers=1))
     except ModelError as problem:
         if not proof.system.disabled:
             raise
-        return replace(proof, leaves=str(problem), looked=tuple(map(Looked, shown)))
-    traces: dict[str, Trace] = {}
+        return replace(proof, leaves=str(problem), looked=tuple(map(ReachabilityCheck, shown)))
+    traces: dict[str, Behaviour] = {}
     violation = None
     for finding in outcome.findings:
         if finding.trace is not None and finding.property is proof.goal:
@@ -421,7 +425,7 @@ def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | No
         elif finding.trace is not None:
             traces.setdefault(finding.property.name, finding.trace)
     looked = tuple(
-        Looked(each, True if name in traces else (None if outcome.reason else False), traces.get(name))
+        ReachabilityCheck(each, True if name in traces else (None if outcome.reason else False), traces.get(name))
         for each, name in zip(shown, (each.name for each in asked[1:]), strict=True)
     )
     return replace(proof, seconds=proof.seconds + outcome.seconds, looked=looked, violation=violation)

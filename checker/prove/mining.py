@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.prove.candidate_lemmas import Bits, Clause, Literal, Vocabulary, false_rows, reachable, survivors
-from neverlost.checker.prove.obligations import Closed
+from neverlost.checker.prove.obligations import BoundedEncoding
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.interpreters.ints import Ints
 from neverlost.model.interpreters.terms import (
@@ -40,7 +40,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
-ASIDE = 15.0
+SCAN_SECONDS = 15.0
 """Seconds for each configuration that is only scanned."""
 
 
@@ -296,7 +296,7 @@ def _small_enough(
     for each in also:
         named = _named(vocabulary, each, literals)
         with contextlib.suppress(InputError):
-            yield each, named, reachable(each, min(ASIDE, seconds or ASIDE))
+            yield each, named, reachable(each, min(SCAN_SECONDS, seconds or SCAN_SECONDS))
 
 
 def _named(vocabulary: Vocabulary, other: System, literals: Sequence[Literal]) -> list[Literal]:
@@ -338,7 +338,7 @@ def _minimal(
 
 def is_inductive(system: System, goal: Property, lemmas: Sequence[Lemma]) -> bool:
     """Whether lemmas, of which the property is one, are kept by every step."""
-    reading = Closed(system, lemmas, goal)
+    reading = BoundedEncoding(system, lemmas, goal)
     for task in reading.tasks():
         solver = z3.SolverFor("QF_FD")
         solver.add(*reading.premises(task))

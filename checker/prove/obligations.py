@@ -1,6 +1,6 @@
 """What an inductive proof must show, as formulas: initiation, consecution step by step, and safety.
 
-A `Reading` turns a system's state, steps and predicates into Z3 terms.  `Closed` reads them within the declared bounds, as
+A `Reading` turns a system's state, steps and predicates into Z3 terms.  `BoundedEncoding` reads them within the declared bounds, as
 bit-vectors.  Each obligation is a list of assertions that must be unsatisfiable together.
 """
 
@@ -37,7 +37,7 @@ LEAVES = "without the clause a step leaves the declared bounds"
 
 
 @dataclass(frozen=True)
-class Task:
+class ProofTask:
     """Obligations that share their premises: all initiations, all of one step, or the safety of the property."""
 
     kind: str
@@ -60,17 +60,17 @@ class Reading(Protocol):
     logic: str
     solvers: tuple[str, ...]
 
-    def tasks(self) -> list[Task]: ...
-    def goals(self, task: Task) -> list[Goal]: ...
-    def asks_together(self, task: Task) -> bool: ...
-    def premises(self, task: Task) -> list[Any]: ...
-    def refutation(self, task: Task, goal: Goal) -> list[Any]: ...
-    def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None: ...
+    def tasks(self) -> list[ProofTask]: ...
+    def goals(self, task: ProofTask) -> list[Goal]: ...
+    def asks_together(self, task: ProofTask) -> bool: ...
+    def premises(self, task: ProofTask) -> list[Any]: ...
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]: ...
+    def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None: ...
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]: ...
     def text(self, term: Any) -> str: ...
 
 
-class Closed:
+class BoundedEncoding:
     """The reading within the declared bounds: numbers are bit-vectors, arrays have all their elements."""
 
     logic: str = "QF_BV"
@@ -88,19 +88,19 @@ class Closed:
         self._assumed = self._assumptions()
         self._names = {each.get_id(): name for name, each, _ in self.definitions()}
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[ProofTask]:
         """Every task, the initial states first."""
-        steps = [Task(CONSECUTION, number, step.label) for number, step in enumerate(self.system.steps)]
-        return [Task(INITIATION, label="initial states"), *steps, Task(SAFETY, label=self.goal.name)]
+        steps = [ProofTask(CONSECUTION, number, step.label) for number, step in enumerate(self.system.steps)]
+        return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
-    def goals(self, task: Task) -> list[Goal]:
+    def goals(self, task: ProofTask) -> list[Goal]:
         """Conclusions of a task; a lemma that reads nothing of what a step writes is kept by it, and is none."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
         disturbed = [each for each in self.lemmas if task.step is None or self._disturbed(task, each.name)]
         return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in disturbed)]
 
-    def asks_together(self, task: Task) -> bool:
+    def asks_together(self, task: ProofTask) -> bool:
         """Whether a task's obligations are one question first."""
         return True
 
@@ -109,12 +109,12 @@ class Closed:
         terms = [self.terms.lift(each) for each in lemma.conjuncts(self.terms, TermsView(self.system, self.before))]
         return [(each, frozenset(self._slot_names[name] for name in symbols_of([each]))) for each in terms]
 
-    def _written(self, task: Task) -> set[int]:
+    def _written(self, task: ProofTask) -> set[int]:
         """The slots that a task's step may change."""
         after = self._transition(task)[1]
         return {number for number, (one, other) in enumerate(zip(self.before, after, strict=True)) if one is not other}
 
-    def _disturbed(self, task: Task, name: str) -> list[Any]:
+    def _disturbed(self, task: ProofTask, name: str) -> list[Any]:
         """The conjuncts of a lemma that read what a step writes."""
         written = self._written(task)
         return [term for term, read in self._conjuncts[name] if read & written]
@@ -128,7 +128,7 @@ class Closed:
         ]
         return k.all_of(*constants, *within_bounds(self.system, k, [k.lift(each) for each in s.values]))
 
-    def premises(self, task: Task) -> list[Any]:
+    def premises(self, task: ProofTask) -> list[Any]:
         """What may be assumed."""
         if task.kind == INITIATION:
             return [self._one_of({state for _, state in self.system.initial_states()}, range(len(self.system.slots)))]
@@ -163,18 +163,18 @@ class Closed:
         """The lemmas on the state before a step."""
         return list(self._lemma_terms.values())
 
-    def guarded(self, task: Task) -> tuple[list[Any], Symbols]:
+    def guarded(self, task: ProofTask) -> tuple[list[Any], Symbols]:
         """The guard of a task's step and the state after it."""
         return self._transition(task)
 
-    def _transition(self, task: Task) -> tuple[list[Any], Symbols]:
+    def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
         assert task.step is not None
         if task.step not in self._after:
             guard, after = transition(self.system, self.terms, self.system.steps[task.step], self.before)
             self._after[task.step] = [self.terms.lift(each) for _, each in guard], after
         return self._after[task.step]
 
-    def refutation(self, task: Task, goal: Goal) -> list[Any]:
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         """The negated conclusion; all but the bounds themselves may assume them after the step."""
         if task.step is None:
             return [z3.Not(condition(self.system, self.terms, self.before, goal.predicate))]
@@ -194,7 +194,7 @@ class Closed:
         ]
         return z3.substitute(term, *pairs) if pairs else term
 
-    def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None:
+    def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
         """The state before and the state after in a model of a refuted obligation; None where these are no states."""
         before = state_of(self.system, self.terms, found, self.before)
         after = before if task.step is None else state_of(self.system, self.terms, found, self._transition(task)[1])
@@ -233,7 +233,7 @@ def inductive_among(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
     """The lemmas that are inductive together: those are dropped that do not hold at first, or that a step can break."""
     first = [state for _, state in system.initial_states()]
     live = [each for each in lemmas if all(ints.evaluate(system, state, each.condition) for state in first)]
-    reading = Closed(system, live, Property("nothing", "", lambda k, s: True, (), ""))
+    reading = BoundedEncoding(system, live, Property("nothing", "", lambda k, s: True, (), ""))
     solvers = {task: _breaking(reading, task, live) for task in reading.tasks() if task.step is not None}
     stale = set(solvers)
     while stale:
@@ -247,7 +247,7 @@ def inductive_among(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
     return live
 
 
-def _breaking(reading: Closed, task: Task, lemmas: Sequence[Lemma]) -> Any:
+def _breaking(reading: BoundedEncoding, task: ProofTask, lemmas: Sequence[Lemma]) -> Any:
     """A solver in which a lemma may be assumed before a step, and be asked to fail after it."""
     solver = z3.SolverFor("QF_FD")
     guard, after = reading.guarded(task)

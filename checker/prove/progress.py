@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Progress:
+class ProofProgress:
     """How far a proof is: obligations that are proved or not, and of all tasks, of which each has some, those that are done."""
 
     proved: int
@@ -22,5 +22,5 @@ class Progress:
         return self.seconds / max(1, self.tasks) * (self.of - self.tasks)
 
 
-Reporter = Callable[[Progress], None]
+Reporter = Callable[[ProofProgress], None]
 """Called with how far a proof is, from the driving process only."""

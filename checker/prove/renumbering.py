@@ -3,7 +3,7 @@
 After every step a model may give its terms or epochs the smallest numbers in the same order (`model/ranks.py`).  A step and the
 renumbering after it keep the lemmas if the step keeps them with the numbers as they are then, and any others in the same order
 keep them too; that ranks are in the same order is an obligation as well.  Only `unsat` counts: lemmas that are kept only by
-both together are left to `Closed`, which asks about both at once.
+both together are left to `BoundedEncoding`, which asks about both at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, Closed, Goal, Task, symbols_of
+from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, BoundedEncoding, Goal, ProofTask, symbols_of
 from neverlost.model.interpreters.terms import (
     Symbols,
     Terms,
@@ -56,7 +56,7 @@ def _normalised(system: System, terms: Terms, symbols: Symbols) -> Symbols:
     return view.values
 
 
-class Renumbered(Closed):
+class Renumbered(BoundedEncoding):
     """The closed reading of a system that renumbers, with the renumbering apart."""
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
@@ -64,8 +64,8 @@ class Renumbered(Closed):
         self._as_they_are = replace(system, model=replace(system.model, normalise=None))
         self._numbers = renumbered(system)
         steps, self._bounds = len(system.steps), within_bounds(system, self.terms, self.before)
-        ranking = Task(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
-        renumbering = Task(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
+        ranking = ProofTask(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
+        renumbering = ProofTask(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
         self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
 
     def _ranks(self) -> dict[str, list[Any]]:
@@ -99,32 +99,32 @@ class Renumbered(Closed):
             for (one, before, then), (two, bound, bound_then) in permutations(pairs, 2)
         }
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[ProofTask]:
         """The renumbering's, then every task."""
         return [*self.renumbering, *super().tasks()]
 
-    def asks_together(self, task: Task) -> bool:
+    def asks_together(self, task: ProofTask) -> bool:
         """One by one what is asked of a renumbering is shown at once; together it is not."""
         return task not in self.renumbering
 
-    def goals(self, task: Task) -> list[Goal]:
+    def goals(self, task: ProofTask) -> list[Goal]:
         """Conclusions of a task."""
         apart = self.renumbering.get(task)
         return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
-    def premises(self, task: Task) -> list[Any]:
+    def premises(self, task: ProofTask) -> list[Any]:
         """What may be assumed: of a renumbering only that the numbers are within their bounds."""
         return self._bounds if task in self.renumbering else super().premises(task)
 
-    def refutation(self, task: Task, goal: Goal) -> list[Any]:
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         """The negated conclusion."""
         apart = self.renumbering.get(task)
         return super().refutation(task, goal) if apart is None else apart[goal.name]
 
-    def states(self, task: Task, found: z3.ModelRef) -> None:
+    def states(self, task: ProofTask, found: z3.ModelRef) -> None:
         """None: the second state of a step that is not renumbered is no state of the system's."""
 
-    def _transition(self, task: Task) -> tuple[list[Any], Symbols]:
+    def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
         """A step's guard, and the state after it before the renumbering."""
         assert task.step is not None
         if task.step not in self._after:

@@ -15,14 +15,14 @@ from typing import Any
 import z3
 
 from neverlost.checker.machine.whole_files import write_text
-from neverlost.checker.prove.obligations import Goal, Reading, Task, symbols_of
+from neverlost.checker.prove.obligations import Goal, ProofTask, Reading, symbols_of
 from neverlost.specs.errors import InputError
 
 SCHEMA = "neverlost.obligations/1"
 MANIFEST = "obligations.json"
 
 
-class Shared:
+class SharedDefinitions:
     """What the files of one proof share: definitions of the assumptions, written once."""
 
     def __init__(self, reading: Reading) -> None:
@@ -35,7 +35,7 @@ class Shared:
             self.symbols |= {key: text for key, text in _symbols([term]).items() if key not in bound}
 
 
-def text_of(reading: Reading, task: Task, shared: Shared, some: Sequence[Goal] | None = None) -> str:
+def text_of(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: Sequence[Goal] | None = None) -> str:
     """A task's obligations, or some of them, as SMT-LIB 2."""
     premises, chosen = reading.premises(task), reading.goals(task) if some is None else some
     goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in chosen]
@@ -60,7 +60,7 @@ def name_of(number: int, kind: str) -> str:
     return f"{number:03}-{kind}.smt2"
 
 
-def files_of(texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> dict[str, bytes]:
+def files_of(texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> dict[str, bytes]:
     """The files of a proof by name, with the manifest that lists them."""
     files, listed = {}, []
     for number, (task, text) in enumerate(texts):
@@ -74,7 +74,7 @@ def files_of(texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> dict[s
     return {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
 
 
-def write(directory: Path, texts: Sequence[tuple[Task, str]], about: dict[str, Any]) -> Path:
+def write(directory: Path, texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> Path:
     """Writes the files of a proof, and the manifest last; each whole or not at all."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, content in files_of(texts, about).items():

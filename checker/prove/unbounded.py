@@ -9,7 +9,7 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Goal, Task, symbols_of
+from neverlost.checker.prove.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Goal, ProofTask, symbols_of
 from neverlost.model.interpreters.terms import Terms
 from neverlost.model.interpreters.unbounded_terms import (
     Assuming,
@@ -38,7 +38,7 @@ class Conjunct:
     reads: frozenset[str]
 
 
-class Open:
+class UnboundedEncoding:
     """The reading in which the model's unbounded axes have no bound.
 
     Errors: `InputError` for a model that declares none.
@@ -67,12 +67,12 @@ class Open:
             require_positive(each, self._assuming.quantified)
         self._conjuncts = [self._parts(each) for each in self.lemmas]
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[ProofTask]:
         """Every task; steps that differ only in an unbounded argument are one."""
-        steps = [Task(CONSECUTION, number, step.label) for number, (step, _) in enumerate(self.steps)]
-        return [Task(INITIATION, label="initial states"), *steps, Task(SAFETY, label=self.goal.name)]
+        steps = [ProofTask(CONSECUTION, number, step.label) for number, (step, _) in enumerate(self.steps)]
+        return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
-    def goals(self, task: Task) -> list[Goal]:
+    def goals(self, task: ProofTask) -> list[Goal]:
         """Conclusions of a task, each conjunct of a lemma by itself: it is about few elements, and what may be assumed of them
         grows with their number.  A conjunct that reads nothing of what a step writes is kept by it, and is none."""
         if task.kind == SAFETY:
@@ -115,11 +115,11 @@ class Open:
                 found.append(s.values[number] <= slot.high)
         return k.all_of(*found)
 
-    def asks_together(self, task: Task) -> bool:
+    def asks_together(self, task: ProofTask) -> bool:
         """Whether a task's obligations are one question first."""
         return False
 
-    def premises(self, task: Task) -> list[Any]:
+    def premises(self, task: ProofTask) -> list[Any]:
         """What is assumed of the state before a step, at the elements in use; and the guard."""
         if task.kind == INITIATION:
             return []
@@ -128,7 +128,7 @@ class Open:
             guard = [*(each >= 0 for each in self.steps[task.step][1]), *self.transitions[task.step][0]]
         return [*self._assumed, *self._instances(self._elements(task), []), *guard]
 
-    def refutation(self, task: Task, goal: Goal) -> list[Any]:
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         """The negated conclusion, and what is assumed at the elements that it is about."""
         if task.kind == INITIATION:
             states = sorted({state for _, state in self.system.initial_states()})
@@ -138,7 +138,7 @@ class Open:
         refuted, fresh = self._refuted(after, goal, elements)
         return [*self._instances(elements, fresh), refuted] if fresh else [refuted]
 
-    def _elements(self, task: Task) -> list[Any]:
+    def _elements(self, task: ProofTask) -> list[Any]:
         """Elements in use: those that the state names, those that lemmas give a name, and the step's arguments."""
         slots = zip(self.system.slots, self.before.values, strict=True)
         named = [value for slot, value in slots if slot.field.name in self._indices]
@@ -164,7 +164,7 @@ class Open:
         named = symbols_of([concluded])
         return z3.Not(concluded), [each for each in k.made if str(each) in named]
 
-    def states(self, task: Task, found: z3.ModelRef) -> tuple[State, State] | None:
+    def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
         """Nothing: a state without bounds may be none of the system's."""
         return None
 

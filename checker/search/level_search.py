@@ -10,10 +10,10 @@ import numpy as np
 
 from neverlost.checker.continued import beginning
 from neverlost.checker.machine.processes import INTERRUPTED
-from neverlost.checker.machine.resources import OUT_OF_MEMORY, allowed_memory, given_out, peak_memory, used_memory
-from neverlost.checker.outcome import Counts, EngineError, Finding, Outcome, Trace, Verdict, replayed
+from neverlost.checker.machine.resources import OUT_OF_MEMORY, allowed_memory, classify_exhaustion, peak_memory, used_memory
+from neverlost.checker.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict, replayed
 from neverlost.checker.search.level_report import LevelReport, Violations
-from neverlost.checker.search.options import Options, Progress, Reporter
+from neverlost.checker.search.options import Options, Reporter, SearchProgress
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.search.symmetry import Renaming
 from neverlost.checker.search.workers import Local, Workers
@@ -57,7 +57,7 @@ class LevelSearch:
         except KeyboardInterrupt:
             self.reason = INTERRUPTED
         except Exception as problem:
-            self.reason = given_out(problem)
+            self.reason = classify_exhaustion(problem)
 
     def _seed(self) -> None:
         packed = beginning(self.system)
@@ -139,7 +139,7 @@ class LevelSearch:
             return
         generated, distinct, waiting, _ = self.workers.counts()
         seconds = time.monotonic() - self.started
-        self.reporter(Progress(self.levels, waiting, generated, distinct, seconds, used))
+        self.reporter(SearchProgress(self.levels, waiting, generated, distinct, seconds, used))
 
     def _outcome(self) -> Outcome:
         generated, distinct, waiting, fired = self.workers.counts()
@@ -176,11 +176,11 @@ class LevelSearch:
             self.reason, self.found = INTERRUPTED, {}
             return Finding(broken, cell, Verdict.INCONCLUSIVE)
         except Exception as problem:  # a state that breaks it was met, but what leads there can no longer be shown
-            why = given_out(problem)
+            why = classify_exhaustion(problem)
             self.reason = self.reason if self.reason == INTERRUPTED else why
             return Finding(broken, cell, Verdict.INCONCLUSIVE)
 
-    def _trace(self, depth: int, target: Words) -> Trace:
+    def _trace(self, depth: int, target: Words) -> Behaviour:
         """A shortest behaviour that ends in the target, from the levels, backwards."""
         words = [target]
         steps: list[int] = []
@@ -189,7 +189,7 @@ class LevelSearch:
             words.insert(0, before)
             steps.insert(0, step)
         states = tuple(self.system.unpack(each) for each in words)
-        trace = Trace(states, tuple(steps))
+        trace = Behaviour(states, tuple(steps))
         return self._renaming(trace) if self.options.symmetry else trace
 
     def _step_to(self, target: Words, depth: int) -> tuple[Words, int]:

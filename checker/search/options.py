@@ -13,7 +13,7 @@ from neverlost.specs.property import Property
 
 
 @dataclass(frozen=True)
-class Progress:
+class SearchProgress:
     """What is known after a batch.  Units: seconds since the start, bytes.  `note` is an event in a sentence."""
 
     level: int
@@ -29,7 +29,7 @@ class Progress:
 class Reporter(Protocol):
     """Called with how far a search is, from the driving process only."""
 
-    def __call__(self, progress: Progress) -> None: ...
+    def __call__(self, progress: SearchProgress) -> None: ...
 
 
 class Engine(Protocol):
@@ -41,7 +41,7 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """What cuts a search short.  Units: seconds, bytes, levels; None is no limit.
 
     With more than so many distinct `states` no level is begun, which is the same wherever it is searched.
@@ -52,7 +52,7 @@ class Limits:
     depth: int | None = None
     states: int | None = None
 
-    def after(self, seconds: float) -> Limits:
+    def after(self, seconds: float) -> SearchLimits:
         """What is left after so much time."""
         return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))
 
@@ -76,7 +76,7 @@ class Options:
     Without `machine_code` the columns interpreter does everything, as it does where there is no compiler.
     """
 
-    limits: Limits = field(default_factory=Limits)
+    limits: SearchLimits = field(default_factory=SearchLimits)
     workers: int | None = None
     machine_code: bool = True
     symmetry: bool = False

@@ -15,7 +15,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.outcome import EngineError, Trace
+from neverlost.checker.outcome import Behaviour, EngineError
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import Packed, pack_rows
 from neverlost.model.system import Slot, State, System
@@ -233,7 +233,7 @@ class Renaming:
         self.starts = {form: start for start, form in self._forms(sorted({state for _, state in system.initial_states()}))}
         self._known: dict[State, list[tuple[int, State, State]]] = {}
 
-    def __call__(self, trace: Trace) -> Trace:
+    def __call__(self, trace: Behaviour) -> Behaviour:
         """A behaviour of the system whose states have the canonical forms of the trace's."""
         states = [self.starts[trace.states[0]]]
         steps: list[int] = []
@@ -241,7 +241,7 @@ class Renaming:
             number, after = self._next(states[-1], wanted)
             states.append(after)
             steps.append(number)
-        return Trace(tuple(states), tuple(steps))
+        return Behaviour(tuple(states), tuple(steps))
 
     def _next(self, state: State, wanted: State) -> tuple[int, State]:
         for number, after, form in self._successors(state):

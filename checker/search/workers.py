@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.processes import Child, spawning
-from neverlost.checker.machine.resources import GaveOut, free_shared_memory, given_out, reserve
+from neverlost.checker.machine.resources import ResourceExhausted, classify_exhaustion, free_shared_memory, reserve
 from neverlost.checker.outcome import EngineError
 from neverlost.checker.search.importable import Homes, homes_of
 from neverlost.checker.search.level_report import LevelReport
@@ -135,11 +135,11 @@ PLENTY = 8
 def _shared(size: int) -> Iterator[SharedMemory]:
     """Shared memory that is really there: a process that touches more than there is would be killed.
 
-    Errors: `GaveOut` where there is not so much.
+    Errors: `ResourceExhausted` where there is not so much.
     """
     free = free_shared_memory()
     if size > free:
-        raise GaveOut(f"no {size >> 20} MiB of shared memory are left")
+        raise ResourceExhausted(f"no {size >> 20} MiB of shared memory are left")
     memory = SharedMemory(create=True, size=size)
     try:
         if size > free // PLENTY:
@@ -295,13 +295,13 @@ def received(child: Answering, call: int) -> Any:
         try:
             number, kind, value = child.received()
         except (EOFError, OSError):
-            raise GaveOut("a worker process died: it was killed, or memory ran out (try --memory-limit)") from None
+            raise ResourceExhausted("a worker process died: it was killed, or memory ran out (try --memory-limit)") from None
     if kind in ENDS:
         raise ENDS[kind](value)
     return value
 
 
-ENDS: dict[str, type[Exception]] = {"error": EngineError, "gone": GaveOut, "input": InputError}
+ENDS: dict[str, type[Exception]] = {"error": EngineError, "gone": ResourceExhausted, "input": InputError}
 """What a worker says when it cannot go on."""
 
 
@@ -404,7 +404,7 @@ def answer(pipe: Connection, make: Callable[[], Any]) -> None:
             pipe.send((call, "input", str(problem)))
         except Exception as problem:
             try:
-                end = "gone", given_out(problem)
+                end = "gone", classify_exhaustion(problem)
             except type(problem):
                 end = "error", f"{type(problem).__name__}: {problem}"
             with suppress(BrokenPipeError, ConnectionResetError):  # it may not be asked any more

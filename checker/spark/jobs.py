@@ -22,7 +22,7 @@ from neverlost.checker.disk.level_tasks import (
     settle,
     settled,
 )
-from neverlost.checker.machine.resources import GaveOut
+from neverlost.checker.machine.resources import ResourceExhausted
 from neverlost.checker.spark import session as spark_session
 from neverlost.model.system import Words
 
@@ -115,7 +115,7 @@ class SparkJobs:
     def hold(self, text: str, tasks: int) -> None:
         """Run the members of a team, all at the same time, until it is closed.
 
-        Errors: `GaveOut` where one could not do its part, or was lost.
+        Errors: `ResourceExhausted` where one could not do its part, or was lost.
         """
         with spark_session.asked("a team of tasks", "levels go on in files"):
             results(_collected(self._numbers(tasks).mapInArrow(partial(_hold, text), _RESULTS, barrier=True)))
@@ -130,7 +130,7 @@ class SparkJobs:
 
     def cancel(self) -> None:
         """Stop what is running."""
-        with suppress(GaveOut), spark_session.asked(*_WHAT):
+        with suppress(ResourceExhausted), spark_session.asked(*_WHAT):
             if self._session is not None and spark_session.is_connect(self.master):
                 self._session.interruptAll()
             elif self._session is not None:

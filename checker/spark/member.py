@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.disk.level_tasks import SearchDescription
-from neverlost.checker.machine.resources import GaveOut, used_memory
+from neverlost.checker.machine.resources import ResourceExhausted, used_memory
 from neverlost.checker.native.programs import Programs
-from neverlost.checker.native.team import Native, Part
+from neverlost.checker.native.team import CompiledSearch, Part
 from neverlost.checker.search.level_report import LevelReport
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.search.workers import answer
@@ -39,7 +39,7 @@ HEADER = struct.Struct("<q??")
 """How many states follow, whether the sender has more to expand, and whether the driver waits."""
 
 
-class Share(Native):
+class Shard(CompiledSearch):
     """The states that one member owns: one thread, and a box for every member."""
 
     def __init__(self, search: SearchDescription, number: int, members: int) -> None:
@@ -83,16 +83,16 @@ class Share(Native):
         return store.write_level(depth, sorted_distinct(keyed(np.ascontiguousarray(rows.T))))
 
 
-class Member:
+class Worker:
     """What the driver calls."""
 
     def __init__(
         self, search: SearchDescription, number: int, peers: Sequence[socket.socket | None], driver: socket.socket
     ) -> None:
         try:
-            self.owned = Share(search, number, len(peers))
+            self.owned = Shard(search, number, len(peers))
         except (ImportError, OSError, RuntimeError) as problem:
-            raise GaveOut(f"there is no machine code in a task: {problem}") from None
+            raise ResourceExhausted(f"there is no machine code in a task: {problem}") from None
         self.number, self.peers, self.driver = number, peers, driver
         self._sender = ThreadPoolExecutor(1)
 
@@ -189,7 +189,7 @@ class Member:
 def serve(text: str) -> None:
     """Be a member of the team that a description is of, until the driver is done.
 
-    Errors: `GaveOut` where the driver cannot be reached.
+    Errors: `ResourceExhausted` where the driver cannot be reached.
     """
     given = json.loads(text)
     key, bind = bytes.fromhex(given["key"]), given["bind"]
@@ -198,14 +198,14 @@ def serve(text: str) -> None:
         pipe.send(door.getsockname()[1])
         number, addresses = pipe.recv()
         search = SearchDescription.of(given["search"])
-        answer(pipe, lambda: Member(search, number, _met(door, key, number, addresses), driver))
+        answer(pipe, lambda: Worker(search, number, _met(door, key, number, addresses), driver))
 
 
 def _reached(address: links.Address, key: bytes) -> socket.socket:
     try:
         return links.connected(address, key)
     except OSError as problem:
-        raise GaveOut(f"a task cannot reach the driver at {address[0]}:{address[1]}: {problem}") from None
+        raise ResourceExhausted(f"a task cannot reach the driver at {address[0]}:{address[1]}: {problem}") from None
 
 
 def _met(door: socket.socket, key: bytes, number: int, addresses: Sequence[links.Address]) -> list[socket.socket | None]:

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Any
 
 from neverlost.checker.machine import interrupts, processes
-from neverlost.checker.machine.processes import Message, Work
+from neverlost.checker.machine.processes import JobReport, Work
 from neverlost.checker.spark import session as spark_session
 
 AT_A_TIME = 64
@@ -24,7 +24,7 @@ LOOK = 0.5
 
 
 @dataclass(frozen=True)
-class Where:
+class WorkerTarget:
     """Where jobs are done: in so many processes here, or by Spark; `seconds` is what all may take."""
 
     workers: int
@@ -32,7 +32,7 @@ class Where:
     master: str | None = None
     conf: tuple[tuple[str, str], ...] = ()
 
-    def run(self, work: Work, jobs: Sequence[tuple[Any, ...]]) -> Iterator[Message]:
+    def run(self, work: Work, jobs: Sequence[tuple[Any, ...]]) -> Iterator[JobReport]:
         """A result or a failure of every job."""
         if self.master is not None and jobs:
             return run(work, jobs, self.master, dict(self.conf), self.seconds)
@@ -41,7 +41,7 @@ class Where:
 
 def run(
     work: Work, jobs: Sequence[tuple[Any, ...]], master: str, conf: dict[str, str], seconds: float | None = None
-) -> Generator[Message, None, None]:
+) -> Generator[JobReport, None, None]:
     """A result or a failure of every job, as they come; closing the iterator, or Ctrl-C, ends what still runs.
 
     Errors: `InputError` where there is no Spark.
@@ -59,8 +59,8 @@ def run(
             with interrupts.searching():
                 finished = wait(left, LOOK, FIRST_COMPLETED).done
             for done in finished:
-                yield Message(left.pop(done), *done.result())
-        yield from (Message(number, "failure", processes.TIMEOUT) for number in left.values())
+                yield JobReport(left.pop(done), *done.result())
+        yield from (JobReport(number, "failure", processes.TIMEOUT) for number in left.values())
     finally:
         ending = Thread(target=_end, args=(starting, pool, is_ours))
         ending.start()

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from neverlost.checker.machine.numpy_cpu import environment
 from neverlost.checker.machine.processes import SAFE_PATH, environment_with
-from neverlost.checker.machine.resources import GaveOut
+from neverlost.checker.machine.resources import ResourceExhausted
 from neverlost.checker.spark.java import java_home, temporary_folder
 from neverlost.specs.errors import InputError
 
@@ -141,7 +141,7 @@ def is_remote(session: Any) -> bool:
 def start(master: str, conf: Mapping[str, str], name: str) -> Any:
     """A session on a master; our defaults yield to `conf`.
 
-    Errors: `InputError` when Spark cannot be started or reached, and `GaveOut` where its Java is gone before it is ready.
+    Errors: `InputError` when Spark cannot be started or reached, and `ResourceExhausted` where its Java is gone before it is ready.
     """
     settings = (
         DEFAULTS
@@ -150,7 +150,7 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
     )
     try:
         session = _connected(master, settings) if is_connect(master) else _classic(master, settings, name)
-    except (InputError, GaveOut):
+    except (InputError, ResourceExhausted):
         raise
     except Exception as problem:
         raise InputError(f"cannot start Spark on {master!r}: {reason(problem)}; {_CHECK}") from None
@@ -181,7 +181,7 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
             cause, was_ended = _cause(said, problem), _was_ended(gateway, said)
             _forget()
             if was_ended:
-                raise GaveOut(f"Spark's Java ended before it was ready: {cause}") from None
+                raise ResourceExhausted(f"Spark's Java ended before it was ready: {cause}") from None
             raise InputError(f"cannot start Spark on {master!r}: {cause}; {_CHECK}") from None
     # this server would print a traceback where Java is gone, which is said elsewhere
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None
@@ -271,14 +271,14 @@ def _forget() -> None:
 def asked(work: str, kept: str) -> Iterator[None]:
     """Something that Spark is asked for, as part of some work of which `kept` says what is not lost.
 
-    Errors: `GaveOut` when it has given up, or its Java is gone.
+    Errors: `ResourceExhausted` when it has given up, or its Java is gone.
     """
     try:
         yield
-    except (GaveOut, InputError):
+    except (ResourceExhausted, InputError):
         raise
     except Exception as problem:
-        raise GaveOut(f"Spark gave up on {work}: {reason(problem)}; {kept}") from None
+        raise ResourceExhausted(f"Spark gave up on {work}: {reason(problem)}; {kept}") from None
 
 
 def reason(problem: Exception) -> str:

@@ -17,10 +17,10 @@ from threading import Event, Thread, current_thread
 from typing import Any
 
 from neverlost.checker.machine import interrupts
-from neverlost.checker.machine.resources import GaveOut, allowed_memory
+from neverlost.checker.machine.resources import ResourceExhausted, allowed_memory
 from neverlost.checker.native.programs import Programs
 from neverlost.checker.native.table_text import TABLES
-from neverlost.checker.native.team import Native
+from neverlost.checker.native.team import CompiledSearch
 from neverlost.checker.search.workers import Remote, received
 from neverlost.checker.spark import links, session
 from neverlost.checker.spark.jobs import SparkJobs
@@ -41,7 +41,7 @@ LOOK = 0.2
 """Seconds between two looks at a task that says nothing."""
 
 
-class Task:
+class ExecutorTask:
     """A member, as the driver sees it."""
 
     def __init__(self, link: socket.socket, host: str, job: Thread) -> None:
@@ -64,7 +64,7 @@ class Task:
         self.link.close()
 
 
-class Team(Remote[Task]):
+class Team(Remote[ExecutorTask]):
     """The members of a search.
 
     `memory` are the bytes that one may use; without, half of `limit`, or of this machine, is for all.
@@ -147,31 +147,31 @@ class Team(Remote[Task]):
             with suppress(TimeoutError):
                 came = links.accepted(door, key)
                 if came is not None:
-                    self._children.append(Task(*came, self._job))
+                    self._children.append(ExecutorTask(*came, self._job))
                     ports.append(self._children[-1].received())
             if self._is_closed or not self._job.is_alive() or time.monotonic() - started > STARTS_WITHIN:
-                raise GaveOut(self.problem or f"{len(ports)} of {count} tasks came within {STARTS_WITHIN:g} s")
+                raise ResourceExhausted(self.problem or f"{len(ports)} of {count} tasks came within {STARTS_WITHIN:g} s")
         return ports
 
     def _ask_each(self, method: str, arguments: Sequence[tuple[Any, ...]], content: Sequence[Any] = ()) -> list[Any]:
         try:
             return super()._ask_each(method, arguments, content)
-        except GaveOut as problem:
+        except ResourceExhausted as problem:
             self.lost = f"a task that held states is gone ({problem})"
             raise
 
-    def _send(self, child: Task, message: tuple[Any, ...], content: Any = None) -> None:
+    def _send(self, child: ExecutorTask, message: tuple[Any, ...], content: Any = None) -> None:
         super()._send(child, message)
         if content is not None:
             child.link.sendall(content)
 
-    def expect(self, native: Native) -> None:
+    def expect(self, native: CompiledSearch) -> None:
         """Count as those do whose states will come."""
         generated, distinct, waiting, fired = native.counts()
         self._base, self._programs = (generated, fired), native.programs
         self._last = [{"generated": 0, "distinct": distinct, "waiting": waiting, "fired": {}, "memory": 0}]
 
-    def continue_from(self, native: Native, levels: int) -> None:
+    def continue_from(self, native: CompiledSearch, levels: int) -> None:
         """Hold what was found so far, and go on from there."""
         native.threads.end()
         for first in range(0, TABLES, len(self)):
@@ -184,10 +184,10 @@ class Team(Remote[Task]):
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
         """The smallest predecessor of each state over all members.
 
-        Errors: `GaveOut` where they do not have all states.
+        Errors: `ResourceExhausted` where they do not have all states.
         """
         if not self._is_whole:
-            raise GaveOut("states were on their way to other tasks")
+            raise ResourceExhausted("states were on their way to other tasks")
         return super().parents(targets, depth)
 
     def round(self) -> bool:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from neverlost.checker.machine.resources import USED_UP, GaveOut
+from neverlost.checker.machine.resources import USED_UP, ResourceExhausted
 from neverlost.specs.errors import InputError
 
 _SMALL = 1 << 20
@@ -85,7 +85,9 @@ class LocalStorage:
             return True
         except OSError as problem:
             if problem.errno in USED_UP:
-                raise GaveOut(f"cannot write {path}: {USED_UP[problem.errno]}; free some, and go on with --resume") from None
+                raise ResourceExhausted(
+                    f"cannot write {path}: {USED_UP[problem.errno]}; free some, and go on with --resume"
+                ) from None
             raise InputError(f"cannot write {path}: {problem.strerror}; choose another state directory") from None
         finally:
             with suppress(OSError):

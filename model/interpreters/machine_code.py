@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.model.interpreters.columns import Successors
-from neverlost.model.interpreters.llvm import Effort, Loaded, compiled
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
 from neverlost.model.interpreters.native_program import program
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import Predicate, System
@@ -32,7 +32,9 @@ CHUNK = 1 << 10
 class Machine:
     """The steps and properties of a system as machine code."""
 
-    def __init__(self, system: System, predicates: Sequence[Predicate] = (), effort: Effort = Effort.GOOD) -> None:
+    def __init__(
+        self, system: System, predicates: Sequence[Predicate] = (), effort: OptimizationLevel = OptimizationLevel.GOOD
+    ) -> None:
         self.system = system
         self._loaded = Loaded(compiled(program(system, predicates), effort), SIGNATURES)
 

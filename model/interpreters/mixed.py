@@ -68,7 +68,7 @@ def _reading(action: Action, given: Mapping[str, Value]) -> Action:
     return replace(action, body=body) if given else action
 
 
-def in_every_way(condition: Callable[[Any, Any], Value], settings: Settings) -> Callable[[Any, Any], Value]:
+def all_assignments(condition: Callable[[Any, Any], Value], settings: Settings) -> Callable[[Any, Any], Value]:
     """The condition, however each setting is read."""
 
     def always(k: Any, s: Any) -> Value:

@@ -15,8 +15,8 @@ from neverlost.model.scene import (
     STALE,
     STALE_LEADER,
     WAITING,
-    Lane,
-    Scene,
+    BrokerView,
+    ClusterSnapshot,
     members,
     named,
 )
@@ -24,11 +24,11 @@ from neverlost.model.scene import (
 KNOWLEDGE = {ELECTED: NOT_APPLIED, BEHIND: STALE}
 
 
-def portrait(values: Mapping[str, Any]) -> Scene:
+def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
     """The controller's metadata, and every broker with its log and what it believes."""
     leader = named(values["leader"])
     is_led = leader is not None and values["is_running"][leader]
-    return Scene(
+    return ClusterSnapshot(
         leader=leader,
         epoch=None,
         isr=members(values["isr"]),
@@ -55,18 +55,18 @@ def _consumer(values: Mapping[str, Any]) -> tuple[str, ...]:
     return (at, *[f"offset {each} processed again" for each in again])
 
 
-def _lane(values: Mapping[str, Any], replica: int) -> Lane:
+def _lane(values: Mapping[str, Any], replica: int) -> BrokerView:
     log = tuple((record, None) for record in values["log_record"][replica] if record)
     if not values["is_running"][replica]:
-        return Lane(replica, DOWN, log)
+        return BrokerView(replica, DOWN, log)
     follows = values["follows"][replica]
     if follows != replica:
         role = WAITING if follows < 0 else FOLLOWER
         if not values.get("is_replica", {replica: True})[replica]:
             role = REMOVED
-        return Lane(replica, role, log, values["high_watermark"][replica], follows=named(follows))
+        return BrokerView(replica, role, log, values["high_watermark"][replica], follows=named(follows))
     is_current = values["leader"] == replica and values["leader_knows"] != ELECTED
-    return Lane(
+    return BrokerView(
         broker=replica,
         role=LEADER if is_current else STALE_LEADER,
         log=log,

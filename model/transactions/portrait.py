@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from neverlost.model.scene import Lane, Scene
+from neverlost.model.scene import BrokerView, ClusterSnapshot
 from neverlost.model.transactions.state import ABSENT, CLOSED
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
@@ -25,7 +25,7 @@ PHASES = (
 """What a producer is at."""
 
 
-def portrait(values: Mapping[str, Any]) -> Scene:
+def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
     """A lane for each partition, that of the offsets after the outputs, and what coordinator and producers know as notes."""
     lanes = tuple(_lane(values, each) for each in range(len(values["partition_epoch"])))
     state = STATES[values["transaction_state"]]
@@ -33,7 +33,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
     known = f"coordinator: {state}, producer epoch {epoch}" if epoch >= 0 else "coordinator: knows no producer"
     owed = [str(each + 1) for each, is_owed in enumerate(values["needs_marker"]) if is_owed]
     confirmed = frozenset(each + 1 for each, how in enumerate(values["ghost_answered"]) if how == 1)
-    return Scene(
+    return ClusterSnapshot(
         leader=None,
         epoch=None,
         isr=(),
@@ -58,7 +58,7 @@ def _producers(values: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _lane(values: Mapping[str, Any], partition: int) -> Lane:
+def _lane(values: Mapping[str, Any], partition: int) -> BrokerView:
     """Records in the order of their transactions; a note says which of them are undecided or aborted."""
     log: list[tuple[int, None]] = []
     notes = []
@@ -69,4 +69,4 @@ def _lane(values: Mapping[str, Any], partition: int) -> Lane:
         notes += [f"m{attempt + 1} undecided"] if undecided else []
         notes += [f"m{attempt + 1} aborted"] if aborted else []
     role = "offsets" if partition == len(values["partition_epoch"]) - 1 else "output"
-    return Lane(broker=partition, role=role, log=tuple(log), notes=tuple(notes))
+    return BrokerView(broker=partition, role=role, log=tuple(log), notes=tuple(notes))

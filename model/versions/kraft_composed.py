@@ -8,7 +8,7 @@ from typing import Any
 
 from neverlost.model.kernel import Configuration, Field, flag, number
 from neverlost.model.quorum import mechanisms, partition, voters
-from neverlost.model.scene import Scene
+from neverlost.model.scene import ClusterSnapshot
 from neverlost.model.versions import kraft_quorum as quorum
 
 
@@ -46,7 +46,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
     )
 
 
-def portrait(values: Mapping[str, Any]) -> Scene:
+def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
     """The controllers, and of the partition what brokers have learned and who has the record."""
     scene = quorum.portrait(values)
     has = ",".join(str(each + 1) for each, there in enumerate(values["has_data"]) if there) or "none"
@@ -57,7 +57,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         known = f", leader {values['decided_leader'][learned - 1] + 1} ISR {isr}"
     notes = [f"brokers have learned decision {learned}{known}", f"brokers with the record: {has}"]
     notes += ["the record is acknowledged"] if values["ghost_data_acked"] else []
-    return Scene(**{**vars(scene), "notes": (*scene.notes, *notes)})
+    return ClusterSnapshot(**{**vars(scene), "notes": (*scene.notes, *notes)})
 
 
 MODEL = quorum.MODEL.differing(

@@ -10,7 +10,7 @@ from neverlost.model.faults import LEADER_MOVE, MAJORITY_FAULTS
 from neverlost.model.kernel import Configuration, Field, Model, Sizes, flag, number, replica_id
 from neverlost.model.limits import AT_ONCE, Limits, contradiction, left, limit_fields, limit_of, limits_of
 from neverlost.model.quorum import changes, mechanisms, membership, roles, snapshots, stops, voters
-from neverlost.model.scene import DOWN, FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, members, named
+from neverlost.model.scene import DOWN, FOLLOWER, LEADER, STALE_LEADER, WAITING, BrokerView, ClusterSnapshot, members, named
 
 FAULTS = tuple(each for each in MAJORITY_FAULTS if each is not LEADER_MOVE)
 """What may go wrong; that a voter misses its leader is none, since every message may be late."""
@@ -167,7 +167,7 @@ def changes_drawn(values: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def portrait(values: Mapping[str, Any]) -> Scene:
+def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
     """Every controller with its log and epoch; there is no ISR."""
     records = len(values["record_epoch"])
     newest = max((e for e, r in zip(values["epoch"], values["role"], strict=True) if r == roles.LEADER), default=None)
@@ -178,7 +178,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         role = (LEADER if epoch == newest else STALE_LEADER) if leads else WAITING if follows in (-1, voter) else FOLLOWER
         asks = values["role"][voter] == roles.CANDIDATE
         lanes.append(
-            Lane(
+            BrokerView(
                 broker=voter,
                 role=role if is_running else DOWN,
                 log=tuple((each, epoch_of_entry(values, each)) for each in log if each),
@@ -189,7 +189,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
                 notes=(*(("candidate",) if asks else ()), *snapshot_drawn(values, voter)),
             )
         )
-    return Scene(
+    return ClusterSnapshot(
         leader=next((each.broker for each in lanes if each.is_leader), None),
         epoch=newest,
         isr=(),

@@ -11,7 +11,7 @@ from neverlost.model.kernel import Configuration, Field, Model, Sizes, flag, num
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE
 from neverlost.model.limits import AT_ONCE, Limits, contradiction, is_counted, left, limit_fields, limit_of, limits_of
 from neverlost.model.majority import protocol as quorum_log
-from neverlost.model.scene import DOWN, FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, members, named
+from neverlost.model.scene import DOWN, FOLLOWER, LEADER, STALE_LEADER, WAITING, BrokerView, ClusterSnapshot, members, named
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
     ]
 
 
-def portrait(values: Mapping[str, Any]) -> Scene:
+def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
     """Every broker with its log and term; there is no ISR."""
     epochs = values["record_epoch"]
     lanes = []
@@ -104,7 +104,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         is_leader = leads and values["leader"] == replica
         role = LEADER if is_leader else STALE_LEADER if leads else WAITING if follows < 0 else FOLLOWER
         lanes.append(
-            Lane(
+            BrokerView(
                 broker=replica,
                 role=role if is_running else DOWN,
                 log=tuple((record, epochs[record - 1]) for record in log if record),
@@ -114,7 +114,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
                 follows=named(follows),
             )
         )
-    return Scene(
+    return ClusterSnapshot(
         leader=named(values["leader"]),
         epoch=values["newest_term"],
         isr=(),

@@ -12,7 +12,7 @@ from neverlost.model.kernel import Configuration, Field, Model, Sizes, flag, num
 from neverlost.model.limits import Limits, is_counted, left, limit_fields, limit_of, limits_of
 from neverlost.model.quorum import message_history as history
 from neverlost.model.quorum import roles
-from neverlost.model.scene import FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, log_of, members, named
+from neverlost.model.scene import FOLLOWER, LEADER, STALE_LEADER, WAITING, BrokerView, ClusterSnapshot, log_of, members, named
 
 FAULTS = (KILL, LEADER_MOVE)
 """Restarts and elections: what the module counts."""
@@ -100,7 +100,7 @@ def contradiction(configuration: Configuration) -> str | None:
     return f"{endless}={configuration[endless]}: pull-raft counts restarts and elections; use a number" if endless else None
 
 
-def portrait(values: Mapping[str, Any]) -> Scene:
+def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
     """Every server with its log and term."""
     newest = max(values["epoch"])
     lanes = []
@@ -109,7 +109,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         follows = values["leader"][replica]
         role = (LEADER if term == newest else STALE_LEADER) if leads else FOLLOWER if follows not in (-1, replica) else WAITING
         lanes.append(
-            Lane(
+            BrokerView(
                 broker=replica,
                 role=role,
                 log=log_of(values, replica),
@@ -119,7 +119,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
                 follows=named(follows),
             )
         )
-    return Scene(
+    return ClusterSnapshot(
         leader=next((each.broker for each in lanes if each.is_leader), None),
         epoch=newest,
         isr=(),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from neverlost.checker.atlas import lookup
-from neverlost.checker.campaign.tolerance import Entry
+from neverlost.checker.campaign.tolerance import CellVerdict
 from neverlost.checker.outcome import Outcome, Verdict, worst
 from neverlost.checker.question_id import question_id
 from neverlost.specs.configuration.choose import Chosen
@@ -28,7 +28,7 @@ SECONDS_EACH = 30.0
 
 Key = tuple[str, tuple[tuple[str, Any], ...]]
 Decide = Callable[[Chosen, Sequence[Property]], Outcome]
-DecideAll = Callable[[Sequence[Chosen], Sequence[Property]], Sequence[Sequence[Entry]]]
+DecideAll = Callable[[Sequence[Chosen], Sequence[Property]], Sequence[Sequence[CellVerdict]]]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from neverlost.checker.machine.whole_files import writable_directory, write_text
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.question_id import question_id
 from neverlost.reports.api.results import Answer
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.common_settings import CHAPTERS
 from neverlost.specs.errors import InputError
 
@@ -97,7 +97,7 @@ def build_atlas(
 
     Errors: `InputError` for numbers that make no sense, and directories that cannot be written.
     """
-    request = Request(workers=workers, master=master, spark_conf=spark_conf)
+    request = RunOptions(workers=workers, master=master, spark_conf=spark_conf)
     wanted = [CHAPTERS[each - 1] for each in _numbers(chapters)]
     first, step = _share(share)
     writable_directory(state_dir)

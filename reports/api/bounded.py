@@ -11,49 +11,49 @@ from neverlost.checker.atlas import lookup
 from neverlost.checker.atlas.index import Atlas
 from neverlost.checker.campaign.tolerance import Tolerance
 from neverlost.checker.nines import bounds, regions
-from neverlost.checker.nines.bounds import Bound, Subject, Unbounded
-from neverlost.checker.nines.judged import Judged, Shipped
-from neverlost.checker.outcome import Trace, Verdict
+from neverlost.checker.nines.bounds import Bound, NoBound, RatedConfiguration
+from neverlost.checker.nines.judged import ConfigurationNines, Shipped
+from neverlost.checker.outcome import Behaviour, Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.model.system import System, bind
 from neverlost.reports.api.tolerances import Tables, counterexample
 from neverlost.reports.documents import tolerance as table
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.kafka_files.remedies import changed
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 from neverlost.specs.rates.rates import Rates
 from neverlost.specs.region import kills_count_as
-from neverlost.specs.spot import Spot
+from neverlost.specs.spot import FaultBudget
 
 ACKED = "acked-never-lost"
 
 
 @dataclass
-class Bounded:
+class NinesBounds:
     """Decides regions and says what follows from them; what the atlas knows is looked up."""
 
     rates: Mapping[str, Rates]
-    request: Request
+    request: RunOptions
     progress: Reporter | None
     atlas: Atlas | None
 
     def __post_init__(self) -> None:
         self._tables = Tables(None, self.request, self.progress, self.atlas)
 
-    def of(self, chosen: Chosen) -> Judged:
+    def of(self, chosen: Chosen) -> ConfigurationNines:
         """A configuration as designed, and what its version as shipped adds."""
         ideal = designed(chosen)
         survived = self._tables.of(ideal, {})
         assert survived is not None
-        subject = self._subject(ideal, survived) if ideal.left_out is None else Unbounded(Verdict.INCONCLUSIVE)
-        if isinstance(subject, Unbounded):
-            return Judged(ideal, survived, dict.fromkeys(self.rates, subject))
+        subject = self._subject(ideal, survived) if ideal.left_out is None else NoBound(Verdict.INCONCLUSIVE)
+        if isinstance(subject, NoBound):
+            return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, subject))
         found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}
-        return Judged(ideal, survived, found, self._shipped(chosen, survived, subject))
+        return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, subject))
 
-    def _subject(self, chosen: Chosen, survived: Tolerance) -> Subject | Unbounded:
+    def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
         """What rates are applied to: the largest region in which nothing is lost.
 
         The region is a question of its own, so a spot of the table that is not decided may be in it.
@@ -63,11 +63,11 @@ class Bounded:
         kills = kills_count_as(chosen.configuration)
         decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
         if isinstance(decided, Verdict):
-            return Unbounded(decided)
+            return NoBound(decided)
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == table.OK)
-        return Subject(decided, writable, racks_of(chosen), chosen.configuration["flush.messages"] == "1")
+        return RatedConfiguration(decided, writable, racks_of(chosen), chosen.configuration["flush.messages"] == "1")
 
-    def _shipped(self, chosen: Chosen, survived: Tolerance, subject: Subject) -> Shipped:
+    def _shipped(self, chosen: Chosen, survived: Tolerance, subject: RatedConfiguration) -> Shipped:
         defects = table.defects_that_matter(replace(survived, configuration=chosen.configuration))
         names = tuple(each.name for each in defects)
         if not names:
@@ -105,10 +105,10 @@ def racks_of(chosen: Chosen) -> tuple[int, ...]:
     return tuple(many[each] for each in sorted(many)) or (int(chosen.configuration["replication.factor"]),)
 
 
-def dominant_loss(judged: Judged) -> tuple[System, Property, Trace] | None:
+def dominant_loss(judged: ConfigurationNines) -> tuple[System, Property, Behaviour] | None:
     """The shortest counterexample of the most frequent way out of the region after which a record can be lost."""
     for each in judged.first.exits if isinstance(judged.first, Bound) else ():
-        spot = Spot(*each.to)
+        spot = FaultBudget(*each.to)
         if table.answer(judged.survived, spot)[0] == table.LOST:
             return counterexample(judged.survived, spot)
     return None

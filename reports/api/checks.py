@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from neverlost.checker.atlas import lookup
 from neverlost.checker.campaign import tolerance
-from neverlost.checker.campaign.tolerance import Entry
+from neverlost.checker.campaign.tolerance import CellVerdict
 from neverlost.checker.engines.explore import explore as explored
 from neverlost.checker.machine import interrupts
 from neverlost.checker.machine.whole_files import writable_directory
@@ -21,10 +21,10 @@ from neverlost.reports.api.inputs import about_topics, configurations, labelled,
 from neverlost.reports.api.keywords import Checking, Resumable, Settings
 from neverlost.reports.api.results import Result, States, verdicts
 from neverlost.reports.bundle import kept_levels, question, seal
-from neverlost.reports.bundle.question import Question
+from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe_outcome
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, choose, read_settings
 from neverlost.specs.errors import InputError
@@ -70,7 +70,7 @@ def check(
 
     Errors: `InputError` for bad input, before anything is searched.
     """
-    request = Request(**search)
+    request = RunOptions(**search)
     properties = None if properties is None else list(properties)
     arguments = {
         "settings": settings,
@@ -133,7 +133,7 @@ def _topics(every: Sequence[Chosen]) -> set[str]:
 def _decided(
     every: Sequence[Chosen],
     properties: Iterable[str] | None,
-    request: Request,
+    request: RunOptions,
     progress: Reporter | None,
     decided: Decided | None,
     agree: bool,
@@ -151,7 +151,7 @@ def _decided(
     return [found[number] for number in range(len(every))]
 
 
-def _known_to_hold(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: Request) -> dict[int, Outcome]:
+def _known_to_hold(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
     """What the atlas says of several configurations, by number, where everything holds: a loss is searched for, to show how.
 
     Who asks about one, or says how to search, wants the search.
@@ -170,7 +170,7 @@ def _advice(
     every: Sequence[Chosen],
     outcomes: Sequence[Outcome],
     properties: Iterable[str] | None,
-    request: Request,
+    request: RunOptions,
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
     """The remedies of the violated configurations, by number."""
@@ -180,7 +180,7 @@ def _advice(
         known = lookup.outcome(chosen.system, asked)
         return known if known is not None else explored(chosen.system, asked, short.options(), progress, request.engine)
 
-    def decide_all(several: Sequence[Chosen], asked: Sequence[Property]) -> Sequence[Sequence[Entry]]:
+    def decide_all(several: Sequence[Chosen], asked: Sequence[Property]) -> Sequence[Sequence[CellVerdict]]:
         cells = [(each.model, each.configuration) for each in several]
         return tolerance.decided(cells, asked, short.options(), request.engine, progress)
 
@@ -214,7 +214,7 @@ def explore(
 
     Errors: `InputError` for bad input, before anything is searched.
     """
-    request = Request(**search)
+    request = RunOptions(**search)
     request.require_apart(out)
     if out is not None:
         writable_directory(out)
@@ -228,7 +228,7 @@ def explore(
     return result
 
 
-def searched(system: System, asked: Sequence[Property], request: Request, progress: Reporter | None = None) -> Outcome:
+def searched(system: System, asked: Sequence[Property], request: RunOptions, progress: Reporter | None = None) -> Outcome:
     """Run the engine on one question.
 
     Errors: `InputError` where the model has not the fields of a property, or symmetry is asked for where replicas differ.
@@ -238,7 +238,7 @@ def searched(system: System, asked: Sequence[Property], request: Request, progre
     return explored(system, asked, request.options(), progress, request.engine)
 
 
-def require_alike(system: System, request: Request) -> None:
+def require_alike(system: System, request: RunOptions) -> None:
     """Errors: `InputError` for symmetry where replicas differ."""
     if request.symmetry and system.model.symmetric(system.configurations[0]) is False:
         raise InputError(f"--symmetry cannot be used with {system.model.name} in this configuration: its replicas differ")
@@ -257,7 +257,7 @@ def counterexamples(result: Result) -> dict[str, Counterexample]:
 def _result(
     every: Sequence[Chosen],
     found: Sequence[Outcome],
-    asked: Question | None = None,
+    asked: BundleQuestion | None = None,
     advice: Mapping[int, Remedy] | None = None,
     agreements: Sequence[Mapping[str, Any]] | None = None,
 ) -> Result:

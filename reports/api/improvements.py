@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from neverlost.checker.nines import bounds
-from neverlost.checker.nines.bounds import Bound, Unbounded
-from neverlost.checker.nines.judged import Judged
+from neverlost.checker.nines.bounds import Bound, NoBound
+from neverlost.checker.nines.judged import ConfigurationNines
 from neverlost.checker.outcome import Verdict
 from neverlost.reports.api.advice import SECONDS_EACH
-from neverlost.reports.api.bounded import Bounded
+from neverlost.reports.api.bounded import NinesBounds
 from neverlost.reports.documents import nines as describe
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.errors import InputError
@@ -22,11 +22,11 @@ MOST_REPLICAS = 3
 """Replicas up to which a changed setting is decided while one waits."""
 
 
-def changes(judged: Judged, known: Bounded) -> list[dict[str, Any]]:
+def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, Any]]:
     """Every change with the bound after it and what it costs, the best bound first."""
     name, rates = next(iter(known.rates.items()))
     limit = min(known.request.time_limit or SECONDS_EACH, SECONDS_EACH)
-    quick = Bounded({name: rates}, replace(known.request, time_limit=limit), known.progress, known.atlas)
+    quick = NinesBounds({name: rates}, replace(known.request, time_limit=limit), known.progress, known.atlas)
     found = []
     for each in neighbours(judged.chosen):
         if remedies.is_possible(judged.chosen, each):
@@ -39,15 +39,15 @@ def changes(judged: Judged, known: Bounded) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: each["loss_in_a_year"]["high"] if each["loss_in_a_year"] else 2.0)
 
 
-def _after(chosen: Chosen, change: remedies.Changes, quick: Bounded) -> tuple[Chosen, Bound | Unbounded]:
+def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tuple[Chosen, Bound | NoBound]:
     """The changed configuration and its bound; none from a region that may be far from the largest, which would mislead."""
     try:
         judged = quick.of(remedies.changed(chosen, change))
     except InputError:
-        return chosen, Unbounded(Verdict.INCONCLUSIVE)
+        return chosen, NoBound(Verdict.INCONCLUSIVE)
     found = judged.first
     is_weak = isinstance(found, Bound) and not found.subject.decided.is_largest
-    return judged.chosen, Unbounded(Verdict.INCONCLUSIVE) if is_weak else found
+    return judged.chosen, NoBound(Verdict.INCONCLUSIVE) if is_weak else found
 
 
 def neighbours(chosen: Chosen) -> list[remedies.Changes]:

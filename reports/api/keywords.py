@@ -8,20 +8,20 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 
-class Effort(TypedDict, total=False):
+class EffortKeywords(TypedDict, total=False):
     """How much work may be done."""
 
     workers: int | None
     time_limit: float | None
 
 
-class Limited(Effort, total=False):
+class Limited(EffortKeywords, total=False):
     """The same, and in how much memory."""
 
     memory_limit: str | int | None
 
 
-class Place(TypedDict, total=False):
+class EngineKeywords(TypedDict, total=False):
     """Where to search: `engine` is `memory`, `columns` or `spark`; `master` and `spark_conf` (`KEY=VALUE` each) are Spark's."""
 
     engine: str
@@ -29,11 +29,11 @@ class Place(TypedDict, total=False):
     spark_conf: list[str] | None
 
 
-class Corpus(Effort, Place, total=False):
+class Corpus(EffortKeywords, EngineKeywords, total=False):
     """For many questions, each of them small."""
 
 
-class Searching(Limited, Place, total=False):
+class Searching(Limited, EngineKeywords, total=False):
     """Everything that decides how a search is done.
 
     `symmetry` explores one state of each orbit of replicas.
@@ -55,7 +55,7 @@ class Checking(Resumable, total=False):
     keep_going: bool
 
 
-class Cluster(TypedDict, total=False):
+class ClusterKeywords(TypedDict, total=False):
     """What describes a cluster: Kafka's own files by what they are given for, or the address of one that runs."""
 
     bootstrap_server: str | None
@@ -68,11 +68,11 @@ class Cluster(TypedDict, total=False):
     consumer_properties: list[str] | None
 
 
-class SearchingCluster(Cluster, Searching, total=False):
+class SearchingCluster(ClusterKeywords, Searching, total=False):
     """A cluster, and how to search."""
 
 
-class CheckingCluster(Cluster, Checking, total=False):
+class CheckingCluster(ClusterKeywords, Checking, total=False):
     """The same, for a search whose finished levels are kept."""
 
 

@@ -10,10 +10,10 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.atlas.index import Atlas, shipped
-from neverlost.checker.nines.judged import Judged
+from neverlost.checker.nines.judged import ConfigurationNines
 from neverlost.checker.search.options import Reporter
 from neverlost.reports.api import improvements
-from neverlost.reports.api.bounded import Bounded
+from neverlost.reports.api.bounded import NinesBounds
 from neverlost.reports.api.inputs import labelled
 from neverlost.reports.api.keywords import Searching, Settings
 from neverlost.reports.api.results import Answer
@@ -21,7 +21,7 @@ from neverlost.reports.api.tolerances import RECORDS, asked_about, grouped
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import nines as describe
 from neverlost.reports.page import nines as page
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
@@ -42,7 +42,7 @@ class NinesResult(Answer):
 
     verdict: str
     nines: Mapping[str, Mapping[str, Any]] = field(repr=False)
-    judged: tuple[Judged, ...] = field(repr=False)
+    judged: tuple[ConfigurationNines, ...] = field(repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Of its bundle: a page and pictures, by name."""
 
@@ -85,7 +85,7 @@ def nines(
         raise InputError("a matrix has all settings: leave the configuration, the version and the cluster out, or --matrix")
     else:
         asked = list(_cells(matrix, settings))
-    known = Bounded(given, Request(**search), progress, None if again else shipped())
+    known = NinesBounds(given, RunOptions(**search), progress, None if again else shipped())
     judged = [known.of(each) for each in asked]
     answers = _by_name(judged)
     for answer, each in zip(answers.values(), judged, strict=True) if improve else ():
@@ -97,14 +97,14 @@ def nines(
 
 
 def beside(
-    every: Iterable[Chosen], request: Request, progress: Reporter | None, atlas: Atlas | None
+    every: Iterable[Chosen], request: RunOptions, progress: Reporter | None, atlas: Atlas | None
 ) -> dict[str, dict[str, Any]]:
     """What `nines` says of configurations at the shipped rates, by whom they speak for."""
-    known = Bounded({SHIPPED: rates()}, request, progress, atlas)
+    known = NinesBounds({SHIPPED: rates()}, request, progress, atlas)
     return _by_name([known.of(each) for each in _in_sync(every)])
 
 
-def _by_name(judged: Iterable[Judged]) -> dict[str, dict[str, Any]]:
+def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
     every = list(judged)
     labels = labelled([each.chosen for each in every])
     return {label: describe.answer(each) for label, each in zip(labels, every, strict=True)}

@@ -11,7 +11,7 @@ from typing import Any
 from neverlost.checker.kafka.history.gather import gathered
 from neverlost.checker.kafka.history.history import History, as_lines, read_history
 from neverlost.checker.kafka.observe.explained import TooLarge
-from neverlost.checker.kafka.observe.judgement import Judgement, judge
+from neverlost.checker.kafka.observe.judgement import HistoryVerdict, judge
 from neverlost.checker.kafka.observe.losses import Interval, intervals
 from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
@@ -20,7 +20,7 @@ from neverlost.reports.api.keywords import Settings
 from neverlost.reports.api.results import Answer
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.documents import observation as describe
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.configuration.choose import Given, read_settings
 from neverlost.specs.errors import InputError
 
@@ -37,7 +37,7 @@ class Observation(Answer):
     reason: str | None
     topic: str
     partition: int
-    judgement: Judgement = field(repr=False)
+    judgement: HistoryVerdict = field(repr=False)
     moments: Sequence[Interval] = field(repr=False)
     mechanisms: Mapping[str, str] = field(default_factory=dict)
     """What the history needs of each mechanism, where that was asked."""
@@ -83,7 +83,7 @@ def observe(
         "partition": partition or None,
     }
     asked, (seen, given) = question.asked("observe", arguments, _read, lambda found: [found[0].topic], redact)
-    request = Request(time_limit=time_limit)
+    request = RunOptions(time_limit=time_limit)
     asked = asked.with_arguments(mechanisms=mechanisms or None, losses=losses and None).with_effort(request)
     if out is not None:
         writable_directory(out)
@@ -101,7 +101,7 @@ def observe(
     return Observation.of(document, judgement=found, moments=moments)
 
 
-def _moments(found: Judgement) -> Sequence[Interval]:
+def _moments(found: HistoryVerdict) -> Sequence[Interval]:
     """What could have been lost; nothing, and why, where a limit is reached."""
     try:
         return intervals(found)

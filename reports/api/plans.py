@@ -9,8 +9,8 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.campaign import plan as campaign
-from neverlost.checker.campaign.plan import Part, Phase, Said
-from neverlost.checker.campaign.tolerance import SEARCH, Entry
+from neverlost.checker.campaign.plan import Phase, PhaseTrace, Said
+from neverlost.checker.campaign.tolerance import SEARCH, CellVerdict
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.search.options import Reporter
 from neverlost.model.sentences import sentences
@@ -19,8 +19,8 @@ from neverlost.reports.api.results import Answer
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.documents import tolerance as describe
-from neverlost.reports.request import Request
-from neverlost.specs.plan import Plan, read_plan
+from neverlost.reports.request import RunOptions
+from neverlost.specs.plan import MaintenancePlan, read_plan
 from neverlost.specs.properties import properties
 from neverlost.specs.property import SAFETY
 
@@ -71,11 +71,11 @@ def plan(
     Errors: `InputError` for a file that is no plan, and for a step that cannot be decided.
     """
     asked = read_plan(file, settings)
-    found = campaign.decided(asked, [properties()[name] for name in describe.ASKED], Request(**search).options(), progress)
+    found = campaign.decided(asked, [properties()[name] for name in describe.ASKED], RunOptions(**search).options(), progress)
     return PlanResult.of(_document(asked, found), found=tuple(found))
 
 
-def _document(asked: Plan, found: Sequence[Phase]) -> dict[str, Any]:
+def _document(asked: MaintenancePlan, found: Sequence[Phase]) -> dict[str, Any]:
     configuration = asked.first.configuration
     phases = [_phase(number, each, found) for number, each in enumerate(found)]
     phases += [
@@ -128,10 +128,10 @@ def _order(said: Said) -> tuple[bool, int]:
 
 
 def _in_words(said: Sequence[Said]) -> str:
-    return describe.in_words(*describe.said([Entry(each.asked, each.verdict, each.steps, SEARCH) for each in said]))
+    return describe.in_words(*describe.said([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said]))
 
 
-def _part(part: Part, every: Sequence[Phase]) -> dict[str, Any]:
+def _part(part: PhaseTrace, every: Sequence[Phase]) -> dict[str, Any]:
     says = sentences(part.system, part.trace.states, part.trace.steps)
     return {"phase": title(every[part.phase]), "steps": list(says[1:])}
 

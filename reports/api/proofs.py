@@ -17,20 +17,20 @@ from neverlost.checker.machine.whole_files import writable_directory
 from neverlost.checker.outcome import Outcome
 from neverlost.checker.prove import bounded_search
 from neverlost.checker.prove import induction as by_induction
-from neverlost.checker.prove.bounded_search import Bounded
-from neverlost.checker.prove.every_size import EverySize
+from neverlost.checker.prove.bounded_search import BoundedResult
+from neverlost.checker.prove.every_size import ParametricEncoding
 from neverlost.checker.prove.induction import Proof, untried
 from neverlost.checker.prove.progress import Reporter
-from neverlost.checker.prove.unbounded import Open
+from neverlost.checker.prove.unbounded import UnboundedEncoding
 from neverlost.model.kernel import Model, ModelError
 from neverlost.model.system import System, bind
 from neverlost.reports.api.keywords import Limited, Settings
 from neverlost.reports.api.results import Result, States, verdicts
 from neverlost.reports.bundle import proved, question, seal
-from neverlost.reports.bundle.question import Question
+from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.documents import proofs as describe_proofs
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
@@ -40,7 +40,7 @@ from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.property import RECOVERY, Property
 from neverlost.specs.setting import assumed
 
-WithoutBounds = type[Open] | type[EverySize] | None
+WithoutBounds = type[UnboundedEncoding] | type[ParametricEncoding] | None
 """How a proof reads the system otherwise than within its bounds."""
 
 METHODS = ("bmc", "induction")
@@ -60,7 +60,7 @@ class ProofResult(Result):
     free: Sequence[str] = ()
     unsafe: Sequence[Mapping[str, Any]] = ()
     proofs: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
-    bounded: Bounded | None = field(default=None, repr=False)
+    bounded: BoundedResult | None = field(default=None, repr=False)
     inductions: tuple[Proof, ...] = field(default=(), repr=False)
 
     @property
@@ -102,7 +102,7 @@ def prove(
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
-    request = Request(**search)
+    request = RunOptions(**search)
     require_sense(method, depth, bool(free), unbounded, mine)
     require_sense_of_every_rf(method, every_rf, mine, out is not None)
     if out is not None:
@@ -123,7 +123,7 @@ def prove(
     if method == "induction":
         chosen = choose_one(given)
         system = weakened(chosen.system, without)
-        reading = EverySize if every_rf else Open if unbounded else None
+        reading = ParametricEncoding if every_rf else UnboundedEncoding if unbounded else None
         proofs = inductions(system, _asked(system, properties), reading, mine, request, out is not None, progress)
         return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
     chosen, system, keys = free_cells(given, free)
@@ -154,16 +154,16 @@ def _asked(system: System, names: Iterable[str] | None) -> list[Property]:
 
 
 def _result(
-    document: dict[str, Any], found: Bounded | list[Proof], asked: Question, out: str | PathLike[str] | None
+    document: dict[str, Any], found: BoundedResult | list[Proof], asked: BundleQuestion, out: str | PathLike[str] | None
 ) -> ProofResult:
     """The document's fields, with the counterexamples of each configuration."""
-    outcomes = [found.outcome] if isinstance(found, Bounded) else [each.outcome for each in found]
+    outcomes = [found.outcome] if isinstance(found, BoundedResult) else [each.outcome for each in found]
     known = _counterexamples(outcomes)
     if out is not None:
         document, traces = proved.named({**document, **asked.answered}, known)
         system = outcomes[0].system
         configurations = [(system.model, each) for each in system.configurations]
-        also = {} if isinstance(found, Bounded) else proved.obligations(found)
+        also = {} if isinstance(found, BoundedResult) else proved.obligations(found)
         seal.write(out, asked, document, configurations, traces, also)
     cells = [
         Result.of(each, properties=verdicts(each["properties"], of_cell), counterexamples=of_cell)
@@ -175,8 +175,8 @@ def _result(
         properties=() if cells else verdicts(document["properties"], known[0]),
         counterexamples={} if cells else known[0],
         cells=tuple(cells),
-        bounded=found if isinstance(found, Bounded) else None,
-        inductions=() if isinstance(found, Bounded) else tuple(found),
+        bounded=found if isinstance(found, BoundedResult) else None,
+        inductions=() if isinstance(found, BoundedResult) else tuple(found),
     )
 
 
@@ -278,7 +278,7 @@ def inductions(
     goals: Sequence[Property],
     without_bounds: WithoutBounds,
     mine: bool,
-    request: Request,
+    request: RunOptions,
     with_texts: bool,
     progress: Reporter | None = None,
 ) -> list[Proof]:
@@ -303,7 +303,7 @@ def induction(
     goal: Property,
     without_bounds: WithoutBounds,
     mine: bool,
-    request: Request,
+    request: RunOptions,
     with_texts: bool,
     progress: Reporter | None = None,
 ) -> Proof:
@@ -318,7 +318,7 @@ def induction(
         system,
         goal,
         lemmas,
-        by_induction.Effort(
+        by_induction.ProofBudget(
             request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes, progress=progress
         ),
         with_texts=with_texts,

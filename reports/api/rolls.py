@@ -19,7 +19,7 @@ from neverlost.reports.api.keywords import Searching, Settings
 from neverlost.reports.api.results import Answer
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import tolerance as describe
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.errors import InputError
@@ -82,7 +82,7 @@ def roll(
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
         _require_partitions(each)
-    said = _Said(every, at_a_time, Request(**search), progress)
+    said = _Said(every, at_a_time, RunOptions(**search), progress)
     return RollResult.of(_document(_Cluster(_placed(every), said), at_a_time) | _input(every))
 
 
@@ -102,7 +102,7 @@ def _require_partitions(chosen: Chosen) -> None:
 class _Said:
     """What is said of a configuration after a stop: decided for all at once."""
 
-    def __init__(self, every: Sequence[Chosen], at_a_time: int, request: Request, progress: Reporter | None) -> None:
+    def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
         asked = [properties()[name] for name in describe.ASKED]
         questions = {
             (id(chosen), is_whole, stop): (

@@ -16,7 +16,7 @@ from neverlost.reports.api.results import Answer, PropertyVerdict, Trace, verdic
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import sweep as describe_sweep
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.keys import GROWING
@@ -104,7 +104,7 @@ def sweep(
         "sweep", {"matrix": matrix, "settings": settings, "baseline": baseline}, _read, lambda _: (), redact
     )
     sweeper, request = _sweeper(found, str(asked.arguments["matrix"]), properties, progress, search)
-    asked = asked.with_arguments(properties=properties).with_effort(Request(**search))
+    asked = asked.with_arguments(properties=properties).with_effort(RunOptions(**search))
     if out is not None:
         writable_directory(out)
     swept = sweeper.run()
@@ -127,10 +127,10 @@ def _read(matrix: str, settings: Settings = None, baseline: str | None = None) -
 
 def _sweeper(
     found: Matrix, name: str, properties: Iterable[str] | None, progress: Reporter | None, search: Searching
-) -> tuple[Sweeper, Request]:
+) -> tuple[Sweeper, RunOptions]:
     """What decides a matrix; symmetry is as the matrix says unless it was asked for."""
     reduced = search.get("symmetry")
-    request = Request(**search | {"symmetry": bool(found.symmetry) if reduced is None else reduced})
+    request = RunOptions(**search | {"symmetry": bool(found.symmetry) if reduced is None else reduced})
     asked = chosen_properties(found.cells[0].model, properties or found.properties)
     for each in found.cells:
         require_fields(bind(each.model, each.configuration), asked)

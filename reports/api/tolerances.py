@@ -12,8 +12,8 @@ import neverlost
 from neverlost.checker.atlas import lookup
 from neverlost.checker.atlas.index import Atlas, shipped
 from neverlost.checker.campaign import tolerance as campaign
-from neverlost.checker.campaign.tolerance import Entry, Known, Tolerance
-from neverlost.checker.outcome import Trace, Verdict, worst
+from neverlost.checker.campaign.tolerance import CellVerdict, Known, Tolerance
+from neverlost.checker.outcome import Behaviour, Verdict, worst
 from neverlost.checker.search.options import Options, Reporter
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.kernel import Configuration, Model
@@ -27,7 +27,7 @@ from neverlost.reports.api.results import Answer
 from neverlost.reports.bundle.tables import kept
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.documents import tolerance as describe
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
 from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
@@ -36,8 +36,8 @@ from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.kafka_files import remedies
 from neverlost.specs.property import SAFETY, Property
-from neverlost.specs.setting import Kind, Notice, assumed
-from neverlost.specs.spot import AXES, OF_MEMBERS, Spot
+from neverlost.specs.setting import Notice, NoticeKind, assumed
+from neverlost.specs.spot import AXES, OF_MEMBERS, FaultBudget
 
 Path = str | PathLike[str]
 
@@ -49,7 +49,7 @@ LOOKED_UP = ("kill", "leader_move")
 
 
 @dataclass(frozen=True)
-class Subject:
+class ToleranceSubject:
     """A configuration and its table, as designed and as shipped where both were asked for; both have the same `label`.
 
     `beside` are tables in which another fault may happen any number of times, by its name; `proposed` is the table after the
@@ -75,7 +75,7 @@ class ToleranceResult(Answer):
 
     verdict: str
     tolerance: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
-    subjects: tuple[Subject, ...] = field(repr=False)
+    subjects: tuple[ToleranceSubject, ...] = field(repr=False)
 
     @property
     def tables(self) -> tuple[Tolerance, ...]:
@@ -103,7 +103,7 @@ def tolerance(
     progress: Reporter | None = None,
     topics: Sequence[str] | None = None,
     files: Mapping[str, Any] | None = None,
-    decided: Callable[[Sequence[Subject], int], None] | None = None,
+    decided: Callable[[Sequence[ToleranceSubject], int], None] | None = None,
     **search: Unpack[Searching],
 ) -> ToleranceResult:
     """The table of a configuration, or of each distinct one of a described cluster.
@@ -120,7 +120,7 @@ def tolerance(
 
     Errors: `InputError` for bad input, before anything is searched.
     """
-    request = Request(**search)
+    request = RunOptions(**search)
     every = waived(asked_about(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
     proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
     after = [remedies.changed(each, proposed) if proposed else None for each in every]
@@ -129,9 +129,9 @@ def tolerance(
     labels, groups = labelled(every), dict[str, list[int]]()
     for number, label in enumerate(labels):
         groups.setdefault(label, []).append(number)
-    made: dict[int, Subject] = {}
+    made: dict[int, ToleranceSubject] = {}
 
-    def make(numbers: Sequence[int]) -> list[Subject]:
+    def make(numbers: Sequence[int]) -> list[ToleranceSubject]:
         for each in numbers:
             made[each] = _subject(labels[each], every[each], more[each], tuple(beside or ()), tables)
             if (then := after[each]) is not None:
@@ -197,7 +197,7 @@ def with_what_one_record_hides(chosen: Chosen) -> Chosen:
     if chosen.configuration[RECORDS] > 1 or chosen.configuration.get(DIVERGING, True):
         return chosen
     says = "one record cannot show what logs that diverge lose, as before 3.0 as shipped: a table without a loss may have one"
-    return replace(chosen, notices=(*chosen.notices, Notice(Kind.WARNING, says, "", f"--set {RECORDS}=2 decides it")))
+    return replace(chosen, notices=(*chosen.notices, Notice(NoticeKind.WARNING, says, "", f"--set {RECORDS}=2 decides it")))
 
 
 def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
@@ -212,7 +212,7 @@ def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
     for chosen in every:
         mine = [each for each in DEFECTS if each.name in names and chosen.configuration.get(each.mechanism.key) is False]
         if mine:
-            notice = Notice(Kind.ASSUMED, f"waived: {', '.join(f'{each.name} ({each.report})' for each in mine)}")
+            notice = Notice(NoticeKind.ASSUMED, f"waived: {', '.join(f'{each.name} ({each.report})' for each in mine)}")
             other = remedies.changed(chosen, {each.mechanism.key: "on" for each in mine})
             chosen = replace(other, release=chosen.release, notices=(*chosen.notices, notice))
         found.append(chosen)
@@ -267,7 +267,7 @@ class Tables:
     """Makes tables, each once; after an interrupt, of what is known only."""
 
     names: Iterable[str] | None
-    request: Request
+    request: RunOptions
     progress: Reporter | None
     atlas: Atlas | None
 
@@ -331,7 +331,7 @@ class Tables:
         if known is None or wrong(chosen, more):
             return False
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
-        corners = (Spot(losing, most - losing) for losing in range(most + 1))
+        corners = (FaultBudget(losing, most - losing) for losing in range(most + 1))
         asked, table = self.asked(chosen), Tolerance(model, chosen.configuration, more, {})
         return all(known(model, table.asked(each), asked) is not None for each in corners)
 
@@ -342,14 +342,14 @@ def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
 
 
 def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
-    asked = {**chosen.configuration, **Spot(1, 1).limits_among(chosen.model.keys), **more}
+    asked = {**chosen.configuration, **FaultBudget(1, 1).limits_among(chosen.model.keys), **more}
     try:
         return chosen.model.contradiction(with_kills(chosen.model, asked))
     except InputError as problem:
         return str(problem)
 
 
-def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> Subject:
+def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> ToleranceSubject:
     table = tables.of(chosen, more)
     assert table is not None
     others, is_advised = {}, not more and AXES[1] in chosen.model.keys and chosen.left_out is None
@@ -363,7 +363,7 @@ def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequen
         found = tables.of(chosen, {**more, **limit}, known_only=name not in beside)
         if found is not None:
             others[name] = found
-    return Subject(label, chosen, table, others, _advice(chosen, table, tables) if is_advised else None)
+    return ToleranceSubject(label, chosen, table, others, _advice(chosen, table, tables) if is_advised else None)
 
 
 def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
@@ -385,7 +385,7 @@ def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.
     return (best[1], best[2]) if best else None
 
 
-def counterexample(table: Tolerance, spot: Spot) -> tuple[System, Property, Trace] | None:
+def counterexample(table: Tolerance, spot: FaultBudget) -> tuple[System, Property, Behaviour] | None:
     """The shortest counterexample at a spot, a lost record first; searched for where the verdict was looked up."""
     violated = [each for each in table.entries.get(spot, ()) if each.verdict is Verdict.VIOLATED]
     if not violated:
@@ -399,7 +399,7 @@ def counterexample(table: Tolerance, spot: Spot) -> tuple[System, Property, Trac
     return (table.system(spot), shortest.property, shortest.trace) if shortest.trace is not None else None
 
 
-def _document(found: Sequence[Subject]) -> dict[str, Any]:
+def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
     rows: dict[str, list[dict[str, Any]]] = {}
     for each in found:
         for one in (each.table, *each.beside.values()):
@@ -452,8 +452,8 @@ def _document(found: Sequence[Subject]) -> dict[str, Any]:
     }
 
 
-def _commands(subject: Subject) -> list[dict[str, str]]:
+def _commands(subject: ToleranceSubject) -> list[dict[str, str]]:
     return [] if subject.advice is None else [each.document() for each in remedies.commands(subject.chosen, subject.advice[0])]
 
 
-__all__ = ["Entry", "Spot", "Subject", "ToleranceResult", "tolerance"]
+__all__ = ["CellVerdict", "FaultBudget", "ToleranceResult", "ToleranceSubject", "tolerance"]

@@ -14,7 +14,7 @@ import neverlost
 from neverlost.checker.machine import scratch
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.reports.bundle import contained, seal
-from neverlost.reports.bundle.question import ARGUMENTS, FILE, Question
+from neverlost.reports.bundle.question import ARGUMENTS, FILE, BundleQuestion
 from neverlost.reports.bundle.seal import COMMAND, RESULT
 from neverlost.specs.configuration.input import Contents, known
 from neverlost.specs.errors import InputError
@@ -43,7 +43,7 @@ BUNDLE = "bundle"
 class Derived:
     """A question's bundle as this version writes it, in a directory of its own; `answer` is what the function returned."""
 
-    question: Question
+    question: BundleQuestion
     answer: Any
     place: scratch.Folder
     files: Contents
@@ -69,7 +69,7 @@ class Derived:
             return contained.files_of(Path(place, BUNDLE))
 
 
-def derived(question: Question, seconds: float | None = None) -> Derived:
+def derived(question: BundleQuestion, seconds: float | None = None) -> Derived:
     """Ask the question again, with the function that answered it; searches end after so many seconds.
 
     Where and how to search are the reader's: nothing of the bundle decides them.
@@ -92,7 +92,7 @@ def derived(question: Question, seconds: float | None = None) -> Derived:
         warnings.simplefilter("ignore")
         found = answer(**arguments, out=Path(place.name, BUNDLE))
     files = dict(contained.files_of(Path(place.name, BUNDLE)))
-    again = Question.of(files)
+    again = BundleQuestion.of(files)
     if _asks(again) != _asks(question):
         raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")
     for name in again.files:
@@ -103,18 +103,18 @@ def derived(question: Question, seconds: float | None = None) -> Derived:
     return Derived(question, found, place, files)
 
 
-def _asks(question: Question) -> tuple[Any, ...]:
+def _asks(question: BundleQuestion) -> tuple[Any, ...]:
     """What is asked, without how it is searched for."""
     own = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
     return question.command, own, dict(question.contents), question.arguments.get("symmetry")
 
 
-def _difference(question: Question, again: Question) -> str:
+def _difference(question: BundleQuestion, again: BundleQuestion) -> str:
     unread = sorted(question.contents.keys() - again.contents.keys())
     return f"nothing reads {', '.join(map(repr, unread))}" if unread else "its arguments are written otherwise"
 
 
-def require_this_version(question: Question) -> None:
+def require_this_version(question: BundleQuestion) -> None:
     """Errors: `InputError` naming the release to verify with."""
     if question.version == neverlost.__version__:
         return

@@ -11,17 +11,17 @@ from pathlib import Path
 from neverlost.checker.evidence import reachable_states
 from neverlost.checker.machine import scratch
 from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.reports.request import Request
+from neverlost.reports.request import RunOptions
 from neverlost.specs.errors import InputError
 
 CERTIFICATE = "reachable.xz"
 
-Kept = tuple[Request, Callable[[Outcome], None]]
+Kept = tuple[RunOptions, Callable[[Outcome], None]]
 """The request with a place for its levels, and what writes their states out after the search."""
 
 
 @contextmanager
-def kept(request: Request) -> Iterator[Request]:
+def kept(request: RunOptions) -> Iterator[RunOptions]:
     """The request with a place for its levels, for as long as they are needed."""
     if request.state_dir is not None:
         yield request
@@ -31,7 +31,7 @@ def kept(request: Request) -> Iterator[Request]:
 
 
 @contextmanager
-def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[Kept]:
+def exported(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
     """Every state as Parquet, with worked queries.
 
     Errors: `InputError`, before anything is searched, for a target that cannot be written.
@@ -55,8 +55,8 @@ def exported(request: Request, target: str | PathLike[str] | None) -> Iterator[K
 
 @contextmanager
 def certified(
-    request: Request, wanted: bool, total: int, out: str | PathLike[str] | None
-) -> Iterator[tuple[Request, Callable[[Outcome], dict[str, bytes]]]]:
+    request: RunOptions, wanted: bool, total: int, out: str | PathLike[str] | None
+) -> Iterator[tuple[RunOptions, Callable[[Outcome], dict[str, bytes]]]]:
     """The reachable states as a certificate of the bundle, if everything holds: its file, by name.
 
     Errors: `InputError` where a certificate makes no sense.

@@ -20,8 +20,8 @@ from neverlost.checker.machine.whole_files import as_json, clear_unfinished, wri
 from neverlost.model.kernel import Configuration, Model
 from neverlost.reports.bundle import ledger_lines
 from neverlost.reports.bundle.contained import MANIFEST
-from neverlost.reports.bundle.question import Question
-from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, Saved
+from neverlost.reports.bundle.question import BundleQuestion
+from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, SavedCounterexamples
 from neverlost.specs.configuration.choose import PREFIXED
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import KEYS, shown
@@ -79,7 +79,7 @@ def files_of(directory: Path) -> list[str]:
 
 def write(
     directory: str | os.PathLike[str],
-    question: Question,
+    question: BundleQuestion,
     document: Mapping[str, Any],
     configurations: Sequence[tuple[Model, Configuration]],
     counterexamples: Mapping[str, Counterexample],
@@ -107,7 +107,7 @@ def write(
     write_text(folder / MANIFEST, as_json(manifest(digests, document, question)))
 
 
-def manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: Question) -> dict[str, Any]:
+def manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: BundleQuestion) -> dict[str, Any]:
     """The manifest of files with these digests."""
     own = document.get("id") or f"nl-{question.digest.removeprefix('sha256:')[:16]}"
     return {"schema": SCHEMA, "id": own, "files": dict(sorted(digests.items()))}
@@ -158,7 +158,7 @@ def render(
 
     if "properties" not in document and "cells" not in document:
         return write_tables(document, place)
-    traces = Saved(folder, known)
+    traces = SavedCounterexamples(folder, known)
     written = write_reports(folder, document, place, traces)
     write_gate(folder, document, place)
     for cell in document.get("cells", [document]) if "matrix" not in document else ():

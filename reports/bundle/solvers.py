@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from neverlost.checker.machine import scratch
-from neverlost.checker.machine.processes import Message, Send, run
+from neverlost.checker.machine.processes import JobReport, Send, run
 from neverlost.checker.prove.smtlib import SOLVERS, premises_of
-from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.merged_rows import pluralize
 from neverlost.specs.errors import InputError
 
 SUFFIX = ".smt2"
@@ -54,12 +54,12 @@ def asked_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[s
             vacuous = (
                 f"; nothing satisfies the premises of {', '.join(hollow)}" if hollow else "; all premises can be satisfied"
             )
-            confirmed.append(f"{solver} answers unsat to {many(checks, 'obligation')}{vacuous}")
+            confirmed.append(f"{solver} answers unsat to {pluralize(checks, 'obligation')}{vacuous}")
         for why, names in left.items():
             unchecked.append(f"{', '.join(names)}: {solver} did not answer: {why}; pip install {solver}, or verify --full")
     return confirmed, unchecked
 
 
-def _reports(jobs: Sequence[tuple[str, str]], seconds: float | None) -> Iterator[Message]:
+def _reports(jobs: Sequence[tuple[str, str]], seconds: float | None) -> Iterator[JobReport]:
     with scratch.folder("solvers") as place:
         yield from run(answers, jobs, 2, seconds, MEMORY, place)

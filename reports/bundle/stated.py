@@ -17,8 +17,8 @@ from neverlost.checker.engines.explore import explore
 from neverlost.checker.machine.processes import INTERRUPTED, TIMEOUT
 from neverlost.checker.machine.resources import OUT_OF_MEMORY
 from neverlost.checker.machine.whole_files import as_json
-from neverlost.checker.outcome import Counts, Finding, Outcome, Trace, Verdict, worst
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.outcome import Behaviour, Counts, Finding, Outcome, Verdict, worst
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.reports.api.results import Result
 from neverlost.reports.bundle import tables
 from neverlost.reports.bundle.derive import Derived
@@ -300,7 +300,7 @@ def _decision(
     verdict, how = Verdict(stated["verdict"]), stated["how"]
     if how not in (EXPLORED, SAME, REPLAYED):
         raise InputError(f"{RESULT} is refused: {cell['id']} was decided by {how!r}, which is no way")
-    trace: Trace | None = None
+    trace: Behaviour | None = None
     if verdict is Verdict.VIOLATED:
         trace = witness(files, str(stated["trace"]), cell, one.property.name, own).trace
     source = numbers[stated["from"]] if "from" in stated else None
@@ -326,7 +326,7 @@ def _sampled(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int |
 def _is_so(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
     """Whether a cell, searched by itself, has the stated verdicts; False where the time did not suffice."""
     decisions, system = sweep.decisions[number], sweep.systems[number]
-    options = Options(limits=Limits(seconds), symmetry=symmetry, every_configuration=True)
+    options = Options(limits=SearchLimits(seconds), symmetry=symmetry, every_configuration=True)
     outcome = explore(system, [each.property for each in decisions], options)
     if outcome.reason is not None:
         return False

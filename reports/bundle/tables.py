@@ -66,12 +66,12 @@ def kept(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
 
 def _write(command: str, given: Mapping[str, Any], contents: Mapping[str, bytes], found: Answer) -> None:
     from neverlost.reports.bundle import seal
-    from neverlost.reports.bundle.question import ARGUMENTS, Question
-    from neverlost.reports.request import Request
+    from neverlost.reports.bundle.question import ARGUMENTS, BundleQuestion
+    from neverlost.reports.request import RunOptions
 
     arguments = {name: given.get(name) or None for name in ARGUMENTS[command]}
     arguments["files"] = {name: each for name, each in (given.get("files") or {}).items() if each}
-    asked = Question(command, {}, contents).with_arguments(**arguments).with_effort(Request(**given.get("search", {})))
+    asked = BundleQuestion(command, {}, contents).with_arguments(**arguments).with_effort(RunOptions(**given.get("search", {})))
     seal.write(given["out"], asked, {**found.document, **asked.answered}, [], {}, getattr(found, "files", None))
 
 

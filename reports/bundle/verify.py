@@ -22,10 +22,10 @@ from neverlost.reports.bundle import contained, ledger_lines, measured, proved, 
 from neverlost.reports.bundle.contained import MANIFEST
 from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.bundle.kept_levels import CERTIFICATE
-from neverlost.reports.bundle.question import FILE, Question, commit_of_checkout, digest
+from neverlost.reports.bundle.question import FILE, BundleQuestion, commit_of_checkout, digest
 from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
 from neverlost.reports.counterexample.saved import SUFFIX
-from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.merged_rows import pluralize
 from neverlost.reports.page import nines
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.input import Contents
@@ -40,7 +40,7 @@ Document = Mapping[str, Any]
 
 
 @dataclass
-class Verification:
+class BundleCheck:
     """What was confirmed and what was not checked, a sentence each."""
 
     confirmed: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Verification:
         return "verified" if self.is_complete else "partly verified"
 
 
-def verify(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> Verification:
+def verify(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> BundleCheck:
     """Check a bundle; `full` searches everything again, however large; otherwise `seed` draws what is searched of a sweep.
 
     Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
@@ -66,12 +66,12 @@ def verify(directory: str, full: bool = False, seed: int | None = None, seconds:
         return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
 
 
-def asked(files: Contents) -> Question:
+def asked(files: Contents) -> BundleQuestion:
     """The question of a bundle, which its result answers by name.
 
     Errors: `InputError` where the result is of another one.
     """
-    question = Question.of(files)
+    question = BundleQuestion.of(files)
     answered = _parsed(RESULT, files)
     if not isinstance(answered, dict) or answered.get("question") != question.digest:
         raise InputError(f"{RESULT} is refused: it does not answer {FILE}, whose digest is {question.digest}")
@@ -98,12 +98,12 @@ def opened(directory: str) -> Contents:
     return files
 
 
-def compared(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> Verification:
+def compared(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> BundleCheck:
     """A bundle's files against those that its question has.
 
     Errors: `InputError` for the first difference, with its place and both values.
     """
-    found = Verification()
+    found = BundleCheck()
     result, open_places = stated.completed(files, own, seed, SECONDS if seconds is None else seconds)
     found.unchecked += open_places
     documents = {RESULT: _same(RESULT, files, measured.overlaid(RESULT, result, _parsed(RESULT, files)))}
@@ -112,7 +112,7 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     documents |= _traces(files, own, result)
     counterexamples = sum(name.endswith(SUFFIX) for name in documents)
     if counterexamples:
-        found.confirmed.append(f"{many(counterexamples, 'counterexample')} re-executed on the defining interpreter")
+        found.confirmed.append(f"{pluralize(counterexamples, 'counterexample')} re-executed on the defining interpreter")
     documents |= _ledger(files, _parsed(RESULT, files), found)
     _environment(files, own)
     if CERTIFICATE in own.files:
@@ -127,8 +127,8 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     return found
 
 
-def _said(question: Question) -> str:
-    return f"the question (neverlost {question.command}, {many(len(question.contents), 'file')} of the user's)"
+def _said(question: BundleQuestion) -> str:
+    return f"the question (neverlost {question.command}, {pluralize(len(question.contents), 'file')} of the user's)"
 
 
 def _parsed(name: str, files: Contents) -> Any:
@@ -183,7 +183,7 @@ def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]
     return found
 
 
-def _ledger(files: Contents, result: Document, found: Verification) -> dict[str, bytes]:
+def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, bytes]:
     lines = ledger_lines.lines_of(result)
     if ledger.FILE not in files:
         if lines:
@@ -197,7 +197,7 @@ def _ledger(files: Contents, result: Document, found: Verification) -> dict[str,
     if ledger.text(sorted(there, key=lambda each: each.subject)).encode() != files[ledger.FILE]:
         raise InputError(f"{ledger.FILE} is refused: it is not written as neverlost writes it")
     if len(there) > len(others):
-        found.confirmed.append(f"{many(len(there) - len(others), 'line')} of the ledger derived from the result again")
+        found.confirmed.append(f"{pluralize(len(there) - len(others), 'line')} of the ledger derived from the result again")
     for each in others:
         found.unchecked.append(f"{ledger.FILE}: of another run into this directory, which nothing in it derives: {each.says}")
     return {ledger.FILE: files[ledger.FILE]}
@@ -222,7 +222,7 @@ def _certificate(files: Contents, own: Derived, result: Document) -> str:
     return f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
 
 
-def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: Verification) -> None:
+def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
     """Reports, pictures and gate files are decided by the documents; the rest of the files by the question alone."""
     result = _parsed(RESULT, files)
     try:
@@ -255,6 +255,6 @@ def _is_decided(name: str) -> bool:
     return Path(name).suffix in seal.RENDERED or name.endswith(SUFFIX) or name == ledger.FILE
 
 
-def _manifest(files: Contents, result: Document, question: Question) -> None:
+def _manifest(files: Contents, result: Document, question: BundleQuestion) -> None:
     expected = seal.manifest({name: digest(each) for name, each in files.items() if name != MANIFEST}, result, question)
     _same(MANIFEST, files, expected)

@@ -18,7 +18,7 @@ LINE = re.compile(r"(?P<file>.+) line (?P<line>\d+)")
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A line of one of the user's files."""
 
     file: str
@@ -26,7 +26,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Judged:
+class GateVerdict:
     """The verdict on one property of one cell; `change` is set where the baseline has another verdict.
 
     `name` is what the cell is called; `places` are the lines of the user's files that it is about, by topic.
@@ -37,7 +37,7 @@ class Judged:
     entry: Mapping[str, Any]
     change: Mapping[str, Any] | None
     says: str
-    places: Mapping[str, Line]
+    places: Mapping[str, SourceLine]
 
     @property
     def about(self) -> str:
@@ -117,29 +117,29 @@ class JudgedResult:
         return float(self.document.get("seconds") or sum(each.get("seconds", 0) for each in self.cells))
 
     @cached_property
-    def verdicts(self) -> tuple[Judged, ...]:
+    def verdicts(self) -> tuple[GateVerdict, ...]:
         """Every cell's verdict on every property."""
         return tuple(self._judged())
 
-    def _judged(self) -> Iterator[Judged]:
+    def _judged(self) -> Iterator[GateVerdict]:
         unexpected = {(each["cell"], each["property"]): each for each in self.changes or ()}
         for cell in self.cells:
             name, places = self._called(cell), self._places(cell)
             for entry in cell["properties"]:
                 says = sentence(cell, entry, self.document)
-                yield Judged(name, cell, entry, unexpected.get((name, entry["name"])), says, places)
+                yield GateVerdict(name, cell, entry, unexpected.get((name, entry["name"])), says, places)
 
     def _called(self, cell: Mapping[str, Any]) -> str:
         if self.is_sweep:
             return cell_name(cell)
         return ", ".join(cell.get("topics", ())) or f"{cell['model']}: {brief(cell)}"
 
-    def _places(self, cell: Mapping[str, Any]) -> dict[str, Line]:
+    def _places(self, cell: Mapping[str, Any]) -> dict[str, SourceLine]:
         """The lines of the topics, or of the matrix, or of the first setting that stands in a line of a file."""
         if self.is_sweep:
             about = self.document["matrix"]
             number = _line(about.get("lines", {}), cell, about["varying"])
-            return {self._called(cell): Line(about["file"], number)} if about.get("file") else {}
+            return {self._called(cell): SourceLine(about["file"], number)} if about.get("file") else {}
         found = {topic: line for topic, where in cell.get("places", {}).items() if (line := line_of(where))}
         if found or cell.get("topics"):
             return found
@@ -153,10 +153,10 @@ class JudgedResult:
         return [each for each in self.changes or () if (each["cell"], each["property"]) not in here]
 
 
-def line_of(where: str) -> Line | None:
+def line_of(where: str) -> SourceLine | None:
     """`topics.txt line 4` as a line of a file; None for a place that is none."""
     found = LINE.fullmatch(where.partition("] of ")[2] if where.startswith("[") else where)
-    return None if found is None else Line(found["file"], int(found["line"]))
+    return None if found is None else SourceLine(found["file"], int(found["line"]))
 
 
 def _line(lines: Mapping[str, int], cell: Mapping[str, Any], varying: Sequence[str]) -> int:

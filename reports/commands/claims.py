@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from neverlost.reports import options
-from neverlost.reports.api.keywords import Effort
+from neverlost.reports.api.keywords import EffortKeywords
 
 if TYPE_CHECKING:
-    from neverlost.checker.campaign.decided_cases import Judged
+    from neverlost.checker.campaign.decided_cases import CaseResult
     from neverlost.specs.claim import Claim
 
 SCHEMA = "neverlost.claims/1"
@@ -29,7 +29,7 @@ def claims(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    **search: Unpack[Effort],
+    **search: Unpack[EffortKeywords],
 ) -> int:
     """Run the command; returns the exit status."""
     from pathlib import Path
@@ -39,11 +39,11 @@ def claims(
     from neverlost.reports.documents import cases
     from neverlost.reports.output import Output
     from neverlost.reports.page.claims import claims_page
-    from neverlost.reports.request import Request
+    from neverlost.reports.request import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.claim import cases_by_name, chosen_claims
 
-    output, request = Output(json, out, quiet), Request(**search)
+    output, request = Output(json, out, quiet), RunOptions(**search)
     asked = chosen_claims(ids or [])
     known = cases_by_name()
     wanted = {name: known[name] for each in asked for name in each.cases}
@@ -67,7 +67,7 @@ def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
     return [verdict_line(each["verdict"], each["id"]) for each in document["claims"]]
 
 
-def _verdict(claim: Claim, judged: dict[str, Judged]) -> str | None:
+def _verdict(claim: Claim, judged: dict[str, CaseResult]) -> str | None:
     """The verdict on a claim; None while one of its cases is undecided."""
     own = [judged[name] for name in claim.cases]
     if not all(each.is_decided for each in own):
@@ -75,7 +75,7 @@ def _verdict(claim: Claim, judged: dict[str, Judged]) -> str | None:
     return claim.verdict({each.name: str(each.answer.verdict) for each in own})
 
 
-def _deciding(claim: Claim, judged: dict[str, Judged]) -> str:
+def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
     """What decided: the cases that did not go as claimed, else the tests."""
     from neverlost.reports.documents.cases import found_text
 
@@ -84,7 +84,7 @@ def _deciding(claim: Claim, judged: dict[str, Judged]) -> str:
     return "; ".join(f"{name}: {found_text(judged[name])}" for name in against or claim.tests)
 
 
-def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
+def _document(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, Any]:
     import neverlost
     from neverlost.reports.documents.cases import document
 
@@ -111,14 +111,14 @@ def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
     }
 
 
-def _counts(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, int]:
+def _counts(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, int]:
     found = [_verdict(each, judged) for each in asked]
     listed = {f"{verdict}": found.count(verdict) for verdict in ("holds", "only-if", "violated", "outside")}
     different = sum(verdict not in (each.expected, None) for each, verdict in zip(asked, found, strict=True))
     return {"claims": len(asked), **listed, "different": different, "undecided": found.count(None)}
 
 
-def _show(asked: list[Claim], judged: dict[str, Judged]) -> None:
+def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
     from rich.table import Table
     from rich.text import Text
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from neverlost.reports import options
-from neverlost.reports.api.keywords import Effort
+from neverlost.reports.api.keywords import EffortKeywords
 
 if TYPE_CHECKING:
     from neverlost.checker.kafka.conform.classes.kafka import Kafka
     from neverlost.checker.kafka.conform.free import Bounds
-    from neverlost.checker.spark.questions import Where
+    from neverlost.checker.spark.questions import WorkerTarget
     from neverlost.reports.output import Output
-    from neverlost.reports.request import Request
+    from neverlost.reports.request import RunOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +50,7 @@ def conform(
     quiet: options.Quiet = False,
     master: Annotated[str | None, options.SHARED["master"][0]] = None,
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
-    **search: Unpack[Effort],
+    **search: Unpack[EffortKeywords],
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.checker.kafka.conform import run as comparing
@@ -59,12 +59,12 @@ def conform(
     from neverlost.checker.machine import processes
     from neverlost.reports.documents import conform as page
     from neverlost.reports.output import Output
-    from neverlost.reports.request import Request
+    from neverlost.reports.request import RunOptions
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.errors import InputError, unknown
 
-    output, request = Output(json, out, quiet), Request(**search, master=master, spark_conf=spark_conf)
+    output, request = Output(json, out, quiet), RunOptions(**search, master=master, spark_conf=spark_conf)
     if between is not None:
         if kafka_version or classpath or settings or part or baseline or free:
             raise InputError("--between goes with --short, --trust-maven and where results go only")
@@ -97,7 +97,7 @@ def conform(
     with PartsProgress() as progress:
         progress.expect(len(todo))
 
-        def compared(name: str, so_far: comparing.Report) -> None:
+        def compared(name: str, so_far: comparing.ConformReport) -> None:
             progress(page.rate(name, so_far))
 
         found = comparing.compare(kafka, todo, _where(request), compared)
@@ -123,14 +123,14 @@ def _nothing_concerns(output: Output) -> int:
     return page.exit_status(document)
 
 
-def _where(request: Request) -> Where:
-    from neverlost.checker.spark.questions import Where
+def _where(request: RunOptions) -> WorkerTarget:
+    from neverlost.checker.spark.questions import WorkerTarget
 
     conf = request.options().spark_conf
-    return Where(request.workers or os.cpu_count() or 1, request.time_limit, request.master, conf)
+    return WorkerTarget(request.workers or os.cpu_count() or 1, request.time_limit, request.master, conf)
 
 
-def _git(ref: str, base: str, short: bool, request: Request, output: Output) -> int:
+def _git(ref: str, base: str, short: bool, request: RunOptions, output: Output) -> int:
     """What a branch of the checkout that this is run in changes, by the jars that Gradle makes of both."""
     from neverlost.checker.kafka.conform import run as comparing
     from neverlost.checker.kafka.conform.classes import kafka as judges
@@ -143,7 +143,7 @@ def _git(ref: str, base: str, short: bool, request: Request, output: Output) -> 
         return _between(judges.of_folder(str(old)), judges.of_folder(str(new)), short, request, output)
 
 
-def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Output) -> int:
+def _between(old: Kafka, new: Kafka, short: bool, request: RunOptions, output: Output) -> int:
     """What changed in replication; a change is a result, not a failure."""
     from neverlost.checker.kafka.conform import run as comparing
     from neverlost.reports.documents import conform as page
@@ -159,7 +159,7 @@ def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Outp
     return page.between_status(document)
 
 
-def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, output: Output) -> int:
+def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: RunOptions, output: Output) -> int:
     """Explore Kafka's classes themselves; a loss is a violation (12), not a difference."""
     from neverlost.checker.kafka.conform.free_search import search
     from neverlost.reports.documents import conform as page

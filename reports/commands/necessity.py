@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from neverlost.reports import options
-from neverlost.reports.api.keywords import Effort
+from neverlost.reports.api.keywords import EffortKeywords
 
 if TYPE_CHECKING:
     from neverlost.checker.campaign.examined_model import Examined
@@ -35,17 +35,17 @@ def necessity(
     each_limit: Annotated[
         float, typer.Option("--each-limit", metavar="SECONDS", help="give a part up, undecided, after this long")
     ] = SECONDS_EACH,
-    **search: Unpack[Effort],
+    **search: Unpack[EffortKeywords],
 ) -> int:
     """Run the command; with a model alone, its published profiles are used; returns the exit status."""
     from neverlost.checker.campaign.examined_model import Budget, examine
     from neverlost.checker.machine.whole_files import write_text
     from neverlost.reports.documents import necessity as page
     from neverlost.reports.output import Output
-    from neverlost.reports.request import Request
+    from neverlost.reports.request import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
 
-    output, request = Output(json, out, quiet), Request(**search)
+    output, request = Output(json, out, quiet), RunOptions(**search)
     with PartsProgress() as progress:
         budget = Budget(request.workers, request.time_limit, each_limit)
         found = examine(config, settings or [], properties, only or [], budget, progress)

@@ -110,7 +110,7 @@ def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None
     ):
         if name in given:
             keys[plan_name] = key_of(name, given[name][1]).parse(*given.pop(name))
-    plan = live.Plan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
+    plan = live.LiveRunPlan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
     home, version, trust = where
     if home is not None:
         given.pop("kafka.version", None)

@@ -23,7 +23,7 @@ def replay(
     """Run the command; 12 (13 where nothing is lost) for a confirmed counterexample of the model as it is, 0 for a mutant's."""
     from neverlost.model.sentences import weakness
     from neverlost.reports import exit_status
-    from neverlost.reports.documents.merged_rows import many
+    from neverlost.reports.documents.merged_rows import pluralize
     from neverlost.reports.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.counterexample import show_timeline
@@ -40,7 +40,7 @@ def replay(
             show_timeline(console, found.timeline)
         if found.broken.kind == RECOVERY:
             terminal.show_trap(console, found.system, found.trace)
-        confirmed = f"{many(len(found.trace.steps), 'step')} of {result.model}, each confirmed"
+        confirmed = f"{pluralize(len(found.trace.steps), 'step')} of {result.model}, each confirmed"
         console.print(f"replayed: {confirmed}; {found.broken.name} is violated in the last state")
     if result.counterexample.system.disabled:
         return exit_status.HOLDS

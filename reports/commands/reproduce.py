@@ -53,5 +53,5 @@ def reproduce(
     if not 1 <= times <= 100:
         raise InputError(f"bad value '{times}' for --times: use a number from 1 to 100")
     out_console = terminal.console()
-    where = trial.Where(kafka_home, kafka_version, controllers, trust_maven)
+    where = trial.KafkaTarget(kafka_home, kafka_version, controllers, trust_maven)
     return trial.tried(question, where, times, output, lambda line: out_console.print(line, markup=False))

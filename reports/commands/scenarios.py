@@ -11,7 +11,7 @@ from neverlost.reports import options
 from neverlost.reports.api.keywords import Corpus
 
 if TYPE_CHECKING:
-    from neverlost.checker.campaign.decided_cases import Judged
+    from neverlost.checker.campaign.decided_cases import CaseResult
     from neverlost.specs.scenario import Scenario
 
 SCHEMA = "neverlost.scenarios/1"
@@ -32,15 +32,15 @@ def scenarios(
 ) -> int:
     """Run the command; returns the exit status."""
     from neverlost.checker.campaign.decided_cases import judge
-    from neverlost.checker.campaign.questions import Means
+    from neverlost.checker.campaign.questions import ExecutionTarget
     from neverlost.reports.documents import cases
     from neverlost.reports.output import Output
-    from neverlost.reports.request import Request
+    from neverlost.reports.request import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.scenario import chosen_scenarios
 
-    output, request = Output(json, out, quiet), Request(**search)
-    means = Means(request.engine, request.master, request.options().spark_conf)
+    output, request = Output(json, out, quiet), RunOptions(**search)
+    means = ExecutionTarget(request.engine, request.master, request.options().spark_conf)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
     with PartsProgress(total=len(wanted)) as progress:
@@ -61,7 +61,7 @@ def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
     return [verdict_line(each["verdict"], each["case"]) for one in document["scenarios"] for each in one["cases"]]
 
 
-def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any]:
+def _document(asked: list[Scenario], judged: dict[str, CaseResult]) -> dict[str, Any]:
     import neverlost
     from neverlost.reports.documents.cases import document
 
@@ -90,7 +90,7 @@ def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any
     }
 
 
-def _counts(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, int]:
+def _counts(asked: list[Scenario], judged: dict[str, CaseResult]) -> dict[str, int]:
     found = list(judged.values())
     return {
         "scenarios": len(asked),
@@ -104,7 +104,7 @@ def _counts(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, int]:
     }
 
 
-def _show(asked: list[Scenario], judged: dict[str, Judged]) -> None:
+def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -138,12 +138,12 @@ def _show(asked: list[Scenario], judged: dict[str, Judged]) -> None:
     )
 
 
-def expected_text(one: Judged) -> str:
+def expected_text(one: CaseResult) -> str:
     """The expected verdict with the expected length."""
     return one.case.expected + (f" in {one.case.steps}" if one.case.steps else "")
 
 
-def found_cell(one: Judged) -> Any:
+def found_cell(one: CaseResult) -> Any:
     """What was found, green where it is expected, red where it is not."""
     from rich.text import Text
 
@@ -154,6 +154,6 @@ def found_cell(one: Judged) -> Any:
     return Text(mark + found_text(one), style)
 
 
-def seconds_text(one: Judged) -> str:
+def seconds_text(one: CaseResult) -> str:
     """How long it took."""
     return f"{one.answer.seconds:.1f}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.outcome import Finding, Trace, breaks, followed
+from neverlost.checker.outcome import Behaviour, Finding, breaks, followed
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
 from neverlost.model.sentences import INITIAL, sentences
@@ -75,7 +75,7 @@ def checksum(document: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
-def read_itf(path: Path | str) -> tuple[System, Property, Trace, Brokers]:
+def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
     """A saved counterexample, re-executed on the ints interpreter, with the user's brokers.
 
     Configuration that the model has gained since the trace was written has its default, as everywhere.
@@ -102,7 +102,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace, Brokers]:
         raise InputError(f"{str(path)!r} ends in a state that does not break {broken.name}")
     if about.get("checksum") != checksum(document):
         raise InputError(f"{str(path)!r} was changed since it was written: its checksum does not match")
-    return system, broken, Trace(tuple(states), steps), _brokers(system, about.get("brokers", {}), str(path))
+    return system, broken, Behaviour(tuple(states), steps), _brokers(system, about.get("brokers", {}), str(path))
 
 
 def _brokers(system: System, listed: Any, where: str) -> Brokers:

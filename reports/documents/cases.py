@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.campaign.decided_cases import Judged
+from neverlost.checker.campaign.decided_cases import CaseResult
 from neverlost.checker.campaign.questions import finding_of
 from neverlost.checker.machine.whole_files import as_json, write_text
 from neverlost.reports.counterexample.itf import to_itf
-from neverlost.reports.documents.merged_rows import many, spent
+from neverlost.reports.documents.merged_rows import pluralize, spent
 from neverlost.reports.exit_status import of_expectations
 from neverlost.specs.configuration.keys import shown
 
 
-def found_text(one: Judged) -> str:
+def found_text(one: CaseResult) -> str:
     """The verdict with the length of the counterexample and its faults."""
     if not one.is_decided:
         return f"undecided: {one.answer.problem}"
     if one.answer.trace is None:
         return str(one.answer.verdict)
-    return f"{one.answer.verdict} in {many(one.answer.steps or 0, 'step')} ({spent(one.faults)})"
+    return f"{one.answer.verdict} in {pluralize(one.answer.steps or 0, 'step')} ({spent(one.faults)})"
 
 
-def document(one: Judged) -> dict[str, Any]:
+def document(one: CaseResult) -> dict[str, Any]:
     """A case for `--json`."""
     system = one.question.system
     return {
@@ -46,7 +46,7 @@ def document(one: Judged) -> dict[str, Any]:
     }
 
 
-def save_traces(judged: Sequence[Judged], directory: str) -> None:
+def save_traces(judged: Sequence[CaseResult], directory: str) -> None:
     """Every counterexample as a trace that `replay` reads."""
     for each in judged:
         finding = finding_of(each.question, each.answer)
@@ -55,6 +55,6 @@ def save_traces(judged: Sequence[Judged], directory: str) -> None:
             write_text(Path(directory) / f"{each.name.replace('/', '-')}.itf.json", text)
 
 
-def exit_status(judged: Sequence[Judged], is_expected: bool) -> int:
+def exit_status(judged: Sequence[CaseResult], is_expected: bool) -> int:
     """0 when all is as expected, 21 when a verdict differs, 20 when something is undecided and nothing differs."""
     return of_expectations(is_expected, all(each.is_decided for each in judged))

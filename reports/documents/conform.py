@@ -17,8 +17,8 @@ from rich.text import Text
 import neverlost
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.free import Bounds
-from neverlost.checker.kafka.conform.free_search import Found
-from neverlost.checker.kafka.conform.run import Between, Report
+from neverlost.checker.kafka.conform.free_search import ExplorationResult
+from neverlost.checker.kafka.conform.run import Between, ConformReport
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.reports import exit_status as statuses
 from neverlost.reports.documents import kafka_test
@@ -32,7 +32,7 @@ SHOWN = 5
 """Differences of one method that are shown; the document has all."""
 
 
-def document(found: Report, known: frozenset[str] | None = None) -> dict[str, Any]:
+def document(found: ConformReport, known: frozenset[str] | None = None) -> dict[str, Any]:
     """The result document; with a baseline's differences, those among them are marked."""
     differences = [_difference(each, known) for tally in found.tallies.values() for each in tally.differences]
     new = [each for each in differences if each["new"]]
@@ -115,7 +115,7 @@ def exit_status(stated: dict[str, Any]) -> int:
     return found[stated["verdict"]]
 
 
-def rate(name: str, so_far: Report) -> str:
+def rate(name: str, so_far: ConformReport) -> str:
     """One line of progress."""
     calls = sum(each.calls for each in so_far.tallies.values())
     pace = calls / max(so_far.seconds, 1e-9)
@@ -297,13 +297,13 @@ BETWEEN_SCHEMA = "neverlost.conform-between/1"
 FREE_SCHEMA = "neverlost.conform-free/1"
 
 
-def free_rate(so_far: Found) -> str:
+def free_rate(so_far: ExplorationResult) -> str:
     """One line of progress."""
     pace = so_far.transitions / max(so_far.seconds, 1e-9)
     return f"depth {so_far.depth}: {so_far.states:,} states, {so_far.transitions:,} transitions, {pace:,.0f}/s"
 
 
-def free_document(found: Found) -> dict[str, Any]:
+def free_document(found: ExplorationResult) -> dict[str, Any]:
     """The result document of a free search."""
     return {
         "schema": FREE_SCHEMA,
@@ -322,7 +322,7 @@ def free_document(found: Found) -> dict[str, Any]:
     }
 
 
-def show_free(out: Console, found: Found) -> None:
+def show_free(out: Console, found: ExplorationResult) -> None:
     """A free search at a terminal."""
     for line in found.described:
         out.print(Text(line))
@@ -337,6 +337,6 @@ def show_free(out: Console, found: Found) -> None:
     )
 
 
-def free_status(found: Found) -> int:
+def free_status(found: ExplorationResult) -> int:
     """12 for a loss, 20 where something was not expanded."""
     return {"violated": statuses.VIOLATED, "holds": statuses.HOLDS, "inconclusive": statuses.INCONCLUSIVE}[found.verdict]

@@ -25,7 +25,7 @@ def where(rule: Mapping[str, Any]) -> str:
     return known.get(rule["violated_iff"], f"iff {rule['violated_iff']}")
 
 
-def many(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """A number of things."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.campaign.examined_model import Examined
-from neverlost.checker.campaign.necessity import Judgement, Need
-from neverlost.reports.documents.merged_rows import many, spent
+from neverlost.checker.campaign.necessity import Need, VariantVerdict
+from neverlost.reports.documents.merged_rows import pluralize, spent
 from neverlost.reports.exit_status import of_expectations
 from neverlost.reports.output import verdict_line
 from neverlost.specs.configuration.keys import KEYS, shown
@@ -18,13 +18,13 @@ from neverlost.specs.configuration.keys import KEYS, shown
 SCHEMA = "neverlost.necessity/1"
 
 
-def detail(found: Examined, judgement: Judgement) -> str:
+def detail(found: Examined, judgement: VariantVerdict) -> str:
     """The counterexample in words, or the reason why the part is kept; empty where none is written down."""
     answer, question = judgement.answer, judgement.question
     if answer is not None and answer.trace is not None and question is not None:
         faults = spent(answer.trace.faults(question.system))
         where = found.profiles[judgement.profile or 0].name
-        return f"{answer.broken} breaks in {many(answer.steps or 0, 'step')} ({faults}; {where})"
+        return f"{answer.broken} breaks in {pluralize(answer.steps or 0, 'step')} ({faults}; {where})"
     if judgement.need is Need.STRUCTURAL and answer is not None:
         return f"the step makes no sense without it: {answer.problem}"
     if judgement.need is Need.UNDECIDED and answer is not None:
@@ -90,7 +90,7 @@ def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
     return [verdict_line(each["need"], each["name"]) for each in stated["parts"]]
 
 
-def _part(found: Examined, judgement: Judgement) -> dict[str, Any]:
+def _part(found: Examined, judgement: VariantVerdict) -> dict[str, Any]:
     answer, question = judgement.answer, judgement.question
     has_trace = answer is not None and answer.trace is not None and question is not None
     return {

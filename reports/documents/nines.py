@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from neverlost.checker.nines.bounds import Bound, Unbounded
+from neverlost.checker.nines.bounds import Bound, NoBound
 from neverlost.checker.nines.chain import LOST
-from neverlost.checker.nines.judged import Judged, Shipped
+from neverlost.checker.nines.judged import ConfigurationNines, Shipped
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.question_id import question_id
 from neverlost.reports.documents import tolerance as table
-from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS
@@ -77,7 +77,7 @@ def _rounded(found: Any) -> Any:
     return [_rounded(each) for each in found] if isinstance(found, list) else found
 
 
-def answer(judged: Judged) -> dict[str, Any]:
+def answer(judged: ConfigurationNines) -> dict[str, Any]:
     """A bound as JSON.  Units: probabilities in a year, seconds a year, parts."""
     chosen, found = judged.chosen, judged.first
     about = {
@@ -88,7 +88,7 @@ def answer(judged: Judged) -> dict[str, Any]:
         "notices": [notice.document() for notice in chosen.notices],
         "assumed": assumed([chosen.settings]),
     }
-    if isinstance(found, Unbounded):
+    if isinstance(found, NoBound):
         return about | {"verdict": str(found.verdict), "region": None, "loss_in_a_year": None, "nines": None}
     by_rates = {name: _numbers(each) for name, each in judged.found.items() if isinstance(each, Bound)}
     return about | {
@@ -111,7 +111,7 @@ def label(chosen: Chosen) -> str:
     named = ", ".join(chosen.subjects) if chosen.brokers else ""
     parts = table.setting(chosen.configuration, chosen.release, ()).partition(": ")[2]
     flushed = ["flushed"] if chosen.configuration["flush.messages"] == "1" else []
-    return f"{named + ': ' if named else ''}{', '.join([parts, *flushed, many(racks, 'rack')])}"
+    return f"{named + ': ' if named else ''}{', '.join([parts, *flushed, pluralize(racks, 'rack')])}"
 
 
 def _region_document(chosen: Chosen, found: Bound) -> dict[str, Any]:
@@ -151,7 +151,7 @@ NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year
 
 
 def change(
-    changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | Unbounded, found: Bound | Unbounded
+    changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | NoBound, found: Bound | NoBound
 ) -> dict[str, Any]:
     """A change of settings, or of what is done about rates, with the bound after it and what it costs."""
     named = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
@@ -160,8 +160,8 @@ def change(
         gained = math.log10(was.loss.high / found.loss.high)
     return {
         "changes": named,
-        "verdict": str(found.verdict) if isinstance(found, Unbounded) else str(Verdict.HOLDS),
-        **(NOTHING if isinstance(found, Unbounded) else _numbers(found)),
+        "verdict": str(found.verdict) if isinstance(found, NoBound) else str(Verdict.HOLDS),
+        **(NOTHING if isinstance(found, NoBound) else _numbers(found)),
         "gained": gained,
         "copies": after.configuration["replication.factor"] - before.configuration["replication.factor"],
         "latency": latency(after) if latency(after) != latency(before) else None,
@@ -272,7 +272,7 @@ def _exit(found: Mapping[str, Any]) -> str:
     lost, out = found["to"]
     return (
         f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{says(found['then'])} "
-        f"({found['share']:.0%} of all ways; then {lost} lost data and {many(out, 'other')} out: --show)."
+        f"({found['share']:.0%} of all ways; then {lost} lost data and {pluralize(out, 'other')} out: --show)."
     )
 
 
@@ -293,7 +293,9 @@ def _changed(found: Mapping[str, Any]) -> str:
         return f"With {found['changes']}: {why}."
     copies = found["copies"]
     costs = (
-        [f"{many(abs(copies), 'copy' if abs(copies) == 1 else 'copie')} {'more' if copies > 0 else 'less'}"] if copies else []
+        [f"{pluralize(abs(copies), 'copy' if abs(copies) == 1 else 'copie')} {'more' if copies > 0 else 'less'}"]
+        if copies
+        else []
     )
     costs += [found["latency"]] if found["latency"] else []
     return f"With {found['changes']}: {_bound(found)}{'; ' + ', '.join(costs) if costs else ''}."
@@ -305,7 +307,7 @@ def _as_shipped(found: Mapping[str, Any]) -> list[str]:
         return ["As shipped: the same; no known defect makes a difference."]
     if found["verdict"] == str(Verdict.HOLDS):
         return [f"As shipped: the same, decided with its known defects ({defects})."]
-    steps = f" in {many(found['steps'], 'step')}" if found["steps"] else ""
+    steps = f" in {pluralize(found['steps'], 'step')}" if found["steps"] else ""
     lines = [f"As shipped known defects can lose a record without leaving the region{steps}: {defects}."]
     lines += [f"With the races of {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
     return lines if found["by_rates"] else [*lines, "Not priced: give a rate for each of them in [defects]."]
@@ -375,7 +377,7 @@ def shipped_words(found: Mapping[str, Any]) -> str:
         return "the same"
     if shipped["by_rates"]:
         return words(next(iter(shipped["by_rates"].values()))["nines"])
-    return f"no bound: {many(len(shipped['defects']), 'known defect')}"
+    return f"no bound: {pluralize(len(shipped['defects']), 'known defect')}"
 
 
 def refused(found: Mapping[str, Any]) -> str:

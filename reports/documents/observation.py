@@ -7,7 +7,7 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.digest import model_digest
-from neverlost.checker.kafka.observe.judgement import Judgement, described
+from neverlost.checker.kafka.observe.judgement import HistoryVerdict, described
 from neverlost.checker.kafka.observe.losses import Exposure, Interval, ranges
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.specs.configuration.keys import is_setting, shown
@@ -15,7 +15,7 @@ from neverlost.specs.configuration.keys import is_setting, shown
 SCHEMA = "neverlost.observation/1"
 
 
-def document(judgement: Judgement, intervals: Sequence[Interval], mechanisms: Mapping[str, str]) -> dict[str, Any]:
+def document(judgement: HistoryVerdict, intervals: Sequence[Interval], mechanisms: Mapping[str, str]) -> dict[str, Any]:
     """The result document."""
     setting, refusal = judgement.setting, judgement.refusal
     found: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.merged_rows import pluralize
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -16,7 +16,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield _phase(phase)
     assumed = dict.fromkeys(each for phase in document["phases"] for each in phase.get("assumed", ()))
     yield from (f"Assumed: {each}." for each in assumed)
-    yield f"Decided for {many(document['records'], 'record')}, any number of these faults, however long a step takes."
+    yield f"Decided for {pluralize(document['records'], 'record')}, any number of these faults, however long a step takes."
 
 
 def _phase(phase: Mapping[str, Any]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.prove.bounded_search import Bounded
-from neverlost.checker.prove.induction import KINDS, Looked, Proof
+from neverlost.checker.prove.bounded_search import BoundedResult
+from neverlost.checker.prove.induction import KINDS, Proof, ReachabilityCheck
 from neverlost.model.system import System
 from neverlost.reports.documents import result
 
@@ -17,7 +17,7 @@ def _weaknesses(system: System) -> dict[str, list[str]]:
     return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
 
 
-def bounded_document(bounded: Bounded, free: list[str]) -> dict[str, Any]:
+def bounded_document(bounded: BoundedResult, free: list[str]) -> dict[str, Any]:
     """The result document of a bounded search; with free keys, a cell for each of their values."""
     outcome = bounded.outcome
     proved = {"method": "bmc", "depth": bounded.depth, "solver": bounded.solver, "seed": bounded.seed}
@@ -69,7 +69,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
     }
 
 
-def _looked(proof: Proof, looked: Looked) -> dict[str, Any]:
+def _looked(proof: Proof, looked: ReachabilityCheck) -> dict[str, Any]:
     before, after = looked.answer.states or ((), ())
     return {
         "goal": looked.answer.goal,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from neverlost.specs.configuration.keys import MECHANISM, is_setting
-from neverlost.specs.setting import Kind, Origin
+from neverlost.specs.setting import NoticeKind, Origin
 
-SPOKEN = (Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)
+SPOKEN = (NoticeKind.WARNING, NoticeKind.ASSUMED, NoticeKind.LEFT_OUT)
 """What a reader of the verdict has to know; the rest is listed on request."""
 
 

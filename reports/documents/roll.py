@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.merged_rows import pluralize
 
 FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
 """How a further fault reads after "if another then"."""
@@ -38,7 +38,7 @@ def unless_ok(says: dict[str, list[str]]) -> str:
 def verdict(document: Mapping[str, Any]) -> str:
     """How many brokers may be stopped now."""
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
-    return f"{sum(may)} of {many(len(may), 'broker')} may be stopped now"
+    return f"{sum(may)} of {pluralize(len(may), 'broker')} may be stopped now"
 
 
 def names_of(partitions: list[str], most: int = 3) -> str:

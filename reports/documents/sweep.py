@@ -126,7 +126,7 @@ def cell_name(cell: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweepCell:
     """A cell of a sweep: what it is called, what it asks (without the model's digest), and its verdicts by property."""
 
     name: str
@@ -134,13 +134,13 @@ class Asked:
     verdicts: Mapping[str, str]
 
 
-def _asked(cells: Any) -> dict[str, Asked]:
+def _asked(cells: Any) -> dict[str, SweepCell]:
     """By the identity of the question."""
     found = {}
     for each in cells:
         question = {"model": each["model"], **each["config"], **each["bounds"]}
         verdicts = {one["name"]: one["verdict"] for one in each["properties"]}
-        found[json.dumps(question, sort_keys=True)] = Asked(cell_name(each), question, verdicts)
+        found[json.dumps(question, sort_keys=True)] = SweepCell(cell_name(each), question, verdicts)
     return found
 
 
@@ -170,7 +170,7 @@ def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[st
     return [each for old, new in [*pairs, *((each, None) for each in gone.values())] for each in _changes(old, new)]
 
 
-def _changes(old: Asked | None, new: Asked | None) -> Iterator[dict[str, Any]]:
+def _changes(old: SweepCell | None, new: SweepCell | None) -> Iterator[dict[str, Any]]:
     was, now = old.verdicts if old else {}, new.verdicts if new else {}
     differs = _difference(old.question, new.question) if old and new else ""
     for name in dict.fromkeys([*was, *now]):

@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.atlas.lookup import read_by_questions
-from neverlost.checker.campaign.tolerance import ATLAS, LEFT_OUT, Entry, Tolerance
+from neverlost.checker.campaign.tolerance import ATLAS, LEFT_OUT, CellVerdict, Tolerance
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.question_id import question_id
 from neverlost.model.faults import FAULTS, OUT
 from neverlost.model.kernel import Configuration
 from neverlost.model.limits import AT_ONCE
-from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.merged_rows import pluralize
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.kafka_files import remedies
 from neverlost.specs.property import AVAILABILITY, SAFETY
-from neverlost.specs.spot import Spot
+from neverlost.specs.spot import FaultBudget
 
 OK, STOPS, LOST, UNDECIDED = "ok", "writes stop", "LOST", "not decided"
 """What a spot of the table says; the first three are ordered from good to bad."""
@@ -33,12 +33,12 @@ QUORUM = "a majority quorum, not Kafka"
 """What the model is called that has no ISR."""
 
 
-def answer(found: Tolerance, spot: Spot) -> tuple[str, int | None]:
+def answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
     """What a spot of the table says, and the steps of the shortest loss."""
     return answered(found.entries, spot)
 
 
-def answered(entries: Mapping[Spot, Sequence[Entry]], spot: Spot) -> tuple[str, int | None]:
+def answered(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
     """The same of a table's entries.
 
     What is lost where less is allowed is lost here too; in how few steps is open where this was not decided.
@@ -49,7 +49,7 @@ def answered(entries: Mapping[Spot, Sequence[Entry]], spot: Spot) -> tuple[str, 
     return says, steps
 
 
-def said(entries: Sequence[Entry]) -> tuple[str, int | None]:
+def said(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
     """What some verdicts say together, and the steps of the shortest loss."""
     lost = [each for each in entries if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
     if lost:
@@ -73,14 +73,14 @@ def is_decided(found: Tolerance) -> bool:
     return all(answer(found, spot)[0] != UNDECIDED for spot in found.entries)
 
 
-def words(found: Tolerance, spot: Spot) -> str:
+def words(found: Tolerance, spot: FaultBudget) -> str:
     """A spot of the table as text."""
     return in_words(*answer(found, spot))
 
 
 def in_words(says: str, steps: int | None) -> str:
     """What a spot says, as text."""
-    return f"{says}, {many(steps, 'step')}" if steps is not None else says
+    return f"{says}, {pluralize(steps, 'step')}" if steps is not None else says
 
 
 def table(found: Tolerance) -> list[str]:
@@ -103,7 +103,7 @@ def most_impaired(found: Tolerance) -> int:
 def cells_of(found: Tolerance, losing: int) -> list[str]:
     """A row of the table; a dash where there are not so many replicas."""
     replicas = most_impaired(found)
-    return [words(found, Spot(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
+    return [words(found, FaultBudget(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
 
 
 def sentences(found: Tolerance) -> list[str]:
@@ -111,10 +111,14 @@ def sentences(found: Tolerance) -> list[str]:
     replicas = most_impaired(found)
     says = {spot: answer(found, spot)[0] for spot in found.entries}
     safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
-    whole = [losing for losing in range(replicas + 1) if all(Spot(losing, out) in safe for out in range(replicas + 1 - losing))]
+    whole = [
+        losing
+        for losing in range(replicas + 1)
+        if all(FaultBudget(losing, out) in safe for out in range(replicas + 1 - losing))
+    ]
     most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
     lines = [_safe_sentence(most, found)] if most >= 0 else []
-    if any(says[Spot(0, out)] == LOST for out in range(replicas + 1)):
+    if any(says[FaultBudget(0, out)] == LOST for out in range(replicas + 1)):
         lines = [f"Brokers that are {_out(found)} are enough to lose a record."]
     for losing in range(most + 1, replicas + 1):
         outs = [spot.out for spot in safe if spot.losing == losing]
@@ -136,13 +140,13 @@ def sentences(found: Tolerance) -> list[str]:
     return lines
 
 
-def _in_steps(found: Tolerance, spot: Spot) -> str:
+def _in_steps(found: Tolerance, spot: FaultBudget) -> str:
     """In how few steps, where that is known."""
     steps = answer(found, spot)[1]
-    return "" if steps is None else f": {many(steps, 'step')}"
+    return "" if steps is None else f": {pluralize(steps, 'step')}"
 
 
-def _first(says: Mapping[Spot, str], wanted: Collection[str]) -> list[Spot]:
+def _first(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
     """The spots that say something wanted where no spot within them does."""
     found = [spot for spot in sorted(says) if says[spot] in wanted]
     return [spot for spot in found if not any(other != spot and other.is_within(spot) for other in found)]
@@ -160,7 +164,9 @@ def _kept(found: Tolerance) -> str:
 
 def _safe_sentence(most: int, found: Tolerance) -> str:
     data = (
-        "no broker loses data" if most == 0 else f"at most {many(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
+        "no broker loses data"
+        if most == 0
+        else f"at most {pluralize(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
     )
     return f"No {_kept(found)} record is lost while {data}, however often and however many others are {_out(found)}."
 
@@ -172,7 +178,7 @@ def _losing(number: int) -> str:
 
 
 def _others(number: int) -> str:
-    return "no other is out" if number == 0 else f"{many(number, 'other')} {'is' if number == 1 else 'are'} out"
+    return "no other is out" if number == 0 else f"{pluralize(number, 'other')} {'is' if number == 1 else 'are'} out"
 
 
 def rows(found: Tolerance) -> list[dict[str, Any]]:
@@ -180,7 +186,7 @@ def rows(found: Tolerance) -> list[dict[str, Any]]:
     return [_row(found, spot, each) for spot, entries in found.entries.items() for each in entries]
 
 
-def _row(found: Tolerance, spot: Spot, entry: Entry) -> dict[str, Any]:
+def _row(found: Tolerance, spot: FaultBudget, entry: CellVerdict) -> dict[str, Any]:
     configuration = found.asked(spot)
     return {
         "faults": fault_limits(configuration),
@@ -221,7 +227,7 @@ def setting(configuration: Mapping[str, Any], release: str | None, subjects: Seq
     parts += ["ELR"] if configuration.get("eligible.leader.replicas") else []
     parts += ["flushed"] if str(configuration.get("flush.messages")) == "1" else []
     outside = configuration.get("start.outside_isr", 0)
-    parts += [f"{many(outside, 'replica')} outside the ISR now"] if outside else []
+    parts += [f"{pluralize(outside, 'replica')} outside the ISR now"] if outside else []
     parts += [f"Kafka {release}"] if release else []
     return f"{named}: {', '.join(parts)}"
 
@@ -276,7 +282,7 @@ def changes(name: str, found: Tolerance, other: Tolerance) -> str:
     return f"With any number of {many_of}: " + "; ".join(f"{_at(spot)} {words(other, spot)}" for spot in differing) + "."
 
 
-def _at(spot: Spot) -> str:
+def _at(spot: FaultBudget) -> str:
     return f"[{spot.losing},{spot.out}]"
 
 
@@ -304,7 +310,7 @@ def proposal(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> s
     """What a proposed change of settings makes of a table, in a line."""
     settings = " ".join(f"{key}={value}" for key, value in wanted.items())
     says = [
-        f"{_at(Spot(each['losing'], each['out']))} {each['before'] or 'no such row'} -> {each['after'] or 'no such row'}"
+        f"{_at(FaultBudget(each['losing'], each['out']))} {each['before'] or 'no such row'} -> {each['after'] or 'no such row'}"
         for each in differences(found, after)
     ]
     return f"With {settings}: {'; '.join(says) or 'the same'}."
@@ -318,7 +324,7 @@ def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str
     tables = {"": found, **beside}
     says = {(other, spot): answer(one, spot) for other, one in tables.items() for spot in one.entries}
 
-    def below(other: str, spot: Spot) -> list[str]:
+    def below(other: str, spot: FaultBudget) -> list[str]:
         return [
             say
             for (one, at), (say, _) in says.items()
@@ -340,11 +346,11 @@ def still_lost(found: Tolerance, after: Tolerance) -> int:
 
 def stops_earlier(one: Tolerance, other: Tolerance) -> bool:
     """Whether one table's writes stop with no broker out or one, where the other's do not."""
-    both = [spot for spot in (Spot(0, 0), Spot(0, 1)) if spot in one.entries and spot in other.entries]
+    both = [spot for spot in (FaultBudget(0, 0), FaultBudget(0, 1)) if spot in one.entries and spot in other.entries]
     return any(answer(one, spot)[0] == STOPS != answer(other, spot)[0] for spot in both)
 
 
-def is_safe(found: Tolerance, spot: Spot) -> bool:
+def is_safe(found: Tolerance, spot: FaultBudget) -> bool:
     """Whether no record is lost at a spot."""
     return spot in found.entries and answer(found, spot)[0] in (OK, STOPS)
 
@@ -356,11 +362,11 @@ def power(found: Tolerance) -> str | None:
         return None
     racks = configuration.get("broker.rack", ())
     most = max((racks.count(each) for each in racks), default=configuration["replication.factor"])
-    if Spot(most, 0) not in found.entries:
+    if FaultBudget(most, 0) not in found.entries:
         return None
-    says = words(found, Spot(most, 0))
+    says = words(found, FaultBudget(most, 0))
     if len(set(racks)) > 1:
-        return f"Power lost on a whole rack (up to {many(most, 'replica')} of {len(racks)}): {says}."
+        return f"Power lost on a whole rack (up to {pluralize(most, 'replica')} of {len(racks)}): {says}."
     where = "All replicas are in one rack; power" if racks else "If all replicas share one power domain and power"
     return f"{where} lost there: {says}." if racks else f"{where} is lost there: {says}."
 
@@ -376,11 +382,11 @@ def source(found: Tolerance) -> str:
 
 def assumptions(configuration: Mapping[str, Any]) -> list[str]:
     """What a table takes for granted, in the words of its output."""
-    records = many(configuration["bounds.records"], "record")
+    records = pluralize(configuration["bounds.records"], "record")
     outside = configuration.get("start.outside_isr", 0)
     start = "all replicas in sync at first"
     if outside:
-        start = f"{many(outside, 'replica')} outside the ISR at first and perhaps for ever, beside those that are counted"
+        start = f"{pluralize(outside, 'replica')} outside the ISR at first and perhaps for ever, beside those that are counted"
     lines = [f"Decided for {records} and any number of faults, {start}."]
     if "min.insync.replicas" in configuration:
         lines[0] += " Assumed: a controller quorum."

@@ -16,12 +16,12 @@ from neverlost.model.versions import models
 from neverlost.reports.bundle import measured
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
-from neverlost.reports.counterexample.saved import Saved
+from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
 from neverlost.reports.documents import provenance
 from neverlost.reports.documents.answers import groups, notices_of
 from neverlost.reports.documents.answers import named as listed
-from neverlost.reports.documents.merged_rows import many, words
+from neverlost.reports.documents.merged_rows import pluralize, words
 from neverlost.reports.documents.provenance import assumed_lines
 from neverlost.reports.documents.provenance import sentence as sentence_of
 from neverlost.reports.documents.survived import budget, fault_words
@@ -38,7 +38,7 @@ MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 
 
 def write_reports(
-    folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: Saved | None = None
+    folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: SavedCounterexamples | None = None
 ) -> list[Path]:
     """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere.
 
@@ -62,10 +62,10 @@ def write_reports(
     return [place / "report.md", place / "report.html"]
 
 
-def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None = None) -> dict[str, Any]:
+def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCounterexamples | None = None) -> dict[str, Any]:
     """What both reports show: who asked what, the verdicts, what follows from all of them, and the counterexamples."""
     cells = [{"model": document.get("model"), **each} for each in document.get("cells") or [document]]
-    systems, drawn, traces = Systems(cells), Timelines(), traces or Saved(folder)
+    systems, drawn, traces = Systems(cells), Timelines(), traces or SavedCounterexamples(folder)
     shown = [
         _cell(each, [_entry(traces, each, entry, document, drawn, systems) for entry in each["properties"]]) for each in cells
     ]
@@ -200,7 +200,9 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
         left = entry.get("trap")
         stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
         again = f" ({found}re-executed step by step{stuck})"
-        return f"{off}{entry['name']} is violated in {many(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
+        return (
+            f"{off}{entry['name']} is violated in {pluralize(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
+        )
     if entry["verdict"] == "holds" and about.get("method") == "induction":
         free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
         known = ledger.beyond(free, {**cell["config"], **cell["bounds"]})
@@ -240,7 +242,7 @@ def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[di
     return found + [_line(*each) for each in rest]
 
 
-def _line(configuration: str, line: ledger.Line) -> dict[str, str]:
+def _line(configuration: str, line: ledger.LedgerLine) -> dict[str, str]:
     return {"configuration": configuration, "property": line.goal, "status": line.status, "known": line.known, "how": line.how}
 
 
@@ -270,7 +272,7 @@ class Systems:
 
 
 def _entry(
-    traces: Saved,
+    traces: SavedCounterexamples,
     cell: Mapping[str, Any],
     each: Mapping[str, Any],
     document: Mapping[str, Any],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.campaign.tolerance import Entry
+from neverlost.checker.campaign.tolerance import CellVerdict
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.checker.outcome import Verdict
 from neverlost.reports.documents import nines, provenance, roll
@@ -21,8 +21,8 @@ from neverlost.reports.page.nines import plot
 from neverlost.reports.page.templating import for_markdown, for_pages
 from neverlost.specs.properties import properties
 from neverlost.specs.property import SAFETY
-from neverlost.specs.setting import Kind
-from neverlost.specs.spot import AXES, Spot
+from neverlost.specs.setting import NoticeKind
+from neverlost.specs.spot import AXES, FaultBudget
 
 DERIVED = "Nothing in this report was measured: all of it follows from question.json, and neverlost verify derives it again."
 
@@ -40,7 +40,7 @@ YEARLY = (
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A text, and how it is coloured."""
 
     says: str
@@ -56,7 +56,7 @@ class Table:
 
     name: str
     head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[TableCell]]
     lines: Sequence[str] = ()
     has_sentences: bool = False
 
@@ -67,7 +67,7 @@ class Section:
 
     name: str
     about: str = ""
-    verdict: Cell = Cell("")
+    verdict: TableCell = TableCell("")
     lines: Sequence[str] = ()
     picture: str = ""
     names: Sequence[str] = ()
@@ -105,7 +105,9 @@ def write_tables(document: Mapping[str, Any], place: Path) -> list[Path]:
 
 def _assumed(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the answer assumes, shown as notices are."""
-    return [{"kind": Kind.ASSUMED, "matters": True, "says": f"{key}={value}"} for key, value in document["assumed"].items()]
+    return [
+        {"kind": NoticeKind.ASSUMED, "matters": True, "says": f"{key}={value}"} for key, value in document["assumed"].items()
+    ]
 
 
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
@@ -138,16 +140,19 @@ def _spots(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str])
     """The table of a variant; what other faults change is said below it."""
     mine = [each for each in rows if (each["defects"] == "fixed") == (variant == "as designed")]
     fewest = min(len(each["faults"].keys() - _axes()) for each in mine)
-    found: dict[Spot, list[Entry]] = {}
+    found: dict[FaultBudget, list[CellVerdict]] = {}
     for each in mine:
         if len(each["faults"].keys() - _axes()) == fewest:
-            entry = Entry(properties()[each["property"]], Verdict(each["verdict"]), each["steps"], each["source"])
-            found.setdefault(Spot(each["losing"], each["out"]), []).append(entry)
+            entry = CellVerdict(properties()[each["property"]], Verdict(each["verdict"]), each["steps"], each["source"])
+            found.setdefault(FaultBudget(each["losing"], each["out"]), []).append(entry)
     most = max(spot.losing for spot in found)
     return Table(
         variant,
         ["lose data", *(f"{out} out" for out in range(most + 1))],
-        [[Cell(str(losing)), *(_spot(found, Spot(losing, out)) for out in range(most + 1))] for losing in range(most + 1)],
+        [
+            [TableCell(str(losing)), *(_spot(found, FaultBudget(losing, out)) for out in range(most + 1))]
+            for losing in range(most + 1)
+        ],
         says,
     )
 
@@ -156,11 +161,11 @@ def _axes() -> set[str]:
     return {each.removeprefix("faults.") for each in AXES}
 
 
-def _spot(found: Mapping[Spot, Sequence[Entry]], spot: Spot) -> Cell:
+def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> TableCell:
     if spot not in found:
-        return Cell("-")
+        return TableCell("-")
     says, steps = describe.answered(found, spot)
-    return Cell(describe.in_words(says, steps), KINDS[says])
+    return TableCell(describe.in_words(says, steps), KINDS[says])
 
 
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
@@ -168,7 +173,7 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     head = ["broker", "stopped", *(f"then another {words}" for words in roll.FURTHER.values())]
     rows = [
         [
-            Cell(broker),
+            TableCell(broker),
             _stop(each["now"], "may be stopped"),
             *(_stop(each["then"][name], describe.OK) for name in roll.FURTHER),
         ]
@@ -177,7 +182,7 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     cell = {"settings": document["sources"], "notices": document["notices"]}
     yield Section(
         "Brokers",
-        verdict=Cell(roll.verdict(document), str(document["verdict"])),
+        verdict=TableCell(roll.verdict(document), str(document["verdict"])),
         lines=list(roll.order(document)),
         tables=[Table("which brokers may be stopped", head, rows, has_sentences=True)],
         notices=provenance.notices(cell),
@@ -185,11 +190,11 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     )
 
 
-def _stop(says: dict[str, list[str]], otherwise: str) -> Cell:
+def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:
     """What a stop does to which partitions, coloured as the worst of it."""
     kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
     worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")
-    return Cell(roll.unless_ok(says) or otherwise, worst)
+    return TableCell(roll.unless_ok(says) or otherwise, worst)
 
 
 def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
@@ -200,14 +205,14 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
         (each["label"], *(nines.cell(each, name) for name in rates), nines.refused(each), nines.shipped_words(each) or "-")
         for each in found
     )
-    rows = [[*map(Cell, each)] for each in says]
+    rows = [[*map(TableCell, each)] for each in says]
     yield Section("Bounds", picture=inside(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
     for each in found:
         notices = provenance.notices({"settings": {}, "notices": each["notices"]})
         yield Section(f"What leads to a loss: {each['label']}", lines=nines.sentences(each), notices=notices)
     for name, used in document["rates"].items():
         rows = [
-            [*map(Cell, (nines.says(episode), nines.often(each), nines.lasts(each), each["source"].replace("`", "")))]
+            [*map(TableCell, (nines.says(episode), nines.often(each), nines.lasts(each), each["source"].replace("`", "")))]
             for episode, each in used.items()
             if "rate" in each
         ]

@@ -9,9 +9,9 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.kafka.cluster.cluster import Cluster
-from neverlost.checker.kafka.cluster.metadata import Metadata
-from neverlost.checker.kafka.reproduce.attempt import Outcome, number_of
-from neverlost.checker.kafka.reproduce.plan import Plan
+from neverlost.checker.kafka.cluster.metadata import MetadataImage
+from neverlost.checker.kafka.reproduce.attempt import AttemptOutcome, number_of
+from neverlost.checker.kafka.reproduce.plan import ReproductionPlan
 from neverlost.checker.machine.whole_files import as_json, write_text
 from neverlost.model.sentences import numbered
 from neverlost.reports.counterexample import svg
@@ -25,12 +25,12 @@ LONGEST_LOG = 120
 
 
 @dataclass(frozen=True)
-class Report:
+class ReproductionReport:
     """Everything that the reports speak of."""
 
-    plan: Plan
+    plan: ReproductionPlan
     expected: Timeline
-    outcome: Outcome
+    outcome: AttemptOutcome
     kafka: str
     changed: Mapping[str, Any]
 
@@ -135,7 +135,7 @@ class Report:
         return "\n".join(lines)
 
 
-def save(report: Report, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
+def save(report: ReproductionReport, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
     """Write the folder of evidence."""
     write_text(folder / "reproduction.json", as_json(report.document()))
     write_text(folder / "reproduction.md", report.markdown())
@@ -156,7 +156,7 @@ def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
     return found | {"metadata": "".join(f"{line}\n" for line in history(cluster.metadata, topic))}
 
 
-def history(metadata: Metadata, topic: str) -> list[str]:
+def history(metadata: MetadataImage, topic: str) -> list[str]:
     """The metadata log, a line for each record about the topic or a broker."""
     wanted = metadata.topics.get(topic)
     found = []

@@ -6,8 +6,8 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from neverlost.checker.kafka.reproduce.holds import Holds
-from neverlost.checker.kafka.reproduce.plan import Plan, Stage
+from neverlost.checker.kafka.reproduce.holds import TrafficBlocks
+from neverlost.checker.kafka.reproduce.plan import ReproductionPlan, ReproductionStep
 from neverlost.checker.kafka.reproduce.target import Target
 
 HEAD = """#!/usr/bin/env bash
@@ -42,7 +42,7 @@ lose_from() {{ # what a power failure takes: the end of the segment, and what el
 """
 
 
-def script(plan: Plan) -> str:
+def script(plan: ReproductionPlan) -> str:
     """The whole plan."""
     settings = ", ".join(f"{name}={value}" for name, value in plan.server_settings.items()) + ","
     parts = [HEAD.format(broken=plan.broken, model=plan.model, steps=plan.stages[-1].last, settings=settings)]
@@ -51,7 +51,7 @@ def script(plan: Plan) -> str:
             "# kafka-storage.sh format --feature eligible.leader.replicas.version=1 (or a version that has it by default)\n"
         )
     parts.append("\n".join(_create(plan)) + "\n")
-    before, held, produced = plan.begin, Holds(), 0
+    before, held, produced = plan.begin, TrafficBlocks(), 0
     for stage in plan.stages:
         produced += stage.operation == "produce"
         lines = [f"# {number}. {says}" for number, says in enumerate(stage.says, start=stage.first)]
@@ -63,7 +63,7 @@ def script(plan: Plan) -> str:
     return "\n".join(parts)
 
 
-def _create(plan: Plan) -> list[str]:
+def _create(plan: ReproductionPlan) -> list[str]:
     configs = " ".join(f"--config {name}={value}" for name, value in plan.topic_configs.items())
     assignment = ":".join(map(str, plan.replicas))
     create = f'--create --topic "$TOPIC" --replica-assignment {assignment} {configs}'
@@ -80,7 +80,7 @@ def _wait(target: Target) -> list[str]:
     return [*lines, f"# logs now, but for m0: {logs}{acknowledged}"]
 
 
-def _flow(before: Holds, now: Holds, plan: Plan) -> list[str]:
+def _flow(before: TrafficBlocks, now: TrafficBlocks, plan: ReproductionPlan) -> list[str]:
     """What stops flowing, then what flows again."""
     lines = []
     for is_cut, one, other in ((True, now, before), (False, before, now)):
@@ -94,17 +94,17 @@ def _flow(before: Holds, now: Holds, plan: Plan) -> list[str]:
     return lines
 
 
-def deaf(holds: Holds) -> tuple[int, ...]:
+def deaf(holds: TrafficBlocks) -> tuple[int, ...]:
     """Which brokers must not learn the controller's decisions."""
     return tuple(sorted({*holds.metadata, *holds.metadata_answers, *holds.metadata_requests, *holds.isr_answers}))
 
 
-def mute(holds: Holds) -> tuple[int, ...]:
+def mute(holds: TrafficBlocks) -> tuple[int, ...]:
     """Whose heartbeats or requests must not reach the controller."""
     return tuple(sorted({*holds.heartbeats, *holds.isr_requests}))
 
 
-def _operation(stage: Stage, before: Target, plan: Plan, produced: int) -> list[str]:
+def _operation(stage: ReproductionStep, before: Target, plan: ReproductionPlan, produced: int) -> list[str]:
     broker = stage.broker
     match stage.operation:
         case "produce":
@@ -175,12 +175,12 @@ def _tool(name: str, arguments: str) -> str:
     return f'{name} --bootstrap-server "$BOOTSTRAP" {arguments}'
 
 
-def _end(held: Holds, target: Target, plan: Plan) -> list[str]:
+def _end(held: TrafficBlocks, target: Target, plan: ReproductionPlan) -> list[str]:
     """Undo every fault, and read."""
     dead = [each for each in range(1, plan.brokers + 1) if each not in target.running]
     return [
         "# the end: end every fault, then read the partition from its beginning",
-        *_flow(held, Holds(), plan),
+        *_flow(held, TrafficBlocks(), plan),
         *[f"start {each}" for each in dead],
         _tool("kafka-console-consumer.sh", '--topic "$TOPIC" --from-beginning --property print.offset=true --timeout-ms 10000'),
     ]

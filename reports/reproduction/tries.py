@@ -15,12 +15,12 @@ from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.reproduce.attempt import Notify
 from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
 from neverlost.checker.kafka.reproduce.follow import follow
-from neverlost.checker.kafka.reproduce.plan import Plan, plan
+from neverlost.checker.kafka.reproduce.plan import ReproductionPlan, plan
 from neverlost.reports import exit_status
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.output import Output, verdict_line
-from neverlost.reports.reproduction.evidence import Report, save, trimmed_logs
+from neverlost.reports.reproduction.evidence import ReproductionReport, save, trimmed_logs
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
@@ -33,17 +33,17 @@ OTHER = ("acks", "min.insync.replicas", "unclean.leader.election.enable", ELR, "
 
 
 @dataclass(frozen=True)
-class Question:
+class ReproductionRequest:
     """A counterexample, what it looks like, and how to bring it about."""
 
-    plan: Plan
+    plan: ReproductionPlan
     expected: Timeline
     text: str
     changed: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Where:
+class KafkaTarget:
     """Which Kafka."""
 
     home: str | None
@@ -52,7 +52,7 @@ class Where:
     trust: bool = False
 
 
-def asked(trace: str, settings: Sequence[str]) -> Question:
+def asked(trace: str, settings: Sequence[str]) -> ReproductionRequest:
     """Replay a saved counterexample and plan it.
 
     Errors: `InputError` for a trace that is none, a step that cannot be brought about, a key that cannot be changed.
@@ -67,10 +67,12 @@ def asked(trace: str, settings: Sequence[str]) -> Question:
     whole = {name: (keys.shown(value), trace) for name, value in planned.configuration.items() if keys.shown(value) != ""}
     configuration = keys.configuration(system.model, whole | given)
     changed = {name: configuration[name] for name in given}
-    return Question(replace(planned, configuration=configuration), timeline(system, broken, found), read_text(trace), changed)
+    return ReproductionRequest(
+        replace(planned, configuration=configuration), timeline(system, broken, found), read_text(trace), changed
+    )
 
 
-def tried(question: Question, where: Where, times: int, output: Output, say: Notify) -> int:
+def tried(question: ReproductionRequest, where: KafkaTarget, times: int, output: Output, say: Notify) -> int:
     """Try it so often on one cluster, with a topic for each try; the exit status is that of the worst.
 
     Errors: `InputError` where there is no Kafka to be had.
@@ -116,14 +118,14 @@ def _folder(out: str | None, number: int, times: int) -> Path | None:
     return Path(out) if times == 1 else Path(out, str(number))
 
 
-def _once(question: Question, kafka: Cluster, number: int, folder: Path | None) -> Report:
+def _once(question: ReproductionRequest, kafka: Cluster, number: int, folder: Path | None) -> ReproductionReport:
     """One try.  The topic of the one before goes: a broker that leads any partition does not shut down before all others have
     read that it does not (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them from reading."""
     if number > 1:
         kafka.admin.delete_topic(_topic(number - 1))
     topic = _topic(number)
     outcome = follow(kafka, question.plan, topic, print_step)
-    report = Report(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
+    report = ReproductionReport(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
     if folder is not None:
         save(report, question.text, trimmed_logs(kafka, topic), folder)
     return report
@@ -133,7 +135,7 @@ def _topic(number: int) -> str:
     return TOPIC if number == 1 else f"{TOPIC}-{number}"
 
 
-def features(planned: Plan, home: KafkaHome) -> dict[str, int]:
+def features(planned: ReproductionPlan, home: KafkaHome) -> dict[str, int]:
     """Features to format with: eligible leader replicas exist from 4.0 on, and are on by default from 4.1 on.
 
     Errors: `InputError` for a Kafka that has none.

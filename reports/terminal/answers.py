@@ -12,7 +12,7 @@ from rich.text import Text
 from neverlost.checker.outcome import Verdict
 from neverlost.reports.documents import answers, provenance
 from neverlost.reports.documents.answers import Group
-from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.merged_rows import pluralize
 from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES, show_below
 from neverlost.specs.configuration.keys import is_without_faults
 
@@ -87,7 +87,7 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
         out.print(Text(f"  {place}{command['line']}"), soft_wrap=True)
     more = len(group.commands) - MOST_COMMANDS
     if more > 0:
-        out.print(Text(f"  ... and {many(more, 'more command')} (--format shell has all)", "dim"))
+        out.print(Text(f"  ... and {pluralize(more, 'more command')} (--format shell has all)", "dim"))
 
 
 def _show_notice(out: Console, notice: Mapping[str, Any]) -> None:

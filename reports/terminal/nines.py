@@ -14,7 +14,7 @@ from neverlost.reports.documents import nines as describe
 from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
-    from neverlost.checker.nines.judged import Judged
+    from neverlost.checker.nines.judged import ConfigurationNines
     from neverlost.reports.api.likelihood import NinesResult
 
 MOST_IN_FULL = 2
@@ -57,7 +57,7 @@ def _show_table(out: Console, document: Mapping[str, Any]) -> None:
     out.print()
 
 
-def _show_loss(out: Console, judged: Judged) -> None:
+def _show_loss(out: Console, judged: ConfigurationNines) -> None:
     from neverlost.reports.api.bounded import dominant_loss
     from neverlost.reports.counterexample.timeline import timeline
     from neverlost.reports.terminal.counterexample import show_timeline
@@ -69,7 +69,7 @@ def _show_loss(out: Console, judged: Judged) -> None:
         show_timeline(out, timeline(*found))
 
 
-def draw(file: str, judged: Iterable[Judged]) -> None:
+def draw(file: str, judged: Iterable[ConfigurationNines]) -> None:
     """The counterexample behind the most frequent way to a loss, of the first configuration that has one, as SVG.
 
     Errors: `InputError` where none has, or the file cannot be written.

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.checker.kafka.observe.judgement import Judgement, described
+from neverlost.checker.kafka.observe.judgement import HistoryVerdict, described
 from neverlost.checker.kafka.observe.losses import Exposure, Interval, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN
 from neverlost.reports.output import verdict_line
@@ -37,7 +37,7 @@ def verdict_lines(found: Mapping[str, Any]) -> list[str]:
     return [verdict_line(found["verdict"], f"{found['topic']}-{found['partition']}")]
 
 
-def show(out: Console, judgement: Judgement, intervals: list[Interval], mechanisms: Mapping[str, str]) -> None:
+def show(out: Console, judgement: HistoryVerdict, intervals: list[Interval], mechanisms: Mapping[str, str]) -> None:
     """Verdict, refusal, mechanisms, and what could have been lost."""
     setting = judgement.setting
     name = f"{setting.history.topic}-{setting.history.partition}"
@@ -62,7 +62,7 @@ def show(out: Console, judgement: Judgement, intervals: list[Interval], mechanis
     )
 
 
-def _sentence(judgement: Judgement) -> str:
+def _sentence(judgement: HistoryVerdict) -> str:
     if judgement.verdict == "explained":
         return MEANING
     if judgement.verdict == "inconclusive":
@@ -70,7 +70,7 @@ def _sentence(judgement: Judgement) -> str:
     return "no behaviour of the model shows what was seen"
 
 
-def _show_refusal(out: Console, judgement: Judgement) -> None:
+def _show_refusal(out: Console, judgement: HistoryVerdict) -> None:
     refusal = judgement.refusal
     assert refusal is not None
     out.print("first observation that is not explained:")

@@ -8,8 +8,8 @@ from dataclasses import replace
 from rich.text import Text
 
 from neverlost.checker.evidence.ledger import beyond
-from neverlost.checker.outcome import EngineError, Outcome, Trace
-from neverlost.checker.prove.bounded_search import Bounded
+from neverlost.checker.outcome import Behaviour, EngineError, Outcome
+from neverlost.checker.prove.bounded_search import BoundedResult
 from neverlost.checker.prove.induction import KINDS, ObligationAnswer, Proof
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.terminal import results as terminal
@@ -17,7 +17,7 @@ from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.specs.configuration.keys import is_without_faults, shown
 
 
-def show_bounded(bounded: Bounded, free: list[str]) -> None:
+def show_bounded(bounded: BoundedResult, free: list[str]) -> None:
     """A bounded search for people."""
     out, outcome = terminal.console(), bounded.outcome
     if free:
@@ -32,7 +32,7 @@ def show_bounded(bounded: Bounded, free: list[str]) -> None:
         out.print(Text(f"inconclusive beyond: {outcome.reason}", style="bold yellow"))
 
 
-def _show_unsafe(bounded: Bounded, free: list[str]) -> None:
+def _show_unsafe(bounded: BoundedResult, free: list[str]) -> None:
     out, outcome = terminal.console(), bounded.outcome
     total = len(outcome.system.configurations)
     for name in dict.fromkeys(each.property.name for each in outcome.findings):
@@ -126,7 +126,7 @@ def _before_and_after(proof: Proof, answer: ObligationAnswer) -> Timeline | None
     step = answer.task.step
     if answer.states is None or step is None or proof.system.model.portrait is None:
         return None
-    drawn = timeline(proof.system, proof.goal, Trace(answer.states, (step,)))
+    drawn = timeline(proof.system, proof.goal, Behaviour(answer.states, (step,)))
     first = replace(drawn.frames[0], says="a state that keeps all lemmas")
     says = {each.name: each.says for each in proof.lemmas}
     title = f"breaks {answer.goal}, which says: {says.get(answer.goal, 'every value stays within what is declared')}"

@@ -10,15 +10,15 @@ from rich.text import Text
 
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.documents import tolerance as describe
-from neverlost.reports.documents.merged_rows import many
+from neverlost.reports.documents.merged_rows import pluralize
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files import remedies
 from neverlost.specs.setting import Notice
-from neverlost.specs.spot import AXES, Spot
+from neverlost.specs.spot import AXES, FaultBudget
 
 if TYPE_CHECKING:
-    from neverlost.reports.api.tolerances import Subject, ToleranceResult
+    from neverlost.reports.api.tolerances import ToleranceResult, ToleranceSubject
     from neverlost.reports.output import Output
 
 STYLES = ((describe.LOST, "bold red"), (describe.STOPS, "yellow"), (describe.UNDECIDED, "magenta"), (describe.OK, "green"))
@@ -36,7 +36,7 @@ MOST_TABLES = 2
 """Groups of topics for which whole tables are shown."""
 
 
-def spot_of(text: str | None) -> Spot | None:
+def spot_of(text: str | None) -> FaultBudget | None:
     """`1,2` as a spot of the table.
 
     Errors: `InputError` for anything else.
@@ -46,10 +46,10 @@ def spot_of(text: str | None) -> Spot | None:
     parts = text.split(",")
     if len(parts) != 2 or not all(each.isascii() and each.isdigit() and len(each) == 1 for each in parts):
         raise InputError(f"bad value {text!r} for --show: write how many lose data and how many others are out, such as 1,2")
-    return Spot(*map(int, parts))
+    return FaultBudget(*map(int, parts))
 
 
-def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
+def show(out: Console, result: ToleranceResult, spot: FaultBudget | None) -> None:
     """A table for each configuration, the worst in red; of many groups of topics, which were shown one by one, the end."""
     groups = {each.label for each in result.subjects}
     if len(groups) > MOST_TABLES:
@@ -57,13 +57,13 @@ def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
             out.print(Text(notice, "yellow"))
         out.print(Text("--topic NAME shows the table of a topic; --json and --out have every command.", "dim"))
         return
-    before: Subject | None = None
+    before: ToleranceSubject | None = None
     for each in result.subjects:
         designed, before = before, each
         if describe.variant(each.chosen.configuration) == "as shipped" and designed is not None:
             defects = describe.defects_read(each.table)
             if describe.is_same(designed.table, each.table):
-                out.print(Text(f"As shipped: the same, with {many(len(defects), 'known defect')}."))
+                out.print(Text(f"As shipped: the same, with {pluralize(len(defects), 'known defect')}."))
                 _show_notices(out, each, [*designed.chosen.notices])
                 out.print()
                 continue
@@ -74,7 +74,7 @@ def show(out: Console, result: ToleranceResult, spot: Spot | None) -> None:
         out.print()
 
 
-def _show_group(out: Console, group: Sequence[Subject]) -> None:
+def _show_group(out: Console, group: Sequence[ToleranceSubject]) -> None:
     """One group of topics: where they lose a record, and the change that helps most."""
     first = group[0].chosen
     out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(group[0])), "bold"))
@@ -85,7 +85,7 @@ def _show_group(out: Console, group: Sequence[Subject]) -> None:
     _show_advice(out, group[0])
 
 
-def _show_subject(out: Console, subject: Subject) -> None:
+def _show_subject(out: Console, subject: ToleranceSubject) -> None:
     chosen, found = subject.chosen, subject.table
     out.print(Text(describe.heading(chosen.configuration, chosen.release, _named(subject)), "bold"))
     power = describe.power(found)
@@ -106,13 +106,13 @@ def _show_subject(out: Console, subject: Subject) -> None:
         out.print(Text(assumption, "dim"))
 
 
-def _show_notices(out: Console, subject: Subject, shown: Sequence[Notice] = ()) -> None:
+def _show_notices(out: Console, subject: ToleranceSubject, shown: Sequence[Notice] = ()) -> None:
     for notice in subject.chosen.notices:
         if notice not in shown:
             out.print(Text(f"{notice.kind}: {notice}", "yellow"))
 
 
-def _named(subject: Subject) -> list[str]:
+def _named(subject: ToleranceSubject) -> list[str]:
     """The first topics, and where others have the same, what makes the difference."""
     topics = subject.chosen.subjects
     left = len(topics) - MOST_NAMED
@@ -120,7 +120,7 @@ def _named(subject: Subject) -> list[str]:
     return [*names, last + subject.difference]
 
 
-def _show_advice(out: Console, subject: Subject) -> None:
+def _show_advice(out: Console, subject: ToleranceSubject) -> None:
     if subject.advice is None:
         return
     changes, after = subject.advice
@@ -129,7 +129,7 @@ def _show_advice(out: Console, subject: Subject) -> None:
     for command in commands[:MOST_COMMANDS]:
         out.print(Text(f"  {command.line}" + (f"    in {command.where}" if command.where else "")), soft_wrap=True)
     if len(commands) > MOST_COMMANDS:
-        out.print(Text(f"  ... and {many(len(commands) - MOST_COMMANDS, 'more command')}", "dim"))
+        out.print(Text(f"  ... and {pluralize(len(commands) - MOST_COMMANDS, 'more command')}", "dim"))
 
 
 def _coloured(line: str) -> Text:
@@ -139,7 +139,7 @@ def _coloured(line: str) -> Text:
     return text
 
 
-def _show_spot(out: Console, subject: Subject, spot: Spot) -> None:
+def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> None:
     from neverlost.reports.api.tolerances import counterexample
 
     found = counterexample(subject.table, spot)
@@ -176,9 +176,9 @@ OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going")
 def _likely(result: ToleranceResult, again: bool) -> dict[str, Any]:
     from neverlost.checker.atlas.index import shipped
     from neverlost.reports.api import likelihood
-    from neverlost.reports.request import Request
+    from neverlost.reports.request import RunOptions
 
-    return likelihood.beside([each.chosen for each in result.subjects], Request(), None, None if again else shipped())
+    return likelihood.beside([each.chosen for each in result.subjects], RunOptions(), None, None if again else shipped())
 
 
 def _show_likely(out: Console, document: Mapping[str, Any]) -> None:
@@ -193,7 +193,7 @@ def _show_likely(out: Console, document: Mapping[str, Any]) -> None:
     out.print(Text("At the shipped rates; neverlost nines says what is assumed, and what buys the next nine.", "dim"))
 
 
-def answer(output: Output, spot: Spot | None, likely: bool = False, **asked: Any) -> int:
+def answer(output: Output, spot: FaultBudget | None, likely: bool = False, **asked: Any) -> int:
     """Find the tables, and how `likely` a loss is where that was asked for, and show them.
 
     Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
@@ -206,7 +206,7 @@ def answer(output: Output, spot: Spot | None, likely: bool = False, **asked: Any
     console, progress = terminal.console(), LiveProgress()
     shown = 0
 
-    def decided(group: Sequence[Subject], of: int) -> None:
+    def decided(group: Sequence[ToleranceSubject], of: int) -> None:
         """Of many groups each is shown as soon as it is decided."""
         nonlocal shown
         if of <= MOST_TABLES or not output.is_read:
@@ -226,7 +226,7 @@ def answer(output: Output, spot: Spot | None, likely: bool = False, **asked: Any
         show(console, result, spot)
         _show_likely(console, document)
     output.end(document)
-    without_faults = exit_status.of_words(describe.answer(each.table, Spot(0, 0))[0] for each in result.subjects)
+    without_faults = exit_status.of_words(describe.answer(each.table, FaultBudget(0, 0))[0] for each in result.subjects)
     if without_faults == exit_status.HOLDS and result.verdict == "inconclusive":
         return exit_status.INCONCLUSIVE
     return without_faults

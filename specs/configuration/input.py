@@ -177,7 +177,7 @@ def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-class Reader:
+class TableReader:
     """A TOML table that is read key by key; a key that is not read is an error."""
 
     def __init__(self, table: Any, where: str) -> None:

@@ -6,7 +6,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.known_keys import unknown_keys
 from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.topics_and_settings import Described, Topic
-from neverlost.specs.setting import Kind, Notice, Setting, Settings
+from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
 
 
 def asked_topic(name: str, where: str, replication_factor: Setting | None, configs: Settings) -> Described:
@@ -21,7 +21,7 @@ def asked_topic(name: str, where: str, replication_factor: Setting | None, confi
     found = Described(topics={name: Topic(name, factor, configs, False, is_declared=True)})
     if strange:
         says = f"topic {quoted(name)} has settings that Kafka does not know: {', '.join(map(quoted, list(strange)[:5]))}"
-        found.notices.append(Notice(Kind.IGNORED, says, next(iter(strange.values())).where, topics=(name,)))
+        found.notices.append(Notice(NoticeKind.IGNORED, says, next(iter(strange.values())).where, topics=(name,)))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from neverlost.model.kernel import Configuration
 from neverlost.specs.configuration.choose import VERSION, Chosen, Given, choose, choose_each
 from neverlost.specs.errors import InputError
-from neverlost.specs.setting import Kind, Notice, Origin, Setting, of_kind
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, of_kind
 
 if TYPE_CHECKING:
     from neverlost.specs.kafka_files.cluster import ClusterConfiguration
@@ -38,7 +38,7 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
         moved = tuple(name for name, (partition, _) in each.partitions.items() if partition.is_reassigned)
         found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out, reassigned=moved))
     every = (notice for each in found for notice in each.notices)
-    return found, list(map(str, of_kind(every, Kind.WARNING, Kind.ASSUMED, Kind.LEFT_OUT)))
+    return found, list(map(str, of_kind(every, NoticeKind.WARNING, NoticeKind.ASSUMED, NoticeKind.LEFT_OUT)))
 
 
 def _with_version(given: Given, version: str | None) -> Given:
@@ -67,7 +67,7 @@ def _left_out(cluster: ClusterConfiguration, configuration: Configuration) -> It
         changes = (("adding", first.adding), ("removing", first.removing))
         what = ", ".join(f"{verb} {_listed(brokers)}" for verb, brokers in changes if brokers)
         says = f"{_and_more(moved)}: a reassignment is in progress ({what}), and is not part of the question"
-        yield Notice(Kind.LEFT_OUT, says, first.where, "ask again when it is done", cluster.topics)
+        yield Notice(NoticeKind.LEFT_OUT, says, first.where, "ask again when it is done", cluster.topics)
     least = min(configuration.get("min.insync.replicas", 1), configuration["replication.factor"])
     needs_isr = str(configuration.get("acks")) not in ("0", "1")
     hanging = [
@@ -79,7 +79,7 @@ def _left_out(cluster: ClusterConfiguration, configuration: Configuration) -> It
         by = f"hang by broker{'s' * (len(holders) > 1)} {_listed(holders)}" if holders else "are on no replica that may lead"
         now = "offline" if first.is_offline else f"{len(first.settled) - first.outside} of {least} replicas in sync"
         says = f"{_and_more(hanging)} ({now}): records already stored {by}, and are not part of the question"
-        yield Notice(Kind.LEFT_OUT, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
+        yield Notice(NoticeKind.LEFT_OUT, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
 
 
 def _listed(brokers: Iterable[int]) -> str:
@@ -93,7 +93,7 @@ def _and_more(names: Sequence[str]) -> str:
 def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:
     """What a file sets and the model knows nothing of."""
     return tuple(
-        Notice(Kind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
+        Notice(NoticeKind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
         for key, each in sorted(settings.items())
         if each.how == Origin.FILE and key not in given and key not in chosen.settings
     )

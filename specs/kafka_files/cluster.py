@@ -17,9 +17,9 @@ from typing import Any
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.sources import LEAST_SAFE, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
 from neverlost.specs.kafka_files.text import quoted
-from neverlost.specs.kafka_files.topics_and_settings import Described, Partition, Topic, ranges
+from neverlost.specs.kafka_files.topics_and_settings import Described, DescribedPartition, Topic, ranges
 from neverlost.specs.kafka_files.version_defaults import Version, canonical
-from neverlost.specs.setting import Kind, Notice, Origin, Place, Setting, Settings, of_kind
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings, SourcePlace, of_kind
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class ClusterConfiguration:
     settings: Mapping[str, Setting]
     topics: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
-    partitions: Mapping[str, tuple[Partition, tuple[int, ...]]] = field(default_factory=dict)
-    places: Mapping[str, Place] = field(default_factory=dict)
+    partitions: Mapping[str, tuple[DescribedPartition, tuple[int, ...]]] = field(default_factory=dict)
+    places: Mapping[str, SourcePlace] = field(default_factory=dict)
 
     def brokers(self, are_alike: bool) -> dict[str, tuple[str, ...]]:
         """Per partition the brokers that the model's replicas stand for, by number.
@@ -66,7 +66,7 @@ class ClusterConfiguration:
     @property
     def warnings(self) -> tuple[Notice, ...]:
         """What a reader of the verdict has to know."""
-        return of_kind(self.notices, Kind.WARNING, Kind.ASSUMED)
+        return of_kind(self.notices, NoticeKind.WARNING, NoticeKind.ASSUMED)
 
 
 @lru_cache(maxsize=10_000)
@@ -103,7 +103,7 @@ def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None
     return shown or listed
 
 
-def _racks(partition: Partition, described: Described) -> Setting | None:
+def _racks(partition: DescribedPartition, described: Described) -> Setting | None:
     """One rack per replica, if every replica's broker is described with one."""
     if not described.brokers:
         return None
@@ -148,10 +148,10 @@ def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default:
         return []
     says = f"{name}={static.value} is not what the description of topic {quoted(topic.name)} shows"
     remedy = "the cluster that printed it may not use this file; describe the cluster that does"
-    return [Notice(Kind.WARNING, says, static.where, remedy, (topic.name,))]
+    return [Notice(NoticeKind.WARNING, says, static.where, remedy, (topic.name,))]
 
 
-def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partition: Partition | None) -> None:
+def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> None:
     """The replication factor; three are assumed where neither a topic nor a broker's file says."""
     key = "replication.factor"
     if partition:
@@ -167,7 +167,7 @@ def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partitio
         found.offer(key, Setting("3", "no file shows it", Origin.ASSUMED))
         if key not in sources.given:
             says = "the replication factor is assumed to be 3, for no file shows it"
-            found.notices.append(Notice(Kind.ASSUMED, says, "", "give --describe FILE, or --set replication.factor=..."))
+            found.notices.append(Notice(NoticeKind.ASSUMED, says, "", "give --describe FILE, or --set replication.factor=..."))
 
 
 def _warn_beyond(found: _Found, version: Version | None) -> None:
@@ -176,15 +176,15 @@ def _warn_beyond(found: _Found, version: Version | None) -> None:
     if int(least.value) > int(factor.value) and factor.how != Origin.ASSUMED:
         effect = "no acks=all write succeeds" if version and version < (3, 7) else "Kafka 3.7 and later lower it to that"
         says = f"min.insync.replicas {least.value} is above the replication factor {factor.value}: {effect}"
-        found.notices.append(Notice(Kind.WARNING, says, least.where, "lower it, or add replicas"))
+        found.notices.append(Notice(NoticeKind.WARNING, says, least.where, "lower it, or add replicas"))
 
 
-def _outside(partition: Partition) -> int:
+def _outside(partition: DescribedPartition) -> int:
     """How many replicas are outside the ISR when the search begins; an offline partition is no beginning."""
     return 0 if partition.is_offline else partition.outside
 
 
-def _numbered(partitions: Iterable[Partition]) -> str:
+def _numbered(partitions: Iterable[DescribedPartition]) -> str:
     """Partitions by number."""
     numbers = [each.number for each in partitions]
     return f"partition{'s' * (len(numbers) > 1)} {ranges(numbers)}"
@@ -196,21 +196,21 @@ def _about(topic: Topic, sources: Sources) -> list[Notice]:
     offline = [each for each in topic.partitions.values() if each.is_offline]
     if offline:
         says = f"topic {quoted(topic.name)} is offline now ({_numbered(offline)})"
-        found.append(Notice(Kind.WARNING, says, offline[0].where, "", (topic.name,)))
+        found.append(Notice(NoticeKind.WARNING, says, offline[0].where, "", (topic.name,)))
     plan = {number: each for (name, number), each in sources.described.plan.items() if name == topic.name}
     planned = [(*each, topic.partitions.get(number)) for number, each in plan.items()]
     for replicas, where, partition in planned:
         if partition and partition.where != where and len(replicas) != len(partition.settled):
             says = f"the plan changes the replicas of topic {quoted(topic.name)}, partition {partition.number}, from "
             says += f"{len(partition.settled)} to {len(replicas)}: the verdict is about the present number"
-            found.append(Notice(Kind.WARNING, says, where, "describe the topic again when it is done", (topic.name,)))
+            found.append(Notice(NoticeKind.WARNING, says, where, "describe the topic again when it is done", (topic.name,)))
     if any(partition and partition.where != where for _, where, partition in planned):
         says = f"a reassignment of topic {quoted(topic.name)} is planned, and is not part of the answer"
-        found.append(Notice(Kind.NOT_MODELLED, says, planned[0][1], "ask with --set faults.reassign=1", (topic.name,)))
+        found.append(Notice(NoticeKind.NOT_MODELLED, says, planned[0][1], "ask with --set faults.reassign=1", (topic.name,)))
     return found + not_modelled(topic.configs | sources.described.configs.get(topic.name, {}), (topic.name,))
 
 
-def _configurations(sources: Sources, topic: Topic | None, partition: Partition | None) -> list[ClusterConfiguration]:
+def _configurations(sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> list[ClusterConfiguration]:
     """What one partition, a topic without partition lines, or a cluster may be configured as: one, unless ELR is unknown."""
     found = _Found()
     _offer_factor(found, sources, topic, partition)
@@ -229,7 +229,7 @@ def _configurations(sources: Sources, topic: Topic | None, partition: Partition 
     return [ClusterConfiguration(stated | found.settings | each, named, notices) for each in sources.unknown]
 
 
-def _standing(partition: Partition) -> tuple[bool, bool]:
+def _standing(partition: DescribedPartition) -> tuple[bool, bool]:
     """How a partition stands that is in no configuration: whether it is offline, and whether it is being reassigned."""
     return partition.is_offline, partition.is_reassigned
 
@@ -244,7 +244,7 @@ def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
     """The distinct configurations of one topic, named with partitions if there are several."""
     # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
     described = sources.described
-    alike: dict[tuple[Any, ...], list[Partition]] = {}
+    alike: dict[tuple[Any, ...], list[DescribedPartition]] = {}
     for each in topic.partitions.values():
         rack = _racks(each, described)
         alike.setdefault((len(each.settled), _outside(each), rack.value if rack else "", _standing(each)), []).append(each)
@@ -260,20 +260,22 @@ def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
     ]
 
 
-def _place(topic: Topic, group: list[Partition], described: Described) -> Place:
+def _place(topic: Topic, group: list[DescribedPartition], described: Described) -> SourcePlace:
     """Where a topic is described, or its first partition that is meant if not all are."""
     listed = (each.where for each in described.configs.get(topic.name, {}).values())
     is_part = group and len(group) < len(topic.partitions)
     where = group[0].where if is_part else topic.place or next(listed, "")
-    return Place(where, topic.is_declared)
+    return SourcePlace(where, topic.is_declared)
 
 
-def _subjects(topic: Topic, group: list[Partition], groups: int) -> tuple[str, ...]:
+def _subjects(topic: Topic, group: list[DescribedPartition], groups: int) -> tuple[str, ...]:
     """The topic, with its partitions if only some of them are meant."""
     return (topic.name if groups < 2 else f"{topic.name} ({_numbered(group)})",)
 
 
-def _placed(topic: Topic, group: list[Partition], described: Described) -> dict[str, tuple[Partition, tuple[int, ...]]]:
+def _placed(
+    topic: Topic, group: list[DescribedPartition], described: Described
+) -> dict[str, tuple[DescribedPartition, tuple[int, ...]]]:
     """Partitions by name, each with its replicas as assigned, rack by rack where every rack is known."""
     found = {}
     for each in group:
@@ -304,7 +306,7 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
 
 def _joined(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     """Notices that say the same of several places as one, which names the first."""
-    found: dict[tuple[Kind, str, str, bool], list[Notice]] = {}
+    found: dict[tuple[NoticeKind, str, str, bool], list[Notice]] = {}
     for each in dict.fromkeys(notices):
         found.setdefault((each.kind, each.says, each.remedy, bool(each.topics)), []).append(each)
     return tuple(_several(same) if len(same) > 1 else same[0] for same in found.values())
@@ -328,7 +330,7 @@ def _topics(described: Described) -> list[Topic]:
     found = {name: Topic(name, Setting("", ""), {}, False) for name in described.configs}
     for (name, number), (replicas, where) in described.plan.items():
         topic = found.setdefault(name, Topic(name, Setting("", ""), {}, False))
-        topic.partitions[number] = Partition(number, replicas, (), replicas, (), True, where)
+        topic.partitions[number] = DescribedPartition(number, replicas, (), replicas, (), True, where)
     return list(found.values())
 
 

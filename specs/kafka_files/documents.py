@@ -25,10 +25,10 @@ _NOTHING = ("", "~", "null", "Null", "NULL")
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DocumentNode:
     """A text, a list of nodes or a table of nodes; None for what is empty."""
 
-    content: str | list[Node] | dict[str, Node] | None
+    content: str | list[DocumentNode] | dict[str, DocumentNode] | None
     where: str
 
     @property
@@ -36,19 +36,19 @@ class Node:
         """Whether it has keys."""
         return isinstance(self.content, dict)
 
-    def get(self, *keys: str) -> Node:
+    def get(self, *keys: str) -> DocumentNode:
         """The node at a path of keys; an empty one where there is none."""
         found = self
         for key in keys:
             table = found.content if isinstance(found.content, dict) else {}
-            found = table.get(key, Node(None, found.where))
+            found = table.get(key, DocumentNode(None, found.where))
         return found
 
     def has(self, *keys: str) -> bool:
         """Whether it is a table with all of these keys."""
         return isinstance(self.content, dict) and all(key in self.content for key in keys)
 
-    def items(self) -> list[tuple[str, Node]]:
+    def items(self) -> list[tuple[str, DocumentNode]]:
         """The entries of a table.
 
         Errors: `InputError` for anything else.
@@ -59,7 +59,7 @@ class Node:
             raise InputError(f"{self.where} should be a table of keys and values")
         return list(self.content.items())
 
-    def list(self) -> list[Node]:
+    def list(self) -> list[DocumentNode]:
         """The entries of a list.
 
         Errors: `InputError` for anything else.
@@ -104,7 +104,7 @@ def looks_like_json(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 
 
-def parse_json(text: str, name: str) -> Node:
+def parse_json(text: str, name: str) -> DocumentNode:
     """A JSON document; numbers and truths become text.  A node's place is its path.
 
     Errors: `InputError` for what is no JSON, a key twice in one object, or nesting that is too deep.
@@ -127,18 +127,18 @@ def parse_json(text: str, name: str) -> Node:
     return _tree(found, name, "", 0)
 
 
-def _tree(found: Any, name: str, path: str, depth: int) -> Node:
+def _tree(found: Any, name: str, path: str, depth: int) -> DocumentNode:
     if depth > DEEPEST:
         raise InputError(f"{name} is nested more than {DEEPEST} levels deep; give the document of one tool")
     where = f"{name} at {path}" if path else name
     if isinstance(found, dict):
         start = f"{path}." if path else ""
-        return Node({key: _tree(each, name, start + _step(key), depth + 1) for key, each in found.items()}, where)
+        return DocumentNode({key: _tree(each, name, start + _step(key), depth + 1) for key, each in found.items()}, where)
     if isinstance(found, list):
-        return Node([_tree(each, name, f"{path}[{number}]", depth + 1) for number, each in enumerate(found)], where)
+        return DocumentNode([_tree(each, name, f"{path}[{number}]", depth + 1) for number, each in enumerate(found)], where)
     if isinstance(found, bool):
-        return Node(str(found).lower(), where)
-    return Node(found, where)
+        return DocumentNode(str(found).lower(), where)
+    return DocumentNode(found, where)
 
 
 def _step(key: str) -> str:
@@ -146,7 +146,7 @@ def _step(key: str) -> str:
     return key if key.isprintable() and len(key) <= 60 else quoted(key)
 
 
-def parse_yaml(text: str, name: str) -> list[Node]:
+def parse_yaml(text: str, name: str) -> list[DocumentNode]:
     """The documents of a YAML stream.  A node's place is its line.
 
     Errors: `InputError` for what is no YAML, a key twice in one table, tags, merge keys, and nesting or aliases beyond bounds.
@@ -169,17 +169,17 @@ class _Builder:
 
     def __init__(self, name: str, events: Iterator[Any]) -> None:
         self.name, self.events = name, events
-        self.anchors: dict[str, tuple[Node, int]] = {}
+        self.anchors: dict[str, tuple[DocumentNode, int]] = {}
         self.count = 0
 
-    def documents(self) -> Iterator[Node]:
+    def documents(self) -> Iterator[DocumentNode]:
         """Every document of the stream."""
         for event in self.events:
             if _kind(event) == "DocumentStart":
                 self.anchors = {}
                 yield self.node(next(self.events), 0)
 
-    def node(self, event: Any, depth: int) -> Node:
+    def node(self, event: Any, depth: int) -> DocumentNode:
         """The node that an event begins."""
         where = f"{self.name} line {event.start_mark.line + 1}"
         before = self.count
@@ -192,12 +192,12 @@ class _Builder:
             found, size = self.anchors[event.anchor]
             self.spend(size, where)
             return found
-        found = Node(self.content(event, where, depth), where)
+        found = DocumentNode(self.content(event, where, depth), where)
         if event.anchor:
             self.anchors[event.anchor] = (found, self.count - before)
         return found
 
-    def content(self, event: Any, where: str, depth: int) -> str | list[Node] | dict[str, Node] | None:
+    def content(self, event: Any, where: str, depth: int) -> str | list[DocumentNode] | dict[str, DocumentNode] | None:
         """What a node that is no alias holds.
 
         Errors: `InputError` for a tag that would construct something.
@@ -211,19 +211,19 @@ class _Builder:
         is_empty = event.style is None and event.value in _NOTHING
         return None if is_empty else str(event.value)
 
-    def until(self, end: str, depth: int) -> Iterator[Node]:
+    def until(self, end: str, depth: int) -> Iterator[DocumentNode]:
         """The nodes before the event that ends a list or a table."""
         for event in self.events:
             if _kind(event) == end:
                 return
             yield self.node(event, depth + 1)
 
-    def table(self, depth: int) -> dict[str, Node]:
+    def table(self, depth: int) -> dict[str, DocumentNode]:
         """The entries of a table.
 
         Errors: `InputError` for a key that is no text, stands twice, or merges another table.
         """
-        found: dict[str, Node] = {}
+        found: dict[str, DocumentNode] = {}
         entries = self.until("MappingEnd", depth)
         for key in entries:
             value = next(entries)
@@ -234,7 +234,7 @@ class _Builder:
                 raise InputError(f"{key.where} has a merge key (<<); write the keys out")
             if name in found:
                 raise InputError(f"{quoted(name)} stands twice in one table, in {found[name].where} and {key.where}; keep one")
-            found[name] = Node(value.content, key.where) if isinstance(value.content, str | None) else value
+            found[name] = DocumentNode(value.content, key.where) if isinstance(value.content, str | None) else value
         return found
 
     def spend(self, nodes: int, where: str) -> None:

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files import formats
-from neverlost.specs.kafka_files.documents import Node, looks_like_json, parse_json, parse_yaml
+from neverlost.specs.kafka_files.documents import DocumentNode, looks_like_json, parse_json, parse_yaml
 from neverlost.specs.kafka_files.text import Path, lines_of, quoted, read_text, shown_name
 from neverlost.specs.kafka_files.topics_and_settings import Described, Document
 
@@ -75,7 +75,7 @@ def _checked(reader: ModuleType, document: Document) -> Described:
     return read(document)
 
 
-def _trees(text: str, name: str) -> tuple[Node, ...]:
+def _trees(text: str, name: str) -> tuple[DocumentNode, ...]:
     """The trees of a JSON or YAML text; none for other texts."""
     if looks_like_json(text):
         return (parse_json(text, name),)
@@ -83,7 +83,7 @@ def _trees(text: str, name: str) -> tuple[Node, ...]:
     return tuple(parse_yaml(text, name)) if _YAML_START.match(first) else ()
 
 
-def _reader_of(tree: Node, text: str, name: str) -> ModuleType:
+def _reader_of(tree: DocumentNode, text: str, name: str) -> ModuleType:
     found = next((each for each in readers().values() if hasattr(each, "is_tree") and each.is_tree(tree)), None)
     if found is None:
         raise _not_taken(text, name)

@@ -16,7 +16,7 @@ from neverlost.specs.configuration.keys import MECHANISM, shown
 from neverlost.specs.configuration.metadata_version import METADATA
 from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.defects import DEFECTS, FIXES, Defect
-from neverlost.specs.setting import Origin, Place, Setting
+from neverlost.specs.setting import Origin, Setting, SourcePlace
 
 Changes = Mapping[str, str]
 """Keys with their new values."""
@@ -241,7 +241,7 @@ def _more_replicas(chosen: Chosen, factor: str) -> list[Command]:
     return [Command(f"{plan}  # with {factor} replicas for each partition")]
 
 
-def _is_declared(place: Place | None) -> bool:
+def _is_declared(place: SourcePlace | None) -> bool:
     return place is not None and place.is_declared
 
 

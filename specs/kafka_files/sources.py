@@ -34,7 +34,7 @@ from neverlost.specs.kafka_files.version_defaults import (
     parse_version,
     shown,
 )
-from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
 
 Paths = Path | Sequence[Path] | None
 """One file or several; `-` is standard input."""
@@ -62,7 +62,7 @@ SAFER: dict[str, Callable[[str], int]] = {
 OPEN = {
     ELR: ELR_IS_OPEN,
     METADATA: Notice(
-        Kind.ASSUMED,
+        NoticeKind.ASSUMED,
         "which metadata.version is finalized is not known: the newest and one below 3.5-IV1 are answered",
         remedy="give what kafka-features.sh describe prints with --describe, or --set metadata.version=...",
     ),
@@ -80,7 +80,7 @@ NOT_MODELLED = {
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedValue:
     """A value that brokers or static files share, and what is to be said where they differ."""
 
     setting: Setting | None
@@ -101,8 +101,8 @@ class Sources:
     default: Settings
     notices: tuple[Notice, ...]
     knows_cluster: bool
-    brokers: Mapping[str, Shared]
-    static: Mapping[str, Shared]
+    brokers: Mapping[str, SharedValue]
+    static: Mapping[str, SharedValue]
     unknown: tuple[Settings, ...]
     given: Collection[str]
 
@@ -135,7 +135,7 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
     def under(stated: Setting | None, version: Version | None) -> Sources:
         default = defaults(version)
         producer = decide(producers, version, default) if producers else assumed_producer(version, default)
-        notices = [each for each in producer.notices if each.kind != Kind.ASSUMED or "acks" not in given]
+        notices = [each for each in producer.notices if each.kind != NoticeKind.ASSUMED or "acks" not in given]
         notices += [notice for each in consumers for notice in consumer_notices(each.settings)]
         notices += [each for each in described.notices if not each.topics] + not_modelled(server)
         if version is not None:
@@ -227,41 +227,41 @@ def entity_value(settings: Settings, key: str, contract_key: str) -> Setting | N
     return canonical(contract_key, settings[key], key)
 
 
-def _brokers(described: Described, key: str, contract_key: str) -> Shared:
+def _brokers(described: Described, key: str, contract_key: str) -> SharedValue:
     """The brokers' dynamic value; the least safe one where they differ."""
     values = [each for each in (entity_value(broker, key, contract_key) for broker in described.brokers.values()) if each]
     if not values:
-        return Shared(None)
+        return SharedValue(None)
     weakest = _weakest(contract_key, values)
     if len({each.value for each in values}) == 1:
-        return Shared(weakest)
+        return SharedValue(weakest)
     says = f"brokers differ in {key}: taken as {weakest.value}, the least safe of them"
-    return Shared(weakest, Notice(Kind.WARNING, says, weakest.where, "set it alike on every broker"))
+    return SharedValue(weakest, Notice(NoticeKind.WARNING, says, weakest.where, "set it alike on every broker"))
 
 
 def _weakest(key: str, values: Iterable[Setting]) -> Setting:
     return min(values, key=lambda each: SAFER[key](each.value))
 
 
-def _static(server: Settings, controller: Settings | None, default: Settings, key: str, knows_server: bool) -> Shared:
+def _static(server: Settings, controller: Settings | None, default: Settings, key: str, knows_server: bool) -> SharedValue:
     """What the static files set; where brokers and controllers differ, the least safe value decides."""
     name = TOPIC_KEYS[key]
     mine = canonical(key, server[name], name) if name in server else None
     if controller is None or key not in CONTROLLER_KEYS:
-        return Shared(mine)
+        return SharedValue(mine)
     theirs = canonical(key, controller[name], name) if name in controller else None
     if not knows_server:
-        return Shared(theirs)
+        return SharedValue(theirs)
     both = (mine or default[key], theirs or default[key])
     weakest = _weakest(key, both)
     if both[0].value == both[1].value:
-        return Shared(mine or theirs)
+        return SharedValue(mine or theirs)
     says = (
         f"brokers and controllers differ in {name}: {both[0].value} ({both[0].where}) and {both[1].value} ({both[1].where}); "
         f"taken as {weakest.value}, the less safe"
     )
     remedy = f"set {name} alike in both files, or once for the cluster with kafka-configs.sh"
-    return Shared(weakest, Notice(Kind.WARNING, says, (theirs or mine or weakest).where, remedy))
+    return SharedValue(weakest, Notice(NoticeKind.WARNING, says, (theirs or mine or weakest).where, remedy))
 
 
 def _stated(version: Version | None, described: Described) -> Setting | None:
@@ -343,7 +343,7 @@ def _known_elr(described: Described, version: Version | None, default: Settings,
 def not_modelled(settings: Settings, topics: tuple[str, ...] = ()) -> list[Notice]:
     """Settings that were read and that no answer depends on."""
     return [
-        Notice(Kind.NOT_MODELLED, f"{key}={settings[key].value.strip()}: {says}", settings[key].where, "", topics)
+        Notice(NoticeKind.NOT_MODELLED, f"{key}={settings[key].value.strip()}: {says}", settings[key].where, "", topics)
         for key, says in NOT_MODELLED.items()
         if key in settings and settings[key].value.strip() not in ("false", "null", str(2**63 - 1))
     ]

@@ -9,14 +9,14 @@ from functools import lru_cache
 from itertools import chain
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.documents import DocumentNode
 from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.version_defaults import NEWEST, OLDEST, Version
 from neverlost.specs.setting import Notice, Setting, Settings
 
 
 @dataclass(frozen=True)
-class Partition:
+class DescribedPartition:
     """Where one partition stands.
 
     Errors: `InputError` where a broker is in the ISR or eligible, or leads, without being a replica.
@@ -46,9 +46,9 @@ class Partition:
                     f"{','.join(map(str, self.replicas))}; describe again"
                 )
 
-    def alike(self, number: int, where: str) -> Partition:
+    def alike(self, number: int, where: str) -> DescribedPartition:
         """Another partition that stands as this one does, which was checked."""
-        found = object.__new__(Partition)
+        found = object.__new__(DescribedPartition)
         vars(found).update(vars(self), number=number, where=where)
         return found
 
@@ -98,10 +98,10 @@ class Topic:
     replication_factor: Setting
     configs: Settings
     shows_broker_values: bool
-    partitions: dict[int, Partition] = field(default_factory=dict)
+    partitions: dict[int, DescribedPartition] = field(default_factory=dict)
     is_declared: bool = False
 
-    def add(self, partition: Partition) -> None:
+    def add(self, partition: DescribedPartition) -> None:
         """Errors: `InputError` for a partition that is described already."""
         if partition.number in self.partitions:
             says = f"partition {partition.number} of topic {quoted(self.name)} in {partition.where} is described twice"
@@ -249,4 +249,4 @@ class Document:
 
     name: str
     text: str
-    trees: tuple[Node, ...] = ()
+    trees: tuple[DocumentNode, ...] = ()

@@ -11,7 +11,7 @@ import re
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.text import quoted
-from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
 
 Version = tuple[int, ...]
 LONGEST = 2**63 - 1
@@ -67,7 +67,7 @@ ELR_BY_DEFAULT: Version = (4, 1)
 """From here on clusters are formatted with eligible leader replicas; those that were upgraded to it have them off."""
 
 ELR_IS_OPEN = Notice(
-    Kind.ASSUMED,
+    NoticeKind.ASSUMED,
     "whether eligible leader replicas are on is not known: both are answered",
     remedy=f"give what kafka-features.sh describe prints with --describe, or --set {ELR}=true or false",
 )

@@ -27,7 +27,7 @@ of sync."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class EpisodeKind:
     """A kind of episode: what it strikes, what it does there, and a sentence.
 
     `is_announced`: writes go on without waiting until a broker's silence is noticed.
@@ -39,17 +39,17 @@ class Kind:
     is_announced: bool = False
 
 
-KINDS: Mapping[str, Kind] = {
-    "process_crash": Kind(BROKER, KILLED, "the process of a broker dies"),
-    "power_loss": Kind(BROKER, UNFLUSHED, "a broker loses power"),
-    "disk_failure": Kind(BROKER, LOST, "a disk fails"),
-    "planned_restart": Kind(BROKER, OUT, "a broker is restarted", is_announced=True),
-    "slow_follower": Kind(BROKER, OUT, "a replica falls behind", is_announced=True),
-    "network_cut": Kind(BROKER, OUT, "a broker is cut off"),
-    "rack_power": Kind(RACK, UNFLUSHED, "a rack loses power"),
-    "rack_network": Kind(RACK, OUT, "a rack is cut off"),
-    "site_power": Kind(SITE, UNFLUSHED, "all racks lose power"),
-    "controller_outage": Kind(CONTROLLER, OUT, "no controller is available"),
+KINDS: Mapping[str, EpisodeKind] = {
+    "process_crash": EpisodeKind(BROKER, KILLED, "the process of a broker dies"),
+    "power_loss": EpisodeKind(BROKER, UNFLUSHED, "a broker loses power"),
+    "disk_failure": EpisodeKind(BROKER, LOST, "a disk fails"),
+    "planned_restart": EpisodeKind(BROKER, OUT, "a broker is restarted", is_announced=True),
+    "slow_follower": EpisodeKind(BROKER, OUT, "a replica falls behind", is_announced=True),
+    "network_cut": EpisodeKind(BROKER, OUT, "a broker is cut off"),
+    "rack_power": EpisodeKind(RACK, UNFLUSHED, "a rack loses power"),
+    "rack_network": EpisodeKind(RACK, OUT, "a rack is cut off"),
+    "site_power": EpisodeKind(SITE, UNFLUSHED, "all racks lose power"),
+    "controller_outage": EpisodeKind(CONTROLLER, OUT, "no controller is available"),
 }
 """Every kind of episode."""
 
@@ -102,7 +102,7 @@ class Episode:
     waits: bool = False
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> EpisodeKind:
         """What it strikes, and what it does there."""
         return KINDS[self.name]
 

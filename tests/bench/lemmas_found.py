@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 from neverlost.checker.prove.candidate_lemmas import Vocabulary, false_rows, reachable, survivors
-from neverlost.checker.prove.obligations import Closed
+from neverlost.checker.prove.obligations import BoundedEncoding
 from neverlost.model.interpreters.terms import TermsView, within_bounds
 from neverlost.model.system import System
 from neverlost.specs.configuration.choose import choose, read_given
@@ -41,7 +41,7 @@ def found(system: System, goal: str) -> Iterator[str]:
     clauses, looked = survivors(vocabulary, literals, false_rows(vocabulary, literals, states), 2)
     seconds = time.monotonic() - started
     yield f"{states.shape[1]:,} states, {looked:,} clauses looked at, {len(clauses):,} survive, {seconds:.1f} s"
-    reading = Closed(system, lemmas_of(system, goal), properties()[goal])
+    reading = BoundedEncoding(system, lemmas_of(system, goal), properties()[goal])
     view, terms = TermsView(system, reading.before), reading.terms
     solver = z3.SolverFor("QF_FD")
     solver.add(*within_bounds(system, terms, reading.before))

@@ -26,7 +26,7 @@ from typing import Any
 
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.native.programs import Programs
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.model.system import System, bind
 from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
@@ -72,7 +72,7 @@ def search(space: str, engine: str, workers: int, limit: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         options = Options(workers=workers)
         if engine == STORED:
-            options = replace(options, limits=Limits(memory_bytes=limit << 20), state_dir=Path(folder, "levels"))
+            options = replace(options, limits=SearchLimits(memory_bytes=limit << 20), state_dir=Path(folder, "levels"))
         if engine == FIRST:
             os.environ["XDG_CACHE_HOME"] = folder
         found = explore(system(space), (), options, engine="columns" if engine == "columns" else "memory")

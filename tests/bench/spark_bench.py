@@ -74,7 +74,7 @@ def search(size: tuple[int, int, int, int], engine: str, conf: dict[str, str], p
 
     processor.prepare()
     from neverlost.checker.engines.explore import explore
-    from neverlost.checker.search.options import Options, Progress
+    from neverlost.checker.search.options import Options, SearchProgress
     from neverlost.model.system import bind
     from neverlost.model.versions import models
 
@@ -82,7 +82,7 @@ def search(size: tuple[int, int, int, int], engine: str, conf: dict[str, str], p
     system = bind(models()["kip-320"], dict(zip(keys, size, strict=True)))
     levels: dict[int, float] = {}
 
-    def reporter(progress: Progress) -> None:
+    def reporter(progress: SearchProgress) -> None:
         levels.setdefault(progress.level, progress.seconds)
 
     options = Options(state_dir=place, spark_master=MASTER, spark_conf=tuple(conf.items()), workers=2)

@@ -10,7 +10,7 @@ import sys
 import time
 
 from neverlost.checker.engines.explore import explore
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.model.system import System, bind
 from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
@@ -23,7 +23,7 @@ DEPTHS = {False: 9, True: 13}
 def cost(system: System, symmetry: bool) -> tuple[float, str]:
     """Processor nanoseconds for each successor, and what was found."""
     started = time.process_time()
-    found = explore(system, (), Options(workers=1, symmetry=symmetry, limits=Limits(depth=DEPTHS[symmetry])))
+    found = explore(system, (), Options(workers=1, symmetry=symmetry, limits=SearchLimits(depth=DEPTHS[symmetry])))
     spent = time.process_time() - started
     held = f" of {found.orbit_states:,} states" if symmetry else ""
     return spent / found.counts.generated * 1e9, f"{found.counts.distinct:,}{held}, {found.counts.generated:,} successors"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from neverlost.model.faults import FAULTS, RACK_LOSS
 from neverlost.model.interpreters import ints, native, native_program
-from neverlost.model.interpreters.llvm import Effort
+from neverlost.model.interpreters.llvm import OptimizationLevel
 from neverlost.model.interpreters.machine_code import Machine
 from neverlost.model.interpreters.mixed import mixed
 from neverlost.model.kernel import ModelError, Value
@@ -68,12 +68,12 @@ WELL = [name for name in SYSTEMS if name not in (*LARGE, "kraft")]
 """Whose good code does not take long."""
 
 
-def compiled(system: System, effort: Effort) -> Machine:
+def compiled(system: System, effort: OptimizationLevel) -> Machine:
     return Machine(system, [each.condition for each in defined(system)], effort)
 
 
 @cache
-def machine(name: str, effort: Effort) -> Machine:
+def machine(name: str, effort: OptimizationLevel) -> Machine:
     return compiled(SYSTEMS[name](), effort)
 
 
@@ -113,13 +113,13 @@ def check(found: Machine, states: list[State]) -> None:
 @pytest.mark.parametrize(
     ("name", "effort"),
     [
-        *[with_slow(name, Effort.NONE, fast=name not in LARGE) for name in SYSTEMS],
-        *[with_slow(name, Effort.GOOD, fast=name in WELL) for name in SYSTEMS],
+        *[with_slow(name, OptimizationLevel.NONE, fast=name not in LARGE) for name in SYSTEMS],
+        *[with_slow(name, OptimizationLevel.GOOD, fast=name in WELL) for name in SYSTEMS],
     ],
 )
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_machine_code_agrees_with_the_definition(name: str, effort: Effort, data: st.DataObject) -> None:
+def test_machine_code_agrees_with_the_definition(name: str, effort: OptimizationLevel, data: st.DataObject) -> None:
     found = machine(name, effort)
     states = walk(found.system, data.draw(st.integers(0, 2**32)), 257)
     for size in BATCHES:
@@ -128,7 +128,7 @@ def test_machine_code_agrees_with_the_definition(name: str, effort: Effort, data
 
 
 def test_a_batch_may_have_any_length() -> None:
-    found = machine("kip-320", Effort.NONE)
+    found = machine("kip-320", OptimizationLevel.NONE)
     states = walk(found.system, 5, 257) * 9
     after, origins, steps = found.successors(rows_of(found.system, states))
     assert origins.max() > 2048
@@ -219,4 +219,4 @@ def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, monkeypatch: 
     monkeypatch.setattr(f"neverlost.model.interpreters.{where}", change)
     monkeypatch.setattr("_pytest.assertion.util._reprcompare", None)  # what differs is not read
     with pytest.raises((AssertionError, ModelError, pytest.fail.Exception)):
-        check(compiled(SYSTEMS[name](), Effort.NONE), samples(name, 20 if name in KEPT else 400))
+        check(compiled(SYSTEMS[name](), OptimizationLevel.NONE), samples(name, 20 if name in KEPT else 400))

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from neverlost.checker.kafka.cluster.jars import kafka_home
 from neverlost.checker.kafka.history.history import History, read_history, write_history
 from neverlost.checker.kafka.live.faults import fault_names
-from neverlost.checker.kafka.live.run import Plan, run
+from neverlost.checker.kafka.live.run import LiveRunPlan, run
 from neverlost.checker.kafka.observe.judgement import judge
 from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.starting_model import setting_of
@@ -40,10 +40,10 @@ Found = TypeVar("Found")
 HEAD = "| Kafka | seed | setting | events | offsets | observations | verdict |\n| --- | --- | --- | --- | --- | --- | --- |"
 
 
-def plan_of(seed: int, seconds: float, faults: str) -> Plan:
+def plan_of(seed: int, seconds: float, faults: str) -> LiveRunPlan:
     """What a seed varies beside its choices."""
     named = fault_names(faults) + (("reassign",) if seed % 3 == 0 else ())
-    return Plan(seed, seconds, named, "1" if seed % 4 == 0 else "all", 1 if seed % 5 == 0 else 2, unclean=seed % 6 == 0)
+    return LiveRunPlan(seed, seconds, named, "1" if seed % 4 == 0 else "all", 1 if seed % 5 == 0 else 2, unclean=seed % 6 == 0)
 
 
 def begin() -> None:
@@ -69,7 +69,7 @@ def attended(function: Callable[..., Found], *arguments: Any) -> Found:
             os._exit(1)
 
 
-def recorded(version: str, plan: Plan, history: Path) -> None:
+def recorded(version: str, plan: LiveRunPlan, history: Path) -> None:
     """Run the cluster and keep what was seen."""
     write_history(history, run(kafka_home(version=version), plan))
 

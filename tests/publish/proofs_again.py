@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.every_size import EverySize
+from neverlost.checker.prove.every_size import ParametricEncoding
 from neverlost.checker.prove.induction import reading_of
-from neverlost.checker.prove.obligations import Reading, Task
-from neverlost.checker.prove.unbounded import Open
+from neverlost.checker.prove.obligations import ProofTask, Reading
+from neverlost.checker.prove.unbounded import UnboundedEncoding
 from neverlost.specs.configuration.choose import choose, read_given
 from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.properties import properties
@@ -57,21 +57,21 @@ def reading_of_row(settings: tuple[tuple[str, Any], ...], goal: str, unbounded: 
     system = choose(read_given(None, dict(settings))).system
     lemmas, asked = lemmas_of(system, goal), properties()[goal]
     if every_rf:
-        return EverySize(system, lemmas, asked)
-    return Open(system, lemmas, asked) if unbounded else reading_of(system, lemmas, asked)
+        return ParametricEncoding(system, lemmas, asked)
+    return UnboundedEncoding(system, lemmas, asked) if unbounded else reading_of(system, lemmas, asked)
 
 
 @cache
-def shared_by(reading: Reading) -> smtlib.Shared:
+def shared_by(reading: Reading) -> smtlib.SharedDefinitions:
     """What the texts of a reading share."""
-    return smtlib.Shared(reading)
+    return smtlib.SharedDefinitions(reading)
 
 
 def asked_of_row(number: int, row: tuple[Any, ...]) -> Again:
     """A task's obligations, asked again; where they have quantifiers over the replicas, proved and checked."""
     reading = reading_of_row(*row)
     task = reading.tasks()[number]
-    if isinstance(reading, EverySize):
+    if isinstance(reading, ParametricEncoding):
         return asked_with_quantifiers(reading, task)
     return asked_again(task.label.split("(")[0], smtlib.text_of(reading, task, shared_by(reading)))
 
@@ -137,7 +137,7 @@ def is_proof(text: str, proof: str) -> bool:
     return done.stdout.split() == ["correct"]
 
 
-def asked_with_quantifiers(reading: EverySize, task: Task) -> Again:
+def asked_with_quantifiers(reading: ParametricEncoding, task: ProofTask) -> Again:
     """A task's obligations with quantifiers: cvc5 proves them again, and its proofs are checked.
 
     Counted are those of which a proof was checked: here cvc5 was the first solver too.

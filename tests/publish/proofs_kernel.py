@@ -21,7 +21,7 @@ from pathlib import Path
 
 import z3
 
-from neverlost.checker.prove.obligations import Closed, Task
+from neverlost.checker.prove.obligations import BoundedEncoding, ProofTask
 from neverlost.specs.configuration.choose import choose, read_given
 from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.properties import properties
@@ -40,19 +40,19 @@ Clause = tuple[int, ...]
 class Checked:
     """A question whose refutation was checked: how many obligations and clauses it has, and how many steps its proof."""
 
-    task: Task
+    task: ProofTask
     obligations: int
     clauses: int
     steps: int
 
 
-def reading_of(row: Row) -> Closed:
+def reading_of(row: Row) -> BoundedEncoding:
     """A row's obligations."""
     system = choose(read_given(None, row.settings)).system
-    return Closed(system, lemmas_of(system, row.goal), properties()[row.goal])
+    return BoundedEncoding(system, lemmas_of(system, row.goal), properties()[row.goal])
 
 
-def question(reading: Closed, task: Task) -> z3.Goal:
+def question(reading: BoundedEncoding, task: ProofTask) -> z3.Goal:
     """Whether a state refutes any obligation of a task."""
     asked = z3.Goal()
     asked.add(*reading.premises(task), z3.Or([z3.And(reading.refutation(task, each)) for each in reading.goals(task)]))
@@ -119,7 +119,7 @@ def follows(clause: Clause, hints: Sequence[Clause]) -> bool:
     return False
 
 
-def checked(reading: Closed) -> Iterator[Checked]:
+def checked(reading: BoundedEncoding) -> Iterator[Checked]:
     """Every question, one after the other.
 
     Errors: `RuntimeError` where a proof is not one.

@@ -15,14 +15,14 @@ from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.campaign.necessity import Judgement, Need, Profile, Variant, judged, profiles
-from neverlost.checker.campaign.questions import Question
+from neverlost.checker.campaign.necessity import Need, Profile, Variant, VariantVerdict, judged, profiles
+from neverlost.checker.campaign.questions import SearchQuestion
 from neverlost.checker.machine.whole_files import write_text
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.survived import budget, fault_words
 from neverlost.specs.case import read_document
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.configuration.input import Reader
+from neverlost.specs.configuration.input import TableReader
 from neverlost.specs.defects import FIXES
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -64,21 +64,23 @@ def read_plan(path: Path = PLAN) -> Plan:
     document = read_document(path, "rediscovery plan")
     models, asked = document.texts("models"), document.texts("properties")
     base = document.flat("base") | dict.fromkeys(FIXES, "on")
-    parts = [Reader(each, f"grid {number} of {document.where}") for number, each in enumerate(document.tables("grid"), 1)]
+    parts = [TableReader(each, f"grid {number} of {document.where}") for number, each in enumerate(document.tables("grid"), 1)]
     cells = [cell for part in parts for cell in _cells(part, models, base)]
-    fixes = [_fix(Reader(each, f"fix {number} of {document.where}")) for number, each in enumerate(document.tables("fix"), 1)]
+    fixes = [
+        _fix(TableReader(each, f"fix {number} of {document.where}")) for number, each in enumerate(document.tables("fix"), 1)
+    ]
     document.end()
     return Plan(tuple(fixes), tuple(sorted(cells, key=_faults)), asked)
 
 
-def _fix(table: Reader) -> Fix:
+def _fix(table: TableReader) -> Fix:
     texts = [table.text(each) for each in ("id", "fixed", "merged", "names")]
     found = Fix(*texts, off=table.flat("off"), missing=table.text("missing", ""))
     table.end()
     return found
 
 
-def _cells(part: Reader, models: Sequence[str], base: Keys) -> Iterator[Keys]:
+def _cells(part: TableReader, models: Sequence[str], base: Keys) -> Iterator[Keys]:
     shapes, kinds, always = part.texts("shapes"), part.texts("kinds"), part.texts("with")
     most = part.number("together") or 0
     part.end()
@@ -115,10 +117,12 @@ def standard(plan: Plan) -> list[Property]:
 def variant_of(fix: Fix, plan: Plan, kept: Sequence[Profile]) -> Variant:
     """The grid without a fix; a configuration in which nothing holds anyway is left out."""
     left = [(number, profile.question.properties) for number, profile in enumerate(kept) if profile.question.properties]
-    return Variant("fix", fix.id, tuple((n, Question(system_of({**plan.grid[n], **fix.off}), asked)) for n, asked in left))
+    return Variant(
+        "fix", fix.id, tuple((n, SearchQuestion(system_of({**plan.grid[n], **fix.off}), asked)) for n, asked in left)
+    )
 
 
-def rediscovered(plan: Plan, workers: int | None) -> list[tuple[Fix, Judgement | None]]:
+def rediscovered(plan: Plan, workers: int | None) -> list[tuple[Fix, VariantVerdict | None]]:
     """Each fix with what switching it off does; None for one that the models cannot show yet."""
     asked = [each for each in plan.fixes if each.off]
     kept = profiles([(str(number), system_of(keys)) for number, keys in enumerate(plan.grid)], standard(plan), workers)
@@ -135,12 +139,12 @@ def _note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def is_found(judgement: Judgement | None) -> bool:
+def is_found(judgement: VariantVerdict | None) -> bool:
     """Whether a property broke that holds with the fix."""
     return judgement is not None and judgement.need is Need.NEEDED
 
 
-def page(plan: Plan, found: Sequence[tuple[Fix, Judgement | None]]) -> str:
+def page(plan: Plan, found: Sequence[tuple[Fix, VariantVerdict | None]]) -> str:
     """The published page."""
     shown = sum(is_found(judgement) for _, judgement in found)
     able, every = sum(bool(fix.off) for fix in plan.fixes), len(plan.fixes)
@@ -159,7 +163,7 @@ def page(plan: Plan, found: Sequence[tuple[Fix, Judgement | None]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(plan: Plan, fix: Fix, judgement: Judgement | None) -> tuple[str, ...]:
+def _row(plan: Plan, fix: Fix, judgement: VariantVerdict | None) -> tuple[str, ...]:
     named = fix.id, fix.fixed, fix.names
     if judgement is None:
         return *named, "outside the models", f"needs {fix.missing}"

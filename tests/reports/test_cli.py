@@ -130,12 +130,12 @@ def _changed(value: Any) -> Any:
 
 
 def test_every_keyword_of_a_search_is_an_option() -> None:
-    from neverlost.reports.api.keywords import Checking, Cluster
+    from neverlost.reports.api.keywords import Checking, ClusterKeywords
     from neverlost.reports.options import SHARED
-    from neverlost.reports.request import Request
+    from neverlost.reports.request import RunOptions
 
-    assert set(get_type_hints(Checking)) == {each.name for each in fields(Request)}
-    assert set(SHARED) == set(get_type_hints(Checking)) | set(get_type_hints(Cluster))
+    assert set(get_type_hints(Checking)) == {each.name for each in fields(RunOptions)}
+    assert set(SHARED) == set(get_type_hints(Checking)) | set(get_type_hints(ClusterKeywords))
 
 
 def test_every_command_can_be_quiet() -> None:

@@ -22,7 +22,7 @@ from neverlost.model.versions import models
 from neverlost.reports.bundle import seal as bundle
 from neverlost.reports.bundle import verify as verification
 from neverlost.reports.bundle.derive import derived
-from neverlost.reports.bundle.question import Question
+from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.bundle.seal import configuration_toml
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.documents.sweep import read_baseline
@@ -101,7 +101,7 @@ def test_a_bundle_verifies_on_another_checkout(checked: Path, swept: Path, tmp_p
 
 def test_what_takes_too_long_is_sampled_named_and_never_called_verified(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = opened(swept)
-    question = Question.of(files)
+    question = BundleQuestion.of(files)
     brief = derived(question, 1e-6)
     ids = [each["id"] for each in json.loads(files["result.json"])["cells"]]
     found = verification.compared(files, brief, seconds=0.0)

@@ -17,7 +17,7 @@ from neverlost.checker.engines.explore import explore, explored_graph
 from neverlost.checker.outcome import Verdict, replayed
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
-from neverlost.model.scene import FOLLOWER, LEADER, Lane, Scene
+from neverlost.model.scene import FOLLOWER, LEADER, BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 from neverlost.model.versions import models
 from neverlost.reports.counterexample import space_time
@@ -93,8 +93,10 @@ def test_the_same_configuration_does_not_diverge() -> None:
 
 def test_a_record_that_the_leader_still_has_is_lacked_and_not_lost() -> None:
     """What kip-101 breaks: a committed record that a member of the ISR has truncated."""
-    led = Lane(1, LEADER, ((1, 2),), 1, is_leader=True, isr=(0, 1))
-    end = Scene(leader=1, epoch=2, isr=(0, 1), lanes=(Lane(0, FOLLOWER, (), 0, follows=1), led), committed=frozenset({1}))
+    led = BrokerView(1, LEADER, ((1, 2),), 1, is_leader=True, isr=(0, 1))
+    end = ClusterSnapshot(
+        leader=1, epoch=2, isr=(0, 1), lanes=(BrokerView(0, FOLLOWER, (), 0, follows=1), led), committed=frozenset({1})
+    )
     shown = Timeline("kip-101", "violates strong-isr", frames([("start", False)], [end]), frozenset({1}), ("101", "105"))
     assert shown.verdict_line == "violates strong-isr: ISR member 101 lacks committed m1"
     gone = replace(end, lanes=(end.lanes[0], replace(led, log=())))

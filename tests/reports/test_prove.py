@@ -12,7 +12,7 @@ import pytest
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.evidence import ledger
 from neverlost.checker.prove import smtlib
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.reports.api.proofs import free_cells
 from neverlost.specs.properties import properties
 from tests.support.program import neverlost
@@ -119,7 +119,7 @@ def explored_unsafe() -> set[tuple[str, bool, str]]:
     """The same question, put to the explorer."""
     given = {key: (value, "test") for key, value in dict(each.split("=") for each in KRAFT).items()}
     _, system, _ = free_cells(given, [each for each in FREE[:6] if not each.startswith("--")])
-    options = Options(limits=Limits(depth=5), workers=1, every_configuration=True)
+    options = Options(limits=SearchLimits(depth=5), workers=1, every_configuration=True)
     outcome = explore(system, [properties()["acked-never-lost"]], options)
     cells = [system.configurations[each.configuration] for each in outcome.findings if each.trace is not None]
     return {(each["acks"], each["unclean.leader.election.enable"], each["flush.messages"]) for each in cells}

@@ -14,7 +14,7 @@ import pytest
 import xmlschema
 
 import neverlost
-from neverlost.checker.campaign.boundary_rule import Atom, Place, prove, smallest_rule
+from neverlost.checker.campaign.boundary_rule import Atom, OrderedLabel, prove, smallest_rule
 from neverlost.checker.campaign.sweep import Sweep
 from neverlost.model.versions import models
 from neverlost.reports.api.sweeps import counterexamples
@@ -40,7 +40,7 @@ def result() -> tuple[Matrix, Sweep, dict[str, Any]]:
 
 
 ROWS = [
-    {"size": size, "minimum": minimum, "lost": lost, "kind": kind, "version": Place(version, ("0.9", "1.0")[version])}
+    {"size": size, "minimum": minimum, "lost": lost, "kind": kind, "version": OrderedLabel(version, ("0.9", "1.0")[version])}
     for size in (1, 2, 3)
     for minimum in (1, 2, 3)
     for lost in (0, 1, 2)

@@ -25,7 +25,7 @@ from neverlost.specs.kafka_files.properties import parse_properties
 from neverlost.specs.kafka_files.recognise import described
 from neverlost.specs.kafka_files.topics_and_settings import Described, ranges, split_configs
 from neverlost.specs.kafka_files.version_defaults import defaults, parse_version
-from neverlost.specs.setting import Kind, Origin, Setting, of_kind
+from neverlost.specs.setting import NoticeKind, Origin, Setting, of_kind
 from tests.support.program import neverlost
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "kafka"
@@ -53,11 +53,11 @@ def one(kafka_version: str = "3.9", **files: object) -> ClusterConfiguration:
 
 
 def warned(configuration: ClusterConfiguration) -> list[str]:
-    return [str(each) for each in of_kind(configuration.notices, Kind.WARNING)]
+    return [str(each) for each in of_kind(configuration.notices, NoticeKind.WARNING)]
 
 
 def assumed(configuration: ClusterConfiguration) -> list[str]:
-    return [str(each) for each in of_kind(configuration.notices, Kind.ASSUMED)]
+    return [str(each) for each in of_kind(configuration.notices, NoticeKind.ASSUMED)]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.campaign.decided_cases import Judged, judge
+from neverlost.checker.campaign.decided_cases import CaseResult, judge
 from neverlost.reports.documents.cases import found_text
 from neverlost.specs.case import Case
 from neverlost.specs.errors import InputError
@@ -42,7 +42,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def differing(judged: dict[str, Judged]) -> dict[str, str]:
+def differing(judged: dict[str, CaseResult]) -> dict[str, str]:
     return {name: f"{each.case.expected}, but {found_text(each)}" for name, each in judged.items() if not each.is_expected}
 
 

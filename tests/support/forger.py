@@ -95,7 +95,7 @@ def bundle(kind: str, place: Path) -> Bundle:
     return Bundle(files, derived(verify.asked(files)))
 
 
-def judged(files: Files, own: Derived) -> verify.Verification:
+def judged(files: Files, own: Derived) -> verify.BundleCheck:
     """What verify makes of files; a forged question is derived only where the result says that it answers it."""
     verify.asked(files)
     return verify.compared(files, own)

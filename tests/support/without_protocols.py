@@ -56,7 +56,7 @@ def here(place: Path) -> dict[str, Any]:
     shared = calls(workers.Processes, "round")
     found["columns in processes"] = searched("columns", workers=2)
     memory.WORTH_COMPILING = memory.WORTH_LOADING = 12
-    compiled = calls(team.Native, "round")
+    compiled = calls(team.CompiledSearch, "round")
     found["compiled"] = searched("memory", workers=2)
     found["compiled orbits"] = searched("memory", workers=1, symmetry=True)
     on_disk_search.TUNING["neverlost.task.columns"] = 30

@@ -13,7 +13,7 @@ import socket
 import struct
 from collections.abc import Sequence
 
-from neverlost.checker.kafka.cluster.metadata import Reader
+from neverlost.checker.kafka.cluster.metadata import RecordReader
 from neverlost.checker.kafka.cluster.network import frames
 from neverlost.checker.kafka.cluster.process import ClusterError
 
@@ -93,7 +93,7 @@ def refusal(answer: bytes) -> str | None:
     """The first error in an answer, by number and message."""
     if not answer:
         return "the connection was closed"
-    reader = Reader(answer)
+    reader = RecordReader(answer)
     _, _, _ = reader.take("i"), reader.tagged({}), reader.take("i")
     found = [(reader.take("h"), reader.string())]
     for _ in range(reader.unsigned() - 1):

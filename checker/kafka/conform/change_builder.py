@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
+from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Knowledge, cases, known_of_4_0, moved, reached
 from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.cases.settings import Setting
+from neverlost.checker.kafka.conform.cases.settings import ConformSetting
 from neverlost.checker.kafka.conform.classes.jvm import (
     constructor,
     int_array,
@@ -37,7 +37,7 @@ LEADER_EPOCH, PARTITION_EPOCH = 7, 9
 
 
 @dataclass(frozen=True)
-class Change:
+class BuilderInput:
     """What the builder is given for one change: None leaves its own default."""
 
     active: frozenset[int]
@@ -63,27 +63,29 @@ def active(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
     return brokers - before.fenced
 
 
-def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[Change]:
+def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
     """generateLeaderAndIsrUpdates with a broker to remove: only where it is in the ISR."""
     if broker in before.isr:
-        yield Change(active(before, brokers) - {broker}, before.isr - {broker}, election=election)
+        yield BuilderInput(active(before, brokers) - {broker}, before.isr - {broker}, election=election)
 
 
-def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[Change]:
+def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
     """generateLeaderAndIsrUpdates with a broker to add: only where there is no leader."""
     if before.leader == NO_REPLICA:
-        yield Change(active(before, brokers) | {broker}, before.isr, election=election)
+        yield BuilderInput(active(before, brokers) | {broker}, before.isr, election=election)
 
 
-def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[Change]:
+def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
     """generateLeaderAndIsrUpdates with a broker that shut down uncleanly: where it is in the ISR or in the ELR."""
     if broker in before.isr | before.elr:
-        yield Change(
+        yield BuilderInput(
             active(before, brokers) - {broker}, before.isr - {broker}, unclean_shutdown=frozenset({broker}), election=election
         )
 
 
-def changes(case: Case, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]) -> list[Change]:
+def changes(
+    case: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
+) -> list[BuilderInput]:
     """The builder's inputs for one stage of an event; a restart has two, registration and unfencing."""
     election, event = online(configuration), case.event
     if event in ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly"):
@@ -96,13 +98,13 @@ def changes(case: Case, before: Knowledge, stage: int, configuration: Configurat
     if event == "broker_restart_clean":
         return list(remove(before, case.argument("broker"), brokers, election))
     if event == "controller_move_leader":
-        return [Change(active(before, brokers), election="PREFERRED")]
+        return [BuilderInput(active(before, brokers), election="PREFERRED")]
     if event == "controller_alter_isr":
-        return [Change(active(before, brokers), case.proposed, election=election)]
+        return [BuilderInput(active(before, brokers), case.proposed, election=election)]
     if event == "controller_reassign":
         return [_reassigned(before, case.argument("target"), brokers)]
     if event == "controller_elect_uncleanly":
-        return [Change(active(before, brokers), election="UNCLEAN")]
+        return [BuilderInput(active(before, brokers), election="UNCLEAN")]
     if event.startswith("controller_cancel_reassignment"):
         return [_cancelled(before, brokers, election)]
     raise ValueError(event)
@@ -129,11 +131,11 @@ EVENTS = (
 """The actions of the model that change the partition through this class."""
 
 
-def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> Change:
+def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> BuilderInput:
     """What is empty is not set, so that the lists of a reassignment under way stay."""
     wanted = frozenset(members(target))
     adding, removing = wanted - before.replicas, before.replicas - wanted
-    return Change(
+    return BuilderInput(
         active(before, brokers),
         replicas=before.replicas | wanted,
         first=wanted,
@@ -142,10 +144,10 @@ def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> Chan
     )
 
 
-def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> Change:
+def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> BuilderInput:
     """PartitionReassignmentRevert: without the added replicas; where no ISR member is left, the first replica."""
     replicas = before.replicas - before.adding
-    return Change(
+    return BuilderInput(
         active(before, brokers),
         before.isr - before.adding,
         or_first=True,
@@ -156,7 +158,7 @@ def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> Cha
     )
 
 
-class Judge:
+class ChangeBuilderOracle:
     """PartitionChangeBuilder of the version that this process has loaded."""
 
     def __init__(self, brokers: int) -> None:
@@ -176,7 +178,7 @@ class Judge:
             self.of_broker = proxy(place, {"defaultDir": lambda each: self.directories[each]})
         self.answer = functools.lru_cache(200_000)(self._answer)
 
-    def answers(self, case: Case, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
+    def answers(self, case: ConformCase, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
         """What Kafka does in a case, over every order of the assignment that the configuration allows."""
         brokers = frozenset(range(len(self.directories)))
         is_ordered = configuration["election.policy"] == "preferred"
@@ -189,7 +191,13 @@ class Judge:
         return frozenset(found)
 
     def _after(
-        self, case: Case, order: tuple[int, ...], least: int, elr: bool, configuration: Configuration, brokers: frozenset[int]
+        self,
+        case: ConformCase,
+        order: tuple[int, ...],
+        least: int,
+        elr: bool,
+        configuration: Configuration,
+        brokers: frozenset[int],
     ) -> Knowledge:
         now = case.before
         for stage in range(STAGES.get(case.event, 1)):
@@ -202,7 +210,7 @@ class Judge:
                 now = replace(now, fenced=now.fenced - {broker})
         return now
 
-    def _answer(self, before: Knowledge, change: Change, order: tuple[int, ...], least: int, elr: bool) -> Knowledge:
+    def _answer(self, before: Knowledge, change: BuilderInput, order: tuple[int, ...], least: int, elr: bool) -> Knowledge:
         """One change by the class; the same knowledge where it writes no record."""
         self.calls += 1
         registration = self._registration(before, order)
@@ -271,9 +279,9 @@ def _effective(before: Knowledge, min_isr: int, configuration: Configuration) ->
     return min(before.min_isr_changed or min_isr, len(before.replicas))
 
 
-def answers(setting: Setting) -> Answers:
+def answers(setting: ConformSetting) -> Answers:
     """What this class answers in every distinct case of a setting's reachable states, with no look at the model's answers."""
-    judge = Judge(setting.system.sizes["replica"])
+    judge = ChangeBuilderOracle(setting.system.sizes["replica"])
     least = setting.configuration["min.insync.replicas"]
     found: Answers = {}
     for case in cases(reached(setting.system), dict.fromkeys(EVENTS))[0]:
@@ -286,14 +294,14 @@ def answers(setting: Setting) -> Answers:
     return found
 
 
-def compare(setting: Setting) -> Tally:
+def compare(setting: ConformSetting) -> Tally:
     """Every distinct case of a setting's reachable states, by this class."""
     begun = time.monotonic()
     system, configuration = setting.system, setting.configuration
     states = reached(system)
     found, transitions = cases(states, dict.fromkeys(EVENTS))
     tally = Tally("builder", cases=len(found), transitions=transitions, states=len(states))
-    judge = Judge(system.sizes["replica"])
+    judge = ChangeBuilderOracle(system.sizes["replica"])
     for case in found:
         tally.by_event[case.event] += 1
         kafka = judge.answers(case, configuration, configuration["min.insync.replicas"])

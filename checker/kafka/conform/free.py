@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases.entry_calls import Call, Script
-from neverlost.checker.kafka.conform.classes.broker import Broker, Host, Request, Seen
-from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
+from neverlost.checker.kafka.conform.classes.broker import AlterPartitionRequest, Broker, Host, PartitionSnapshot
+from neverlost.checker.kafka.conform.classes.controller import Controller, PartitionState
 from neverlost.checker.kafka.conform.classes.jvm import call, field_of
 
 LEADER, FOLLOWERS = 1, (2, 3)
@@ -48,7 +48,7 @@ class Committed:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ControllerResponse:
     """The controller's answer to the newest request; `is_delivered`: the leader has it."""
 
     error: str
@@ -57,18 +57,18 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Saved:
+class ClassesState:
     """A state of Kafka's classes: values of the fields that events change, and what stands outside the classes."""
 
     fields: tuple[Any, ...]
     high_watermark: Any
     log_end: int
     replicas: tuple[Any, ...]
-    request: Request | None
+    request: AlterPartitionRequest | None
     now: int
     ends: tuple[int, ...]
     waits: int
-    answer: Answer | None
+    answer: ControllerResponse | None
     committed: tuple[Committed, ...]
     replayed: int
 
@@ -86,7 +86,7 @@ class NotedBroker:
             return found
 
         def noted(*arguments: Any) -> Any:
-            self.calls.append(Call(name, tuple(each for each in arguments if not isinstance(each, Request))))
+            self.calls.append(Call(name, tuple(each for each in arguments if not isinstance(each, AlterPartitionRequest))))
             return found(*arguments)
 
         return noted
@@ -113,16 +113,16 @@ class World:
         self._replica_state = field_of(str(self.broker.replica(FOLLOWERS[0]).getClass().getName()), "replicaState")
         self.first = self.save()
 
-    answer: Answer | None
-    request: Request | None
+    answer: ControllerResponse | None
+    request: AlterPartitionRequest | None
 
     def _learn(self, record: Committed) -> None:
         self.broker.learn(LEADER, record.isr, LEADER_EPOCH, record.partition_epoch)
 
-    def save(self) -> Saved:
+    def save(self) -> ClassesState:
         """The state as it stands."""
         partition, log = self.broker.partition, self.broker.log
-        return Saved(
+        return ClassesState(
             fields=tuple(each.get(partition) for each in self.broker.fields),
             high_watermark=self._high_watermark.get(log),
             log_end=int(log.logEndOffset()),
@@ -136,7 +136,7 @@ class World:
             replayed=self.replayed,
         )
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: ClassesState) -> None:
         """Put a saved state back."""
         partition, log = self.broker.partition, self.broker.log
         self.host.clock.now, self.waits, self.replayed = saved.now, saved.waits, saved.replayed
@@ -218,7 +218,7 @@ class World:
         error, epoch = self.controller.alter_partition(
             LEADER, self.request.isr, self.request.leader_epoch, self.request.partition_epoch
         )
-        self.answer = Answer(error, epoch)
+        self.answer = ControllerResponse(error, epoch)
         if error == "NONE" and epoch > self.committed[-1].partition_epoch:
             self.committed.append(Committed(tuple(sorted(self.controller.read().isr)), epoch))
 
@@ -226,13 +226,13 @@ class World:
         """Put the newest record into the controller."""
         newest = self.committed[-1]
         self.controller.install(
-            Registration((LEADER, *FOLLOWERS), newest.isr, (), (), LEADER, (), (), LEADER_EPOCH, newest.partition_epoch)
+            PartitionState((LEADER, *FOLLOWERS), newest.isr, (), (), LEADER, (), (), LEADER_EPOCH, newest.partition_epoch)
         )
 
     def _answer(self) -> None:
         assert self.answer is not None and self.request is not None
         answer, request = self.answer, self.request
-        self.answer = Answer(answer.error, answer.partition_epoch, is_delivered=True)
+        self.answer = ControllerResponse(answer.error, answer.partition_epoch, is_delivered=True)
         if answer.error == "NONE":
             self.broker.answer(request, answer.partition_epoch)
         else:
@@ -269,7 +269,7 @@ class World:
         high_watermark = int(self.broker.log.highWatermark())
         return tuple(each for each in self.committed[-1].isr if each != LEADER and self.ends[each] < high_watermark)
 
-    def seen(self) -> Seen:
+    def seen(self) -> PartitionSnapshot:
         """What the leader shows."""
         return self.broker.seen()
 

@@ -19,7 +19,7 @@ from typing import Any
 from neverlost.checker.kafka.conform.cases.entry_calls import Script
 from neverlost.checker.kafka.conform.classes import jvm
 from neverlost.checker.kafka.conform.classes.kafka import Kafka
-from neverlost.checker.kafka.conform.free import Bounds, Event, Key, Saved, World
+from neverlost.checker.kafka.conform.free import Bounds, ClassesState, Event, Key, World
 from neverlost.checker.machine.processes import prepare_child
 
 SPREAD = 64
@@ -31,7 +31,7 @@ SAMPLE = 4
 UNEVEN = 1.3
 """Work is evened out where one process has so many times its share."""
 
-Progress = Callable[["Found"], None]
+Progress = Callable[["ExplorationResult"], None]
 State = tuple[int, int]
 """A state's number and the number of the process that holds it."""
 
@@ -41,7 +41,7 @@ class RestoreError(Exception):
 
 
 @dataclass
-class Found:
+class ExplorationResult:
     """What a search found.  `trace`: the events of a shortest counterexample; `left`: states that were not expanded."""
 
     kafka: str
@@ -68,9 +68,11 @@ class Found:
         return "inconclusive" if self.left else "holds"
 
 
-def search(kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, seconds: float | None, progress: Progress) -> Found:
+def search(
+    kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, seconds: float | None, progress: Progress
+) -> ExplorationResult:
     """Explore until nothing is new, a loss is found, or a limit is reached; Ctrl-C keeps what there is."""
-    found = Found(kafka.version, bounds)
+    found = ExplorationResult(kafka.version, bounds)
     crew = _Crew(kafka, bounds, workers)
     begun = time.monotonic()
     try:
@@ -83,7 +85,9 @@ def search(kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, second
     return found
 
 
-def _explore(found: Found, crew: _Crew, depth: int | None, begun: float, seconds: float | None, progress: Progress) -> None:
+def _explore(
+    found: ExplorationResult, crew: _Crew, depth: int | None, begun: float, seconds: float | None, progress: Progress
+) -> None:
     first = crew.ask(0, ("first",))
     known: dict[Key, int] = {first: 0}
     parents: list[tuple[int, Event]] = [(-1, "")]
@@ -111,7 +115,7 @@ def _explore(found: Found, crew: _Crew, depth: int | None, begun: float, seconds
 
 
 def _level(
-    found: Found, crew: _Crew, known: dict[Key, int], parents: list[tuple[int, Event]], frontier: Sequence[State]
+    found: ExplorationResult, crew: _Crew, known: dict[Key, int], parents: list[tuple[int, Event]], frontier: Sequence[State]
 ) -> list[State]:
     """Expand all states of a level: the new ones, each with its first parent, whatever the number of processes."""
     held: list[list[int]] = [[] for _ in crew.pipes]
@@ -139,7 +143,9 @@ def _level(
     return new
 
 
-def _check_restored(found: Found, crew: _Crew, parents: Sequence[tuple[int, Event]], frontier: Sequence[State]) -> None:
+def _check_restored(
+    found: ExplorationResult, crew: _Crew, parents: Sequence[tuple[int, Event]], frontier: Sequence[State]
+) -> None:
     """Run the paths of a few of a level's states again: each must lead to the state that was saved."""
     sample = frontier[:: max(1, len(frontier) // SAMPLE)][:SAMPLE]
     for number, holder in sample:
@@ -161,7 +167,7 @@ def _path(parents: Sequence[tuple[int, Event]], number: int) -> tuple[Event, ...
     return tuple(reversed(steps))
 
 
-def _evened(found: Found, crew: _Crew, parents: Sequence[tuple[int, Event]], frontier: list[State]) -> list[State]:
+def _evened(found: ExplorationResult, crew: _Crew, parents: Sequence[tuple[int, Event]], frontier: list[State]) -> list[State]:
     """Give states of processes that have too many to those that have too few; each is reached by its path again."""
     share = -(-len(frontier) // len(crew.pipes))
     held: list[list[int]] = [[] for _ in crew.pipes]
@@ -237,7 +243,7 @@ class _Crew:
 def _serve(pipe: Connection, kafka: Kafka, bounds: Bounds) -> None:
     prepare_child()
     jvm.start(kafka.jars, kafka.java)
-    worker = _Worker(bounds)
+    worker = _ClassesWorker(bounds)
     try:
         while True:
             name, *arguments = pipe.recv()
@@ -253,13 +259,13 @@ def _serve(pipe: Connection, kafka: Kafka, bounds: Bounds) -> None:
         worker.world.close()
 
 
-class _Worker:
+class _ClassesWorker:
     """The states that one process holds, by number."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.world = World(bounds)
-        self.held: dict[int, Saved] = {0: self.world.first}
-        self.waiting: list[Saved] = []
+        self.held: dict[int, ClassesState] = {0: self.world.first}
+        self.waiting: list[ClassesState] = []
 
     def do_first(self) -> Key:
         """The identity of the first state."""

@@ -13,14 +13,14 @@ from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import KafkaHome
 from neverlost.checker.kafka.cluster.metadata import LOG
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.history.history import COMPLETE, History, Seen
+from neverlost.checker.kafka.history.history import COMPLETE, History, HistoryObservation
 from neverlost.checker.kafka.history.metadata_log import entries, observations
-from neverlost.checker.kafka.live.faults import FAULTS, TOPIC, Stage, look_at_disk
+from neverlost.checker.kafka.live.faults import FAULTS, TOPIC, LiveCluster, look_at_disk
 from neverlost.checker.kafka.live.workload import Notebook, Workload
 
 
 @dataclass(frozen=True)
-class Plan:
+class LiveRunPlan:
     """What a run does; the same plan makes the same choices."""
 
     seed: int
@@ -32,7 +32,7 @@ class Plan:
     unclean: bool = False
 
 
-def run(home: KafkaHome, plan: Plan, say: Callable[[str], None] = lambda text: None) -> History:
+def run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda text: None) -> History:
     """Carry a plan out on a cluster of its own; what was seen, in order.
 
     Errors: `ClusterError` when the cluster does not start, or does not come to rest.
@@ -43,7 +43,7 @@ def run(home: KafkaHome, plan: Plan, say: Callable[[str], None] = lambda text: N
         chance.shuffle(replicas)
         configs = {"min.insync.replicas": str(plan.min_isr), "unclean.leader.election.enable": str(plan.unclean).lower()}
         found.create_topic(TOPIC, replicas, configs)
-        stage = Stage(found, notebook, chance, time.time() + plan.seconds)
+        stage = LiveCluster(found, notebook, chance, time.time() + plan.seconds)
         with Workload(notebook, lambda: found.bootstrap, TOPIC, plan.acks, plan.rate):
             _misfortunes(stage, plan, say)
             _recover(stage)
@@ -53,7 +53,7 @@ def run(home: KafkaHome, plan: Plan, say: Callable[[str], None] = lambda text: N
         return _history(found, plan, notebook)
 
 
-def _misfortunes(stage: Stage, plan: Plan, say: Callable[[str], None]) -> None:
+def _misfortunes(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
     """One fault after another, sometimes before the last one's broker is back."""
     stage.rest(1, 3)
     while time.time() < stage.over:
@@ -67,7 +67,7 @@ def _misfortunes(stage: Stage, plan: Plan, say: Callable[[str], None]) -> None:
         stage.rest(0, 7)
 
 
-def _recover(stage: Stage) -> None:
+def _recover(stage: LiveCluster) -> None:
     """Everything runs again, is registered, and in sync: the histories end whole."""
     found = stage.cluster
     for number, node in found.brokers.items():
@@ -84,7 +84,7 @@ def _recover(stage: Stage) -> None:
         found.wait(is_whole, "every replica to be in sync again", 60)
 
 
-def _watched(stage: Stage) -> None:
+def _watched(stage: LiveCluster) -> None:
     """Two answers about the current leader's high watermark, where there is a leader."""
     before = len(stage.notebook.seen)
 
@@ -108,10 +108,10 @@ def _last_look(found: Cluster, notebook: Notebook) -> None:
         look_at_disk(found, notebook, broker)
 
 
-def _history(found: Cluster, plan: Plan, notebook: Notebook) -> History:
+def _history(found: Cluster, plan: LiveRunPlan, notebook: Notebook) -> History:
     log = max((node.data / LOG for node in found.controllers.values()), key=lambda path: path.stat().st_size)
     changes, config = observations(entries(log), TOPIC, 0)
-    seen: list[Seen] = sorted([*changes, *notebook.seen], key=lambda each: each.at)
+    seen: list[HistoryObservation] = sorted([*changes, *notebook.seen], key=lambda each: each.at)
     version = ".".join(map(str, found.home.minor))
     about: dict[str, Any] = {
         "seed": plan.seed,

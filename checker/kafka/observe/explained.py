@@ -32,7 +32,7 @@ States = frozenset[int]
 
 
 @dataclass(frozen=True)
-class Observation:
+class ObservedStep:
     """What was seen: one of the steps was taken, and it fits.
 
     `key` names what is asked: observations with equal keys are answered alike and once.  `label` is the caller's.
@@ -59,7 +59,7 @@ class Explanation:
     `known` gives, by the observation's label, the states right after it; `last` those before the refusal, or at the end.
     """
 
-    refused: Observation | None
+    refused: ObservedStep | None
     known: dict[int, States]
     last: States
 
@@ -108,7 +108,7 @@ class Observer:
             self._closed[found] = found
         return found
 
-    def after(self, states: States, observation: Observation) -> States:
+    def after(self, states: States, observation: ObservedStep) -> States:
         """The states right after an observation, out of a closed set."""
         place = (states, observation.key)
         found = self._seen.get(place)
@@ -140,7 +140,7 @@ class Observer:
         for each, following in found.items():
             self._next[each] = tuple(following - {each})
 
-    def _taken(self, states: States, observation: Observation) -> States:
+    def _taken(self, states: States, observation: ObservedStep) -> States:
         found: set[int] = set()
         before = self.packed(states)
         for _, rows, words in self._successors.of(before, observation.steps):
@@ -215,7 +215,7 @@ class _Cut:
 def explain(
     observer: Observer,
     starts: States,
-    observations: Sequence[Observation],
+    observations: Sequence[ObservedStep],
     progress: Callable[[int], None] = lambda taken: None,
 ) -> Explanation:
     """Follow the observations in every order that their times allow.
@@ -244,7 +244,7 @@ def explain(
     return Explanation(None, known, frozenset().union(*level.values()))
 
 
-def _possible(ordered: Sequence[Observation], cut: _Cut) -> Iterable[int]:
+def _possible(ordered: Sequence[ObservedStep], cut: _Cut) -> Iterable[int]:
     """The observations that may come next."""
     sources: set[str] = set()
     over = float("inf")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.history.events import Change
-from neverlost.checker.kafka.history.history import Seen
-from neverlost.checker.kafka.observe.explained import Explanation, Observation, Observer, TooLarge, explain
+from neverlost.checker.kafka.history.events import ControllerEvent
+from neverlost.checker.kafka.history.history import HistoryObservation
+from neverlost.checker.kafka.observe.explained import Explanation, ObservedStep, Observer, TooLarge, explain
 from neverlost.checker.kafka.observe.offset_groups import Matching, OffsetGroup, numbers
-from neverlost.checker.kafka.observe.starting_model import LISTS, Setting, lists_of
+from neverlost.checker.kafka.observe.starting_model import LISTS, HistorySetting, lists_of
 from neverlost.model.interpreters.columns import Batch
 from neverlost.model.observed.protocol import METADATA
 
@@ -22,16 +22,16 @@ class Refusal:
     """The first observation that no behaviour explains, seen through one group, and what would have been explained."""
 
     group: OffsetGroup
-    observation: Observation
-    seen: tuple[Seen, ...]
+    observation: ObservedStep
+    seen: tuple[HistoryObservation, ...]
     allowed: tuple[str, ...]
 
 
 @dataclass
-class Judgement:
+class HistoryVerdict:
     """What was found: `refusal` is the earliest of all groups; `reason` says why nothing is claimed."""
 
-    setting: Setting
+    setting: HistorySetting
     matching: Matching
     groups: list[OffsetGroup] = field(default_factory=list)
     explanations: list[Explanation] = field(default_factory=list)
@@ -53,11 +53,11 @@ class Judgement:
         return sum(len(each) for each in self.setting.observers.values())
 
 
-def judge(setting: Setting, progress: Callable[[int, int], None] = lambda done, all_: None) -> Judgement:
+def judge(setting: HistorySetting, progress: Callable[[int, int], None] = lambda done, all_: None) -> HistoryVerdict:
     """Hold every group of the history against the model."""
-    found = Judgement(setting, Matching(setting))
+    found = HistoryVerdict(setting, Matching(setting))
     found.groups = found.matching.groups()
-    refused: dict[Observation, int] = {}
+    refused: dict[ObservedStep, int] = {}
     for number, group in enumerate(found.groups):
         progress(number, len(found.groups))
         try:
@@ -102,7 +102,7 @@ def _refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -
 
 
 def _allowed(
-    matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[Seen, ...]
+    matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[HistoryObservation, ...]
 ) -> tuple[str, ...]:
     """The nearest observations of the same kind that a behaviour would have had there."""
     kind = seen[-1].saw if seen else ""
@@ -118,10 +118,12 @@ def _allowed(
     return ("no process of that broker is running" if kind == "process" else "nothing",)
 
 
-def _nearest_changes(setting: Setting, observer: Observer, explanation: Explanation, change: Change) -> tuple[str, ...]:
+def _nearest_changes(
+    setting: HistorySetting, observer: Observer, explanation: Explanation, change: ControllerEvent
+) -> tuple[str, ...]:
     """What the controller could have done: fewest differences from what was seen first."""
     calls = numbers(observer, [(name, {}) for name in METADATA])
-    after = observer.after(explanation.last, Observation(("any change",), calls))
+    after = observer.after(explanation.last, ObservedStep(("any change",), calls))
     batch = Batch(observer.system, observer.packed(after))
     lists = lists_of(observer.system.sizes)
     columns = {name: _column(batch, name) for name in ("leader", "is_fenced", *lists.values())}
@@ -163,7 +165,7 @@ def _high_watermarks(observer: Observer, group: OffsetGroup, explanation: Explan
     offset, found = group.tracked.offset, []
     for value, text in ((0, f"at most {offset}"), (1, f"above {offset}")):
         steps = [(("leader_shows_high_watermark"), {"value": value, "epoch": epoch}) for epoch in range(3)]
-        if observer.after(explanation.last, Observation(("high watermark", value), numbers(observer, steps))):
+        if observer.after(explanation.last, ObservedStep(("high watermark", value), numbers(observer, steps))):
             found.append(f"a high watermark {text}")
     return tuple(found) or ("no broker believes it is leader",)
 
@@ -172,7 +174,7 @@ def _contents(observer: Observer, group: OffsetGroup, explanation: Explanation, 
     found = []
     for content in range(observer.system.sizes["record"] + 1):
         steps = numbers(observer, [("disk_shows", {"broker": broker, "content": content})])
-        if observer.after(explanation.last, Observation(("content", broker, content), steps)):
+        if observer.after(explanation.last, ObservedStep(("content", broker, content), steps)):
             found.append(_named(group, content))
     return tuple(f"{each} at offset {group.tracked.offset}" for each in found)
 
@@ -188,7 +190,7 @@ def _records(observer: Observer, group: OffsetGroup, explanation: Explanation, k
     found = []
     for number, name in enumerate(group.names):
         steps = numbers(observer, [(action, {"record": number})])
-        if observer.after(explanation.last, Observation((action, number), steps)):
+        if observer.after(explanation.last, ObservedStep((action, number), steps)):
             found.append(f"{name!r} at offset {group.tracked.offset}")
     return tuple(found) or (f"nothing at offset {group.tracked.offset}",)
 
@@ -204,7 +206,7 @@ def _left(says: Mapping[str, Any]) -> str:
     )
 
 
-def described(seen: Seen) -> str:
+def described(seen: HistoryObservation) -> str:
     """An observation in words."""
     says: Mapping[str, Any] = seen.says
     if seen.saw == "partition":

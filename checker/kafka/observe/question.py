@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.checker.kafka.observe.explained import Relation
 
 Call = tuple[str, Mapping[str, int]]
@@ -30,7 +30,7 @@ class Tracked:
 
 
 @dataclass(frozen=True)
-class Asked:
+class StepQuery:
     """Which steps may have been seen, and whether one of them fits; where keys are equal the answer is the same."""
 
     key: Hashable
@@ -39,17 +39,17 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Question:
+class HistoryQuestion:
     """Something that was seen, when it may have happened, by whom it was seen, and how it is asked about.
 
     Units: seconds.
     """
 
-    seen: tuple[Seen, ...]
+    seen: tuple[HistoryObservation, ...]
     earliest: float
     latest: float
     source: str
-    asked: Callable[[Tracked], Asked]
+    asked: Callable[[Tracked], StepQuery]
 
     @property
     def saw(self) -> str:
@@ -57,11 +57,11 @@ class Question:
         return self.seen[-1].saw
 
 
-def about(seen: Seen, asked: Callable[[Tracked], Asked]) -> Question:
+def about(seen: HistoryObservation, asked: Callable[[Tracked], StepQuery]) -> HistoryQuestion:
     """The question about a single observation, at the time that it was made."""
-    return Question((seen,), seen.at, seen.until, seen.source, asked)
+    return HistoryQuestion((seen,), seen.at, seen.until, seen.source, asked)
 
 
-def always(asked: Asked) -> Callable[[Tracked], Asked]:
+def always(asked: StepQuery) -> Callable[[Tracked], StepQuery]:
     """What is asked about every offset alike."""
     return lambda tracked: asked

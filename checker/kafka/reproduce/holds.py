@@ -10,14 +10,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from neverlost.checker.kafka.cluster.cluster import Cluster
-from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, ANSWERS, FETCH, HEARTBEAT, REQUESTS, Rule
+from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, ANSWERS, FETCH, HEARTBEAT, REQUESTS, TrafficRule
 from neverlost.checker.kafka.reproduce.operations import FETCHES, Operation
 from neverlost.model.kraft.state import UP_TO_DATE
 from neverlost.model.system import Step
 
 
 @dataclass(frozen=True)
-class Holds:
+class TrafficBlocks:
     """Traffic that is held, by broker, counted from 1: fetches of followers, the metadata log to brokers, requests to change
     the ISR and the answers to them, heartbeats.
 
@@ -33,14 +33,14 @@ class Holds:
     isr_answers: tuple[int, ...] = ()
     heartbeats: tuple[int, ...] = ()
 
-    def besides(self, other: Holds) -> Holds:
+    def besides(self, other: TrafficBlocks) -> TrafficBlocks:
         """These, and another's but for its heartbeats, without which a broker does not shut down."""
         names = [each.name for each in fields(self) if each.name != "heartbeats"]
         return replace(self, **{each: tuple(sorted({*getattr(self, each), *getattr(other, each)})) for each in names})
 
-    def of(self, broker: int) -> Holds:
+    def of(self, broker: int) -> TrafficBlocks:
         """Only what is held of one broker."""
-        return Holds(*(tuple(each for each in getattr(self, name.name) if each == broker) for name in fields(self)))
+        return TrafficBlocks(*(tuple(each for each in getattr(self, name.name) if each == broker) for name in fields(self)))
 
 
 def held(
@@ -50,7 +50,7 @@ def held(
     taken: Sequence[Step],
     silent: Set[int],
     is_late: tuple[bool, bool],
-) -> Holds:
+) -> TrafficBlocks:
     """What must not flow until the end of a stage: its states at the beginning and at the end, and the steps between.
 
     `silent` are the brokers whose heartbeats are lost; `is_late`: whether the leader has yet to replay the record of a change
@@ -64,7 +64,7 @@ def held(
     learned = {each for each in running if _is_within_publication(end, each)}
     behind = {leader} if leader >= 0 and end["leader_knows"] != UP_TO_DATE else set()
     asking = {leader} if leader >= 0 and end["pending"][leader] >= 0 else set()
-    found = Holds(
+    found = TrafficBlocks(
         fetches=tuple(each + 1 for each in running if each not in fetching),
         metadata=tuple(each + 1 for each in running if is_stale(end, each)),
         isr_requests=tuple(each + 1 for each in asking - behind),
@@ -81,7 +81,7 @@ def _is_within_publication(state: Mapping[str, Any], broker: int) -> bool:
     return "configuration_to_come" in state and bool(state["configuration_to_come"][broker])
 
 
-def _with_late_record(holds: Holds, leader: int, is_late: tuple[bool, bool]) -> Holds:
+def _with_late_record(holds: TrafficBlocks, leader: int, is_late: tuple[bool, bool]) -> TrafficBlocks:
     """The record is written and not read; then asked for, so that no later record comes with it; then read alone."""
     others = tuple(each for each in holds.metadata if each != leader)
     if not is_late[0]:
@@ -125,14 +125,14 @@ def is_stale(state: Mapping[str, Any], broker: int) -> bool:
     return "is_replica" in state and not state["is_replica"][broker] and bool(state["log_record"][broker][0])
 
 
-def rules(cluster: Cluster, holds: Holds) -> set[Rule]:
+def rules(cluster: Cluster, holds: TrafficBlocks) -> set[TrafficRule]:
     """What is held, as rules of the network."""
-    found = {Rule(each, other, FETCH) for each in holds.fetches for other in cluster.brokers if other != each}
+    found = {TrafficRule(each, other, FETCH) for each in holds.fetches for other in cluster.brokers if other != each}
     for controller in cluster.controllers:
-        found |= {Rule(each, controller, FETCH) for each in holds.metadata}
-        found |= {Rule(each, controller, FETCH, ANSWERS) for each in holds.metadata_answers}
-        found |= {Rule(each, controller, FETCH, REQUESTS) for each in holds.metadata_requests}
-        found |= {Rule(each, controller, HEARTBEAT) for each in holds.heartbeats}
-        found |= {Rule(each, controller, ALTER_PARTITION) for each in holds.isr_requests}
-        found |= {Rule(each, controller, ALTER_PARTITION, ANSWERS) for each in holds.isr_answers}
+        found |= {TrafficRule(each, controller, FETCH) for each in holds.metadata}
+        found |= {TrafficRule(each, controller, FETCH, ANSWERS) for each in holds.metadata_answers}
+        found |= {TrafficRule(each, controller, FETCH, REQUESTS) for each in holds.metadata_requests}
+        found |= {TrafficRule(each, controller, HEARTBEAT) for each in holds.heartbeats}
+        found |= {TrafficRule(each, controller, ALTER_PARTITION) for each in holds.isr_requests}
+        found |= {TrafficRule(each, controller, ALTER_PARTITION, ANSWERS) for each in holds.isr_answers}
     return found

@@ -1,8 +1,8 @@
 """From a counterexample to what has to be done on a cluster, and what has to be seen before the next thing is done.
 
 A step of the model is an operation that is done to the cluster (produce, kill, cut off, move, ...), or something that the
-cluster does by itself.  Each of the former begins a `Stage`, which lasts to the next one.  While a stage lasts, traffic is held
-(`Holds`).  It is over when the cluster looks like the model's state at its end (`Target`).
+cluster does by itself.  Each of the former begins a `ReproductionStep`, which lasts to the next one.  While a stage lasts, traffic is held
+(`TrafficBlocks`).  It is over when the cluster looks like the model's state at its end (`Target`).
 
 Brokers are counted from 1 here, as on the cluster; offsets and records in logs are the model's.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from neverlost.checker.kafka.reproduce.holds import Holds, held, is_stale
+from neverlost.checker.kafka.reproduce.holds import TrafficBlocks, held, is_stale
 from neverlost.checker.kafka.reproduce.operations import (
     ASKED,
     DIRECTORIES,
@@ -29,7 +29,7 @@ from neverlost.checker.kafka.reproduce.operations import (
     operation_of,
 )
 from neverlost.checker.kafka.reproduce.target import Target, target
-from neverlost.checker.outcome import Trace
+from neverlost.checker.outcome import Behaviour
 from neverlost.model.interpreters.ints import take
 from neverlost.model.kernel import Configuration
 from neverlost.model.sentences import sentences
@@ -39,7 +39,7 @@ from neverlost.specs.property import Property
 
 
 @dataclass(frozen=True)
-class Stage:
+class ReproductionStep:
     """One thing to do, the steps of the model that it stands for (`first` to `last`), and what ends it.
 
     `during` is held while it is done, `holds` from then on.
@@ -51,13 +51,13 @@ class Stage:
     operation: str
     broker: int
     argument: tuple[int, ...]
-    during: Holds
-    holds: Holds
+    during: TrafficBlocks
+    holds: TrafficBlocks
     target: Target
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReproductionPlan:
     """How a cluster is set up for a counterexample, and what is done to it."""
 
     model: str
@@ -66,7 +66,7 @@ class Plan:
     brokers: int
     replicas: tuple[int, ...]
     begin: Target
-    stages: tuple[Stage, ...]
+    stages: tuple[ReproductionStep, ...]
     compares_elr: bool
     """Whether the trace itself has eligible leader replicas; `has_elr` is about the cluster that it is tried on."""
 
@@ -112,7 +112,7 @@ class Plan:
         return 2 if any(stage.operation in DIRECTORIES for stage in self.stages) else 1
 
 
-def plan(system: System, broken: Property, trace: Trace) -> Plan:
+def plan(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan:
     """The plan of a counterexample of a modern model.
 
     Errors: `InputError` for a configuration that no Kafka has, and for a step that cannot be brought about, with its number.
@@ -124,7 +124,7 @@ def plan(system: System, broken: Property, trace: Trace) -> Plan:
     says = sentences(system, trace.states, trace.steps)
     _require_operations(steps, says)
     stages = tuple(_stages(steps, states, says))
-    return Plan(
+    return ReproductionPlan(
         model=system.model.name,
         broken=broken.name,
         configuration=system.configurations[0],
@@ -156,10 +156,10 @@ def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:
         raise InputError("the trace does not begin with something that a client, an operator or a fault does")
 
 
-def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Iterator[Stage]:
+def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Iterator[ReproductionStep]:
     """The steps in parts, each with what is done first, what is held, and how it ends."""
     silent: frozenset[int] = frozenset()
-    before = Holds()
+    before = TrafficBlocks()
     for first, end in pairwise([*beginnings(steps, states), len(steps)]):
         operation = operation_of(steps[first])
         silent = _silent(silent, operation)
@@ -170,7 +170,7 @@ def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Se
             during = holds.besides(before)
         elif holds.metadata_answers and not before.metadata_answers:
             during = replace(before, metadata=holds.metadata, metadata_answers=holds.metadata_answers)
-        yield Stage(
+        yield ReproductionStep(
             first + 1,
             end,
             tuple(says[first + 1 : end + 1]),
@@ -192,7 +192,7 @@ def _is_late(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], at: int
     return gone is not None and steps[gone].action.name == REPLAY
 
 
-def sent_before_publications(system: System, trace: Trace) -> Trace:
+def sent_before_publications(system: System, trace: Behaviour) -> Behaviour:
     """The trace in which no record is appended between the two parts of one publication, where it can be appended before.
 
     On a cluster a few milliseconds pass between partitions and configuration: a record that waits there is acknowledged.
@@ -218,7 +218,7 @@ def _silent(silent: frozenset[int], operation: Operation) -> frozenset[int]:
     return silent - {operation.broker} if operation.name in RECONNECTING else silent
 
 
-def _needs_spare(stages: Sequence[Stage]) -> bool:
+def _needs_spare(stages: Sequence[ReproductionStep]) -> bool:
     """Whether an operator asks for something while every replica's broker is down: another one must answer then."""
     return any(stage.operation in ASKED and not stage.target.running for stage in stages)
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neverlost.checker.machine import scratch
-from neverlost.checker.machine.resources import GaveOut, given_out, used_memory
+from neverlost.checker.machine.resources import ResourceExhausted, classify_exhaustion, used_memory
 from neverlost.checker.outcome import Finding, Outcome, Verdict, replayed, without_faults
 from neverlost.checker.search.configurations import Configurations
 from neverlost.checker.search.expansion import BATCH
 from neverlost.checker.search.graph.state_graph import Chosen, StateGraph, of_levels, of_store
-from neverlost.checker.search.options import Engine, Options, Progress, Reporter
+from neverlost.checker.search.options import Engine, Options, Reporter, SearchProgress
 from neverlost.checker.search.symmetry import Renaming
 from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters.columns import holds, pack_rows
@@ -47,7 +47,7 @@ def explore(
             found = decided(of_store(system, Store.attach(place), watch), wanted)
             reason = None
         except (Exception, KeyboardInterrupt) as problem:
-            reason = given_out(problem) if isinstance(problem, Exception) else "interrupted"
+            reason = classify_exhaustion(problem) if isinstance(problem, Exception) else "interrupted"
             cells = range(len(system.configurations))
             found = [Finding(each, cell, Verdict.INCONCLUSIVE) for cell in cells for each in wanted]
     by_key = {(each.configuration, each.property.name): each for each in (*outcome.findings, *found)}
@@ -68,19 +68,19 @@ class _Watch:
         counts, limits = self.outcome.counts, self.options.limits
         spent, used = time.monotonic() - self.started, used_memory()
         if self.outcome.reason:
-            raise GaveOut(self.outcome.reason)
+            raise ResourceExhausted(self.outcome.reason)
         if counts.generated > MOST_STEPS:
-            raise GaveOut(
+            raise ResourceExhausted(
                 f"recovery needs the graph of all {counts.generated:,} steps, and at most {MOST_STEPS:,} are kept;"
                 " lower a budget or a bound"
             )
         if limits.seconds is not None and spent > limits.seconds:
-            raise GaveOut(f"the time limit of {limits.seconds:g} s was reached")
+            raise ResourceExhausted(f"the time limit of {limits.seconds:g} s was reached")
         if limits.memory_bytes is not None and used > limits.memory_bytes:
-            raise GaveOut(f"the memory limit of {limits.memory_bytes} bytes was reached")
+            raise ResourceExhausted(f"the memory limit of {limits.memory_bytes} bytes was reached")
         if self.reporter is not None:
             left = counts.distinct - done
-            self.reporter(Progress(counts.depth, left, counts.generated, counts.distinct, spent, used))
+            self.reporter(SearchProgress(counts.depth, left, counts.generated, counts.distinct, spent, used))
 
 
 def decided(graph: StateGraph, properties: Sequence[Property]) -> list[Finding]:

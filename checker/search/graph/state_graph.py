@@ -18,7 +18,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.outcome import EngineError, Trace
+from neverlost.checker.outcome import Behaviour, EngineError
 from neverlost.checker.search.expansion import BATCH
 from neverlost.checker.search.symmetry import Symmetry
 from neverlost.checker.search.visited_states import StateSet
@@ -74,7 +74,7 @@ class StateGraph:
         kept = slice(None) if edges is None else edges
         return _spread(start, self.sources[kept], self.targets[kept])
 
-    def shortest_way(self, number: int) -> Trace:
+    def shortest_way(self, number: int) -> Behaviour:
         """A shortest behaviour from an initial state: at every step back the smallest predecessor and its lowest step.
 
         Its states are canonical forms where the graph is one of orbits.
@@ -84,7 +84,7 @@ class StateGraph:
             edge = self._edge_back(numbers[0])
             numbers.insert(0, int(self.sources[edge]))
             steps.insert(0, int(self.steps[edge]))
-        return Trace(tuple(map(self.state, numbers)), tuple(steps))
+        return Behaviour(tuple(map(self.state, numbers)), tuple(steps))
 
     def _edge_back(self, number: int) -> int:
         into = np.flatnonzero(self.targets == number)

@@ -12,7 +12,7 @@ from neverlost.model.faults import CONSUMER_CRASH
 from neverlost.model.kernel import Clauses, Primitives, Value, action, smaller
 from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.broker.log import log_end, offsets
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
 
@@ -58,8 +58,8 @@ def consumer_commit(k: Primitives, s: View, consumer: int) -> Clauses:
 @action(consumer="consumer", says="the consumer crashes and another continues at the committed offset", fault="consumer_crash")
 def consumer_crash(k: Primitives, s: View, consumer: int) -> Clauses:
     """What was processed and not committed is processed again; what was committed first and not processed is skipped."""
-    yield from may_strike(k, s, CONSUMER_CRASH)
-    strike(s, CONSUMER_CRASH)
+    yield from fault_enabled(k, s, CONSUMER_CRASH)
+    record_fault(s, CONSUMER_CRASH)
     s.consumer_position = s.consumer_committed
     s.consumer_holds_record = False
 

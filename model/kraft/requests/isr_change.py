@@ -18,7 +18,7 @@ from neverlost.model.kraft.broker.log import log_end
 from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader, unfenced
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
 
@@ -87,13 +87,13 @@ def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int)
 
     A leader that stopped waiting at once could acknowledge a record without a replica that is elected next (KIP-497).
     """
-    yield from may_strike(k, s, ISR_SHRINK, follower)
+    yield from fault_enabled(k, s, ISR_SHRINK, follower)
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
     yield "no request in flight", s.pending[leader] == NO_REPLICA
     yield "in the ISR", s.leader_isr[leader][follower]
     yield "follower is running", s.is_running[follower]
     yield from ask(k, s, leader, follower)
-    strike(s, ISR_SHRINK, follower)
+    record_fault(s, ISR_SHRINK, follower)
 
 
 @action(

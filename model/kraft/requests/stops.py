@@ -10,9 +10,9 @@ from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
 from neverlost.model.kraft.broker.follower import forget_response
 from neverlost.model.kraft.broker.leader import forget_leadership
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
-from neverlost.model.kraft.controller.fencing import fence, goes_on, register
+from neverlost.model.kraft.controller.fencing import fence, is_not_elected, register
 from neverlost.model.kraft.state import ELECTED, UNCHANGED, UP_TO_DATE, everyone
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
 
@@ -56,26 +56,26 @@ def open_logs(s: View, broker: int) -> None:
 
 def crash(k: Primitives, s: View, broker: int) -> Clauses:
     """A running broker stops; its log stays as it is."""
-    yield from may_strike(k, s, KILL, broker)
+    yield from fault_enabled(k, s, KILL, broker)
     yield "broker is running", s.is_running[broker]
-    strike(s, KILL, broker)
+    record_fault(s, KILL, broker)
 
 
 def crash_unflushed(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
     """A running broker stops, and what its log has from an offset on was only in memory."""
-    yield from may_strike(k, s, LOSSY_CRASH, broker)
+    yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
     yield "records are not flushed one by one", k.not_(s.flushes_each_record)
     yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
-    strike(s, LOSSY_CRASH, broker)
+    record_fault(s, LOSSY_CRASH, broker)
     truncate_to(k, s, broker, kept)
 
 
 def lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
     """A running broker stops, and its log is gone."""
-    yield from may_strike(k, s, DISK_LOSS, broker)
+    yield from fault_enabled(k, s, DISK_LOSS, broker)
     yield "broker is running", s.is_running[broker]
-    strike(s, DISK_LOSS, broker)
+    record_fault(s, DISK_LOSS, broker)
     truncate_to(k, s, broker, 0)
 
 
@@ -118,9 +118,9 @@ def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 def rack_lose_power(k: Primitives, s: View, rack: int, kept: int) -> Clauses:
     """One cut for the whole rack: where a broker's log is shorter it keeps all of it."""
     members = [each for each in everyone(s) if s.sizes.racks[each] == rack]
-    yield from may_strike(k, s, RACK_LOSS, *members)
+    yield from fault_enabled(k, s, RACK_LOSS, *members)
     yield "bound: a broker runs there", k.any_of(*[s.is_running[each] for each in members])
-    strike(s, RACK_LOSS, *members)
+    record_fault(s, RACK_LOSS, *members)
     for each in members:
         lost = k.all_of(s.is_running[each], k.not_(s.flushes_each_record))
         truncate_to(k, s, each, k.ite(lost, kept, s.sizes.offset))
@@ -169,10 +169,10 @@ def shut_down(k: Primitives, s: View, broker: int, outcome: int, fault: Fault) -
 
     A fenced broker is granted its shutdown at once: there is nothing to move.
     """
-    yield from may_strike(k, s, fault, broker)
+    yield from fault_enabled(k, s, fault, broker)
     yield "broker is running", s.is_running[broker]
     yield from fence(k, s, broker, outcome)
-    strike(s, fault, broker)
+    record_fault(s, fault, broker)
     if s.sizes.elr:
         s.stopped_cleanly[broker] = True
     stop(k, s, broker)
@@ -181,7 +181,7 @@ def shut_down(k: Primitives, s: View, broker: int, outcome: int, fault: Fault) -
 @action(
     broker="controlled_shutdown",
     outcome="outcome",
-    where=goes_on,
+    where=is_not_elected,
     says="controlled shutdown of broker {broker}",
     fault="clean_stop",
 )
@@ -196,7 +196,7 @@ def broker_stop_cleanly(k: Primitives, s: View, broker: int, outcome: int) -> Cl
 @action(
     broker="clean_stop",
     outcome="outcome",
-    where=goes_on,
+    where=is_not_elected,
     says="controlled shutdown of broker {broker}, whose log directory is then taken out of log.dirs",
     fault="disk_loss",
 )

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from neverlost.checker.machine.whole_files import as_json
 from neverlost.model.kernel import Action
 from neverlost.model.versions import models
-from neverlost.reports.ci.judged import Judged, JudgedResult, Line
+from neverlost.reports.ci.judged import GateVerdict, JudgedResult, SourceLine
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -72,7 +72,7 @@ def _rule(about: Property) -> dict[str, Any]:
     }
 
 
-def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
+def _result(result: JudgedResult, each: GateVerdict, rule: int) -> dict[str, Any]:
     own = [_own_line(subject, line) for subject, line in islice(each.places.items(), MOST_PLACES)]
     about = [_of_property(each.about)]
     found: dict[str, Any] = {
@@ -99,7 +99,7 @@ def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
     return found | {"relatedLocations": about, "locations": [matter]}
 
 
-def _own_line(subject: str, line: Line) -> Location:
+def _own_line(subject: str, line: SourceLine) -> Location:
     """A line of the user's file, relative to where the command ran."""
     path = Path(line.file)
     inside = path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path

@@ -13,7 +13,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.clients.read import Client
 from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.version_defaults import WITHOUT_VERSION, Version, truth, whole
-from neverlost.specs.setting import Kind, Notice, Origin, Setting, Settings
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
 
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 LARGEST_INT = 2**31 - 1
@@ -80,16 +80,16 @@ def producer(given: Settings, version: Version | None, default: Mapping[str, Set
     if idempotence.value == "true" and conflicts and is_refused:
         why = asked.where if asked else "on by default"
         says = f"Kafka refuses to start a producer with idempotence ({why}) and {', '.join(conflicts)}"
-        notices.append(Notice(Kind.WARNING, says, remedy="set one of them otherwise"))
+        notices.append(Notice(NoticeKind.WARNING, says, remedy="set one of them otherwise"))
     elif idempotence.value == "true" and conflicts:
         says = f"enable.idempotence is not set and does not go with {', '.join(conflicts)}: the producer drops it"
-        notices.append(Notice(Kind.WARNING, says))
+        notices.append(Notice(NoticeKind.WARNING, says))
         idempotence = Setting("false", given.get("acks", acks).where, Origin.DEFAULT)
     elif idempotence.value == "true" and asked and "acks" not in given:
         acks = Setting("all", asked.where, asked.how)
     if "transactional.id" in given and idempotence.value == "false" and knows_idempotence:
         says = "Kafka refuses to start a producer with transactional.id and no idempotence"
-        notices.append(Notice(Kind.WARNING, says, given["transactional.id"].where, "remove enable.idempotence=false"))
+        notices.append(Notice(NoticeKind.WARNING, says, given["transactional.id"].where, "remove enable.idempotence=false"))
     return Producer(acks, idempotence, tuple(notices))
 
 
@@ -103,13 +103,13 @@ def _asked_for(given: Settings) -> Setting | None:
 
 
 def _not_modelled(key: str, setting: Setting) -> Notice:
-    return Notice(Kind.NOT_MODELLED, f"{key}={setting.value.strip()}: {NOT_MODELLED[key]}", setting.where)
+    return Notice(NoticeKind.NOT_MODELLED, f"{key}={setting.value.strip()}: {NOT_MODELLED[key]}", setting.where)
 
 
 def consumer_notices(given: Settings) -> list[Notice]:
     """What a consumer's settings say about when offsets are committed; the rest is in the application's code."""
     found = [
-        Notice(Kind.NOT_MODELLED, f"{key}={given[key].value.strip()}: {says}", given[key].where)
+        Notice(NoticeKind.NOT_MODELLED, f"{key}={given[key].value.strip()}: {says}", given[key].where)
         for key, says in CONSUMER_NOT_MODELLED.items()
         if key in given
     ]
@@ -118,7 +118,7 @@ def consumer_notices(given: Settings) -> list[Notice]:
         return found
     says = f"{key}=true commits what was polled: it is after-processing only where every record of a poll is processed first"
     remedy = "otherwise use --set consumer.commit=before-processing"
-    return [*found, Notice(Kind.WARNING, says, given[key].where if key in given else "the default", remedy)]
+    return [*found, Notice(NoticeKind.WARNING, says, given[key].where if key in given else "the default", remedy)]
 
 
 def assumed_producer(version: Version | None, default: Mapping[str, Setting]) -> Producer:
@@ -126,7 +126,7 @@ def assumed_producer(version: Version | None, default: Mapping[str, Setting]) ->
     acks, idempotence = (Setting(each.value, f"{each.where}; no producer is shown", Origin.ASSUMED) for each in _pair(default))
     says = f"acks={acks.value} is assumed, for no file shows a producer"
     remedy = "give --producer-properties FILE, or --set acks=..."
-    return Producer(acks, idempotence, (Notice(Kind.ASSUMED, says, default["acks"].where, remedy),))
+    return Producer(acks, idempotence, (Notice(NoticeKind.ASSUMED, says, default["acks"].where, remedy),))
 
 
 def _pair(default: Mapping[str, Setting]) -> tuple[Setting, Setting]:
@@ -144,11 +144,11 @@ def decide(clients: Iterable[Client], version: Version | None, default: Mapping[
     if len({(one.acks.value, one.idempotence.value) for _, one in every}) > 1:
         others = ", ".join(f"{each.shown}: acks={one.acks.value}" for each, one in every if each is not decisive)
         says = f"the producers differ ({others}): {decisive.shown} decides with acks={found.acks.value}, the least safe of them"
-        notices.append(Notice(Kind.WARNING, says, found.acks.where, "give each its own file to judge it alone"))
+        notices.append(Notice(NoticeKind.WARNING, says, found.acks.where, "give each its own file to judge it alone"))
     if found.acks.how != Origin.FILE:
         says = f"acks is not set for {decisive.shown}: taken as {found.acks.value}"
         remedy = "set it in the file, or with --set acks=...: clients of another version may have another default"
-        notices.append(Notice(Kind.ASSUMED, says, found.acks.where, remedy))
+        notices.append(Notice(NoticeKind.ASSUMED, says, found.acks.where, remedy))
     return Producer(found.acks, found.idempotence, tuple(dict.fromkeys(notices)))
 
 

@@ -12,7 +12,7 @@ from neverlost.specs.kafka_files.documents import looks_like_json, parse_json, p
 from neverlost.specs.kafka_files.known_keys import DECISIVE, known_to, meant, unknown_keys
 from neverlost.specs.kafka_files.properties import parse_properties
 from neverlost.specs.kafka_files.text import Path, lines_of, quoted, read_text, shown_name
-from neverlost.specs.setting import Kind, Notice, Setting, Settings
+from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
 
 _YAML_LINE = re.compile(r"""---\s*$|\s*(- )?["']?[\w%.\[\]-]+["']?:\s*(#.*)?$|\s+["']?[\w.\[\]-]+["']?:\s""")
 """A document mark, a key with its value below it, or an indented key: what properties files do not have."""
@@ -103,7 +103,7 @@ def _ignored(strange: Settings, role: str) -> Iterable[Notice]:
     if strange:
         keys = ", ".join(map(quoted, list(strange)[:5])) + (", ..." if len(strange) > 5 else "")
         says = f"{len(strange)} key{'s' * (len(strange) > 1)} that Kafka's {role} does not know: {keys}"
-        yield Notice(Kind.IGNORED, says, next(iter(strange.values())).where)
+        yield Notice(NoticeKind.IGNORED, says, next(iter(strange.values())).where)
 
 
 def _require_everything_read(settings: Settings, found: list[Client], role: str, dialect: Dialect) -> None:

@@ -9,10 +9,17 @@ topic list of the REST Proxy's API v3.
 from __future__ import annotations
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.documents import DocumentNode
 from neverlost.specs.kafka_files.text import quoted
-from neverlost.specs.kafka_files.topics_and_settings import Described, Document, Partition, Topic, broker_ids, whole_number
-from neverlost.specs.setting import Kind, Notice, Setting, Settings
+from neverlost.specs.kafka_files.topics_and_settings import (
+    Described,
+    DescribedPartition,
+    Document,
+    Topic,
+    broker_ids,
+    whole_number,
+)
+from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
 
 NAME = "topics as JSON (kcat -L -J, KafkaJS, AdminClient)"
 _NAMES = ("topic", "name", "topic_name", "topicName")
@@ -22,24 +29,24 @@ _ELRS = ("elr", "eligibleLeaderReplicas")
 _IDS = ("id", "nodeId", "brokerId", "broker_id")
 
 
-def is_tree(tree: Node) -> bool:
+def is_tree(tree: DocumentNode) -> bool:
     """Whether a document is a list of topics, or has one."""
     topics = [] if tree.has("schema") else _topics(tree)
     return bool(topics) and all(_first(each, _NAMES) is not None and _is_topic(each) for each in topics)
 
 
-def _is_topic(node: Node) -> bool:
+def _is_topic(node: DocumentNode) -> bool:
     return isinstance(node.get("partitions").content, list) or node.has("replication_factor")
 
 
-def _topics(tree: Node) -> list[Node]:
+def _topics(tree: DocumentNode) -> list[DocumentNode]:
     for each in (tree, tree.get("topics"), tree.get("data")):
         if isinstance(each.content, list):
             return each.content
     return [tree] if _first(tree, _NAMES) is not None and tree.has("partitions") else []
 
 
-def _first(node: Node, keys: tuple[str, ...]) -> Node | None:
+def _first(node: DocumentNode, keys: tuple[str, ...]) -> DocumentNode | None:
     return next((node.get(key) for key in keys if node.has(key) and node.get(key).content is not None), None)
 
 
@@ -54,11 +61,13 @@ def read(document: Document) -> Described:
         found.add_topic(topic, each.where)
         if not _configs(each):
             says = f"the description of topic {quoted(topic.name)} has no configuration"
-            found.notices.append(Notice(Kind.WARNING, says, each.where, "give what kafka-configs.sh prints too", (topic.name,)))
+            found.notices.append(
+                Notice(NoticeKind.WARNING, says, each.where, "give what kafka-configs.sh prints too", (topic.name,))
+            )
     return found
 
 
-def _topic(node: Node) -> Topic:
+def _topic(node: DocumentNode) -> Topic:
     name = _first(node, _NAMES)
     factor = node.get("replication_factor").setting() or Setting("", node.where)
     found = Topic(name.text("name") if name else "", factor, _configs(node), False)
@@ -70,7 +79,7 @@ def _topic(node: Node) -> Topic:
     return found
 
 
-def _configs(node: Node) -> Settings:
+def _configs(node: DocumentNode) -> Settings:
     """A table of settings, or a list of entries with a name and a value."""
     config = _first(node, ("configs", "config", "configEntries"))
     if config is None:
@@ -81,7 +90,7 @@ def _configs(node: Node) -> Settings:
     return {key.text("name"): Setting(value.text("value"), value.where) for key, value in entries if key and value}
 
 
-def _partition(node: Node) -> Partition:
+def _partition(node: DocumentNode) -> DescribedPartition:
     number = _first(node, _NUMBERS)
     where = node.where
     if number is None:
@@ -90,7 +99,7 @@ def _partition(node: Node) -> Partition:
     if not replicas:
         raise InputError(f"{where} has no replicas; give the description of every partition")
     isr = _brokers(node, _ISRS) if _first(node, _ISRS) is not None else replicas
-    return Partition(
+    return DescribedPartition(
         number=whole_number(number.text("number"), "partition", where),
         replicas=replicas,
         adding=_brokers(node, ("addingReplicas",)),
@@ -103,18 +112,18 @@ def _partition(node: Node) -> Partition:
     )
 
 
-def _leader(node: Node) -> str | None:
+def _leader(node: DocumentNode) -> str | None:
     leader = _first(node, ("leader", "leaderId"))
     return None if leader is None else _id(leader)
 
 
-def _brokers(node: Node, keys: tuple[str, ...]) -> tuple[int, ...]:
+def _brokers(node: DocumentNode, keys: tuple[str, ...]) -> tuple[int, ...]:
     listed = _first(node, keys)
     ids = [_id(each) for each in listed.list()] if listed else []
     return broker_ids(ids, keys[0], node.where, ",".join(ids))
 
 
-def _id(node: Node) -> str:
+def _id(node: DocumentNode) -> str:
     """A broker as its id, or as a table with one."""
     found = _first(node, _IDS) if node.is_table else node
     return found.text("broker id") if found else ""

@@ -8,15 +8,15 @@ Source: the topology descriptor of kafka-ops/julie.
 from __future__ import annotations
 
 from neverlost.specs.kafka_files.asked import asked_topic
-from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.documents import DocumentNode
 from neverlost.specs.kafka_files.topics_and_settings import Described, Document
-from neverlost.specs.setting import Kind, Notice
+from neverlost.specs.setting import Notice, NoticeKind
 
 NAME = "a JulieOps topology"
 _PLACES = ("replication.factor", "num.partitions")
 
 
-def is_tree(tree: Node) -> bool:
+def is_tree(tree: DocumentNode) -> bool:
     """Whether a document has a context with projects."""
     return tree.has("context", "projects")
 
@@ -39,11 +39,13 @@ def read(document: Document) -> Described:
     return found
 
 
-def _topic(name: str, topic: Node) -> Described:
+def _topic(name: str, topic: DocumentNode) -> Described:
     config = topic.get("config").settings()
     factor = config.get("replication.factor")
     found = asked_topic(name, topic.where, factor, {key: each for key, each in config.items() if key not in _PLACES})
     if topic.has("plan"):
         says = "the settings of its plan stand in another file, which is not read"
-        found.notices.append(Notice(Kind.WARNING, says, topic.get("plan").where, "write them in the topic's config", (name,)))
+        found.notices.append(
+            Notice(NoticeKind.WARNING, says, topic.get("plan").where, "write them in the topic's config", (name,))
+        )
     return found

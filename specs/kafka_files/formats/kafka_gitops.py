@@ -6,14 +6,14 @@ Source: the desired state specification of devshawn/kafka-gitops.
 from __future__ import annotations
 
 from neverlost.specs.kafka_files.asked import asked_topic
-from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.documents import DocumentNode
 from neverlost.specs.kafka_files.topics_and_settings import Described, Document
 
 NAME = "a kafka-gitops state"
 _KEYS = {"partitions", "replication", "configs"}
 
 
-def is_tree(tree: Node) -> bool:
+def is_tree(tree: DocumentNode) -> bool:
     """Whether a document has topics as a table of tables with the format's keys."""
     topics = tree.get("topics")
     return topics.is_table and any(each.is_table and _KEYS & {key for key, _ in each.items()} for _, each in topics.items())

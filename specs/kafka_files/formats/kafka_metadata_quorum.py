@@ -13,7 +13,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.printed import content
 from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.topics_and_settings import Described, Document
-from neverlost.specs.setting import Kind, Notice
+from neverlost.specs.setting import Notice, NoticeKind
 
 NAME = "kafka-metadata-quorum.sh describe"
 LINE = re.compile(r"(LeaderId:\s|NodeId\s+(DirectoryId\s+)?LogEndOffset\s)")
@@ -58,11 +58,11 @@ def _of_rows(statuses: list[str], name: str) -> list[Notice]:
 
 def _without_leader(where: str) -> Notice:
     says = "no controller leads now: nothing is elected, and the answers assume that a quorum of controllers is available"
-    return Notice(Kind.WARNING, says, where, "restore a majority of the controllers first")
+    return Notice(NoticeKind.WARNING, says, where, "restore a majority of the controllers first")
 
 
 def _few(voters: int, where: str) -> list[Notice]:
     if voters >= 3:
         return []
     says = f"{voters} controller{'s' * (voters != 1)} vote: the loss of one stops every election; the answers assume a quorum"
-    return [Notice(Kind.WARNING, says, where, "run three controllers")]
+    return [Notice(NoticeKind.WARNING, says, where, "run three controllers")]

@@ -15,8 +15,8 @@ from neverlost.specs.kafka_files.printed import content
 from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.topics_and_settings import (
     Described,
+    DescribedPartition,
     Document,
-    Partition,
     Topic,
     broker_ids,
     split_configs,
@@ -63,9 +63,9 @@ def _topic(labels: dict[str, str], where: str) -> Topic:
     )
 
 
-def _partition(labels: dict[str, str], where: str) -> Partition:
+def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
     """A partition line."""
-    number = whole_number(labels["Partition"], "Partition", where)
+    number = whole_number(labels["DescribedPartition"], "DescribedPartition", where)
     replicas = _brokers("Replicas", labels.get("Replicas", ""), where)
     if not replicas:
         raise InputError(
@@ -76,7 +76,9 @@ def _partition(labels: dict[str, str], where: str) -> Partition:
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
     leader = labels.get("Leader", "")
     known = int(leader) if leader.isascii() and leader.isdigit() and len(leader) < 11 else None
-    found = Partition(number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known, removing)
+    found = DescribedPartition(
+        number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known, removing
+    )
     if not found.settled:
         named = quoted(labels["Adding Replicas"])
         raise InputError(f"bad value {named} for Adding Replicas in {where}: it names every replica; describe again")
@@ -89,17 +91,17 @@ def read(document: Document) -> Described:
     Errors: `InputError` for a line of another kind, a partition without its topic, a topic named twice, and partitions that
     are left out.
     """
-    found, standing, many = Described(), dict[str, Partition](), dict[str, str]()
+    found, standing, many = Described(), dict[str, DescribedPartition](), dict[str, str]()
     for where, line in content(document):
         parts = _PARTITION.match(line)
         if parts and parts[3] in standing and parts[1] in found.topics:
-            found.topics[parts[1]].add(standing[parts[3]].alike(whole_number(parts[2], "Partition", where), where))
+            found.topics[parts[1]].add(standing[parts[3]].alike(whole_number(parts[2], "DescribedPartition", where), where))
             continue
         labels = _labelled(line)
         name = labels.get("Topic", "")
         if not name or not line.lstrip().startswith("Topic:"):
             raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
-        if "Partition" not in labels:
+        if "DescribedPartition" not in labels:
             found.add_topic(_topic(labels, where), where)
             many[name] = labels.get("PartitionCount", "")
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.documents import Node, parse_json
+from neverlost.specs.kafka_files.documents import DocumentNode, parse_json
 from neverlost.specs.kafka_files.text import lines_of, quoted
 from neverlost.specs.kafka_files.topics_and_settings import Described, Document, broker_ids, whole_number
 
@@ -16,7 +16,7 @@ NAME = "a plan for kafka-reassign-partitions.sh"
 LINE = re.compile(r"(Current partition replica assignment|Proposed partition reassignment configuration)\s*$")
 
 
-def is_tree(tree: Node) -> bool:
+def is_tree(tree: DocumentNode) -> bool:
     """Whether a document lists partitions, each with its topic and replicas."""
     partitions = tree.get("partitions").content
     return tree.has("partitions") and isinstance(partitions, list) and all(each.has("topic", "replicas") for each in partitions)
@@ -41,7 +41,7 @@ def read(document: Document) -> Described:
     return found
 
 
-def _plan(document: Document) -> Node:
+def _plan(document: Document) -> DocumentNode:
     if document.trees:
         return document.trees[0]
     numbered = [line for line in lines_of(document.text) if line.lstrip().startswith("{")]

@@ -11,11 +11,18 @@ import re
 from collections.abc import Iterator
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.documents import DocumentNode
 from neverlost.specs.kafka_files.printed import content
 from neverlost.specs.kafka_files.text import quoted
-from neverlost.specs.kafka_files.topics_and_settings import Described, Document, Partition, Topic, broker_ids, whole_number
-from neverlost.specs.setting import Kind, Notice, Setting, Settings
+from neverlost.specs.kafka_files.topics_and_settings import (
+    Described,
+    DescribedPartition,
+    Document,
+    Topic,
+    broker_ids,
+    whole_number,
+)
+from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
 
 NAME = "rpk topic describe"
 LINE = re.compile(r"SUMMARY\s*$")
@@ -23,12 +30,12 @@ LINE = re.compile(r"SUMMARY\s*$")
 _SECTION = re.compile(r"(SUMMARY|CONFIGS|PARTITIONS)$")
 
 
-def is_tree(tree: Node) -> bool:
+def is_tree(tree: DocumentNode) -> bool:
     """Whether a document is one topic, or a list of topics, each with a summary."""
     return bool(_topics(tree)) and all(each.has("summary") for each in _topics(tree))
 
 
-def _topics(tree: Node) -> list[Node]:
+def _topics(tree: DocumentNode) -> list[DocumentNode]:
     return tree.content if isinstance(tree.content, list) else [tree]
 
 
@@ -42,11 +49,11 @@ def read(document: Document) -> Described:
     for each in topics:
         found.add_topic(each, each.replication_factor.where)
     says = "rpk describes Kafka and Redpanda alike, and Redpanda replicates with Raft: these answers are about Kafka"
-    found.notices.append(Notice(Kind.WARNING, says, document.name, "for Redpanda use --set model=majority"))
+    found.notices.append(Notice(NoticeKind.WARNING, says, document.name, "for Redpanda use --set model=majority"))
     return found
 
 
-def _of_json(node: Node) -> Topic:
+def _of_json(node: DocumentNode) -> Topic:
     summary = node.get("summary")
     configs = {each.get("key").text("key"): each.get("value").setting() for each in node.get("configs").list()}
     known = {key: each for key, each in configs.items() if each is not None}
@@ -64,7 +71,9 @@ def _add(topic: Topic, number: str, leader: object, ids: list[str], where: str) 
     if not replicas:
         raise InputError(f"{where} has no replicas; give what rpk topic describe -a prints")
     known = int(leader) if isinstance(leader, str) and leader.isascii() and leader.isdigit() and len(leader) < 11 else None
-    topic.add(Partition(whole_number(number, "PARTITION", where), replicas, (), replicas, (), leader != "-1", where, known))
+    topic.add(
+        DescribedPartition(whole_number(number, "PARTITION", where), replicas, (), replicas, (), leader != "-1", where, known)
+    )
 
 
 def _of_text(document: Document) -> Iterator[Topic]:

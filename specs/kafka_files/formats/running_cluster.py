@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from neverlost.specs.configuration.metadata_version import LEVELS, METADATA
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.documents import Node
-from neverlost.specs.kafka_files.topics_and_settings import Described, Document, Partition, Topic, broker_ids, whole_number
+from neverlost.specs.kafka_files.documents import DocumentNode
+from neverlost.specs.kafka_files.topics_and_settings import (
+    Described,
+    DescribedPartition,
+    Document,
+    Topic,
+    broker_ids,
+    whole_number,
+)
 from neverlost.specs.kafka_files.version_defaults import LAST_WITH_ZOOKEEPER, OLDEST
-from neverlost.specs.setting import Kind, Notice, Setting
+from neverlost.specs.setting import Notice, NoticeKind, Setting
 
 NAME = "what --bootstrap-server saw"
 SCHEMA = "neverlost.cluster/1"
 ELR = "eligible.leader.replicas.version"
 
 
-def is_tree(tree: Node) -> bool:
+def is_tree(tree: DocumentNode) -> bool:
     """Whether a document is one."""
     return tree.get("schema").content == SCHEMA
 
@@ -41,7 +48,7 @@ def read(document: Document) -> Described:
     return found
 
 
-def _topic(node: Node, server: str) -> Topic:
+def _topic(node: DocumentNode, server: str) -> Topic:
     name = node.get("name").text("name")
     where = f"{server}, topic {name}"
     configs = {key: Setting(each.text("value"), where) for key, each in node.get("configs").items()}
@@ -54,19 +61,19 @@ def _topic(node: Node, server: str) -> Topic:
     return found
 
 
-def _partition(node: Node, number: int, where: str) -> Partition:
+def _partition(node: DocumentNode, number: int, where: str) -> DescribedPartition:
     ids = {key: _ids(node, key, where) for key in ("replicas", "adding", "isr", "elr", "removing") if node.has(key)}
     leader = node.get("leader").text("leader")
     has_leader = leader.isascii() and leader.isdigit()
-    return Partition(number, **ids, has_leader=has_leader, where=where, leader=int(leader) if has_leader else None)
+    return DescribedPartition(number, **ids, has_leader=has_leader, where=where, leader=int(leader) if has_leader else None)
 
 
-def _ids(node: Node, key: str, where: str) -> tuple[int, ...]:
+def _ids(node: DocumentNode, key: str, where: str) -> tuple[int, ...]:
     texts = [each.text("broker id") for each in node.get(key).list()]
     return broker_ids(texts, key, where, ",".join(texts))
 
 
-def _add_broker(found: Described, node: Node, server: str) -> None:
+def _add_broker(found: Described, node: DocumentNode, server: str) -> None:
     number = node.get("id").text("id")
     where = f"{server}, broker {number}"
     settings = {key: Setting(each.text("value"), where) for key, each in node.get("settings").items()}
@@ -81,10 +88,10 @@ def _add_broker(found: Described, node: Node, server: str) -> None:
 def _add_unseen(found: Described, number: str, server: str) -> None:
     """A broker that is down; before 4.0 a cluster does not even list it."""
     says = f"broker {number} shows no settings"
-    found.notices.append(Notice(Kind.WARNING, says, server, "look again when it runs, or allow DESCRIBE_CONFIGS"))
+    found.notices.append(Notice(NoticeKind.WARNING, says, server, "look again when it runs, or allow DESCRIBE_CONFIGS"))
 
 
-def _add_features(found: Described, features: Node, server: str) -> None:
+def _add_features(found: Described, features: DocumentNode, server: str) -> None:
     """Whether eligible leader replicas are on, the version (a broker supports the levels up to its own release's), and the
     level that was finalized; a cluster with ZooKeeper shows none of it."""
     if not features.has(METADATA):

@@ -6,14 +6,14 @@ Source: the custom resource definitions of strimzi-kafka-operator (`kafka.strimz
 from __future__ import annotations
 
 from neverlost.specs.kafka_files.asked import asked_topic, broker_settings
-from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.documents import DocumentNode
 from neverlost.specs.kafka_files.topics_and_settings import Described, Document
-from neverlost.specs.setting import Kind, Notice
+from neverlost.specs.setting import Notice, NoticeKind
 
 NAME = "Strimzi's Kafka and KafkaTopic"
 
 
-def is_tree(tree: Node) -> bool:
+def is_tree(tree: DocumentNode) -> bool:
     """Whether a document is a resource of Strimzi, or a list of resources."""
     group, kind = tree.get("apiVersion").content, tree.get("kind").content
     is_list = group == "v1" and kind == "List" and tree.has("items")
@@ -32,7 +32,7 @@ def read(document: Document) -> Described:
     return found
 
 
-def _resource(tree: Node) -> Described:
+def _resource(tree: DocumentNode) -> Described:
     kind, spec = tree.get("kind").content, tree.get("spec")
     if kind == "KafkaTopic":
         name = spec.get("topicName") if spec.has("topicName") else tree.get("metadata", "name")
@@ -46,5 +46,5 @@ def _resource(tree: Node) -> Described:
         found.metadata = metadata
     elif kind in ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2"):
         says = f"{kind}: its producer's settings are not read here"
-        found.notices.append(Notice(Kind.WARNING, says, tree.where, "give the file with --producer-properties"))
+        found.notices.append(Notice(NoticeKind.WARNING, says, tree.where, "give the file with --producer-properties"))
     return found

@@ -12,7 +12,7 @@ from typing import Any
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.kafka_files.asked import asked_topic
-from neverlost.specs.kafka_files.documents import Node
+from neverlost.specs.kafka_files.documents import DocumentNode
 from neverlost.specs.kafka_files.known_keys import DECISIVE
 from neverlost.specs.kafka_files.text import quoted
 from neverlost.specs.kafka_files.topics_and_settings import Described, Document
@@ -27,7 +27,7 @@ _EXPRESSION = "${...}"
 _CONFLUENT = {"min.insync.replicas": "2"}
 
 
-def is_tree(tree: Node) -> bool:
+def is_tree(tree: DocumentNode) -> bool:
     """Whether a document is what `terraform show -json` prints, of a state or of a plan."""
     return tree.has("format_version", "terraform_version") and (tree.has("values") or tree.has("planned_values"))
 
@@ -49,7 +49,7 @@ def read(document: Document) -> Described:
     return found
 
 
-def _topic(kind: str, label: str, body: Node) -> Described:
+def _topic(kind: str, label: str, body: DocumentNode) -> Described:
     is_confluent = kind == "confluent_kafka_topic"
     name = body.get("topic_name" if is_confluent else "name").content
     configs = body.get("config").settings()
@@ -70,7 +70,7 @@ def _expression(key: str, where: str) -> InputError:
     return InputError(f"{key} in {where} is an expression, whose value Terraform knows; give what terraform show -json prints")
 
 
-def _of_json(tree: Node) -> Iterator[tuple[str, str, Node]]:
+def _of_json(tree: DocumentNode) -> Iterator[tuple[str, str, DocumentNode]]:
     """Resources by type and address, those of modules too."""
     values = tree.get("planned_values") if tree.has("planned_values") else tree.get("values")
     modules = [values.get("root_module")]
@@ -81,7 +81,7 @@ def _of_json(tree: Node) -> Iterator[tuple[str, str, Node]]:
             yield each.get("type").text("type"), each.get("address").text("address"), each.get("values")
 
 
-def _of_hcl(document: Document) -> Iterator[tuple[str, str, Node]]:
+def _of_hcl(document: Document) -> Iterator[tuple[str, str, DocumentNode]]:
     """The `resource` blocks of a file.
 
     Errors: `InputError` for what is not HCL, or beyond bounds.
@@ -105,7 +105,7 @@ def _of_hcl(document: Document) -> Iterator[tuple[str, str, Node]]:
             yield words[1], f"{words[1]}.{words[2]}", node
 
 
-def _block(block: Any, name: str) -> tuple[list[str], Node]:
+def _block(block: Any, name: str) -> tuple[list[str], DocumentNode]:
     """The words before a block's brace, and its attributes."""
     words = [_words(each) for each in block.children if getattr(each, "data", "") in ("identifier", "string")]
     body = next(each for each in block.children if getattr(each, "data", "") == "body")
@@ -113,17 +113,17 @@ def _block(block: Any, name: str) -> tuple[list[str], Node]:
     return words, _table([(each[0], each[-1]) for each in attributes], f"{name} line {_line(block)}", name)
 
 
-def _table(pairs: list[tuple[Any, Any]], where: str, name: str) -> Node:
-    found: dict[str, Node] = {}
+def _table(pairs: list[tuple[Any, Any]], where: str, name: str) -> DocumentNode:
+    found: dict[str, DocumentNode] = {}
     for key, value in pairs:
         text = _words(key)
         if text in found:
             raise InputError(f"{quoted(text)} stands twice, in {found[text].where} and {name} line {_line(key)}; keep one")
         found[text] = _value(value, f"{name} line {_line(key)}", name)
-    return Node(found, where)
+    return DocumentNode(found, where)
 
 
-def _value(term: Any, where: str, name: str) -> Node:
+def _value(term: Any, where: str, name: str) -> DocumentNode:
     """A literal as text, an object as a table, and any other expression as a mark that it is one."""
     inner = [each for each in term.children if hasattr(each, "data")]
     kind = inner[0].data if len(inner) == 1 and term.data == "expr_term" else ""
@@ -131,8 +131,8 @@ def _value(term: Any, where: str, name: str) -> Node:
         elements = [each.children for each in inner[0].children if getattr(each, "data", "") == "object_elem"]
         return _table([(each[0], each[-1]) for each in elements], where, name)
     if kind in ("int_lit", "float_lit", "literal_value", "string") and not list(term.find_data("interpolation")):
-        return Node(_words(inner[0]), where)
-    return Node(_EXPRESSION, where)
+        return DocumentNode(_words(inner[0]), where)
+    return DocumentNode(_EXPRESSION, where)
 
 
 def _words(node: Any) -> str:

@@ -115,9 +115,9 @@ def change_record(*tags: tuple[int, bytes]) -> bytes:
     return b"\x01\x05\x00" + struct.pack(">i", 0) + TOPIC.bytes + unsigned(len(tags)) + fields
 
 
-def followed(tmp_path: Path, *records: bytes) -> metadata.Metadata:
+def followed(tmp_path: Path, *records: bytes) -> metadata.MetadataImage:
     path = tmp_path / "log"
-    found = metadata.Metadata()
+    found = metadata.MetadataImage()
     path.write_bytes(batch(0, 0, b"\x01\x02\x00" + unsigned(2) + b"t" + TOPIC.bytes + b"\0"))
     found.follow(path)
     with path.open("ab") as stream:
@@ -129,7 +129,7 @@ def followed(tmp_path: Path, *records: bytes) -> metadata.Metadata:
 def test_partition_records_of_both_shapes(tmp_path: Path) -> None:
     for version, elr in ((0, ()), (1, (3,))):
         found = followed(tmp_path, partition_record(version)).partition("t")
-        assert found == metadata.Partition(TOPIC, 0, (1, 2, 3), (1, 2), 1, 4, 9, elr=elr)
+        assert found == metadata.PartitionRecord(TOPIC, 0, (1, 2, 3), (1, 2), 1, 4, 9, elr=elr)
 
 
 def test_a_change_moves_the_partition_epoch_and_a_named_leader_the_leader_epoch(tmp_path: Path) -> None:

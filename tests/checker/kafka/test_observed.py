@@ -19,7 +19,7 @@ from neverlost.checker.kafka.history import metadata_log, printed_log
 from neverlost.checker.kafka.history.gather import gathered
 from neverlost.checker.kafka.history.history import as_lines, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
-from neverlost.checker.kafka.observe.judgement import Judgement, judge
+from neverlost.checker.kafka.observe.judgement import HistoryVerdict, judge
 from neverlost.checker.kafka.observe.losses import intervals, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "tests" / "data" / "observed"
 
 
-def judged(lines: list[Line], **config: Any) -> Judgement:
+def judged(lines: list[Line], **config: Any) -> HistoryVerdict:
     return judge(setting_of(history(lines, **config), {}))
 
 
@@ -189,7 +189,7 @@ def test_a_reassignment_that_replaces_another_keeps_the_list_that_it_does_not_fi
     assert refusal.seen[-1]["partition_epoch"] == 5
 
 
-def sent_again(lines: list[Line]) -> Judgement:
+def sent_again(lines: list[Line]) -> HistoryVerdict:
     """The same history of a client that may send a record twice."""
     found = history(lines)
     return judge(setting_of(replace(found, complete=found.complete - {"sent"}), {}))

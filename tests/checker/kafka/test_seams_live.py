@@ -14,7 +14,7 @@ from neverlost.checker.kafka.cluster.batches import batches
 from neverlost.checker.kafka.cluster.clients import QUIET, library
 from neverlost.checker.kafka.cluster.cluster import SEGMENT, Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import kafka_home
-from neverlost.checker.kafka.cluster.metadata import LOG, Metadata
+from neverlost.checker.kafka.cluster.metadata import LOG, MetadataImage
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.cluster.requests import end_transaction
 
@@ -38,9 +38,9 @@ INVALID_STATE, FENCED = 48, 47
 """INVALID_TXN_STATE and INVALID_PRODUCER_EPOCH."""
 
 
-def of_controller(kafka: Cluster, controller: int) -> Metadata:
+def of_controller(kafka: Cluster, controller: int) -> MetadataImage:
     """What one controller's own log says."""
-    found = Metadata()
+    found = MetadataImage()
     found.follow(kafka.controllers[controller].data / LOG)
     return found
 

@@ -19,7 +19,7 @@ from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.prove import bounded_search as bmc
 from neverlost.checker.prove.obligations import inductive_among
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.model.system import System, bind
 from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
@@ -123,7 +123,7 @@ DEPTH = 9
 
 
 def cells_by_exploration(system: System, name: str, depth: int) -> dict[int, int]:
-    limits = Limits(depth=depth)
+    limits = SearchLimits(depth=depth)
     outcome = explore(system, [properties()[name]], Options(limits=limits, workers=1, every_configuration=True))
     return {each.configuration: len(each.trace.steps) for each in outcome.findings if each.trace is not None}
 

@@ -18,14 +18,14 @@ from neverlost.checker.prove.induction import (
     CONSECUTION,
     INITIATION,
     SAFETY,
-    Effort,
     ObligationAnswer,
     Proof,
+    ProofBudget,
     differs_from,
     prove,
 )
-from neverlost.checker.prove.obligations import LEAVES, Closed
-from neverlost.checker.prove.progress import Progress
+from neverlost.checker.prove.obligations import LEAVES, BoundedEncoding
+from neverlost.checker.prove.progress import ProofProgress
 from neverlost.checker.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
@@ -69,7 +69,7 @@ def test_strong_isr_of_kip_320_is_proved(replicas: int) -> None:
 def test_a_step_that_needs_no_obligation_for_a_lemma_never_changes_its_truth() -> None:
     """Also where the lemma is false: states at random, in which only those clauses count that read what the step writes."""
     system = kip_320(2, 1, 1)
-    reading = Closed(system, lemmas(), STRONG)
+    reading = BoundedEncoding(system, lemmas(), STRONG)
     tasks = [each for each in reading.tasks() if each.kind == CONSECUTION]
     left_out = {task: {each.name for each in lemmas()} - {each.name for each in reading.goals(task)} for task in tasks}
     assert any(left_out.values())
@@ -207,7 +207,7 @@ def test_a_clause_without_which_the_bounds_are_left_is_reported_as_such(action: 
 
 def test_an_obligation_that_no_solver_decides_says_what_was_tried() -> None:
     system = kip_320(3, 2, 3)
-    reading = Closed(system, lemmas(), STRONG)
+    reading = BoundedEncoding(system, lemmas(), STRONG)
     task = next(each for each in reading.tasks() if each.label.startswith("become_leader"))
     goal = next(each for each in reading.goals(task) if each.name == "committed-survives")
     first = ObligationAnswer(task, goal.name, "unknown", 0.0, reason="timeout")
@@ -218,21 +218,21 @@ def test_an_obligation_that_no_solver_decides_says_what_was_tried() -> None:
     assert (decided.answer, decided.solver) == ("proved", "cvc5")
 
 
-def replace_solvers(reading: Closed) -> Closed:
+def replace_solvers(reading: BoundedEncoding) -> BoundedEncoding:
     """The reading with z3's first solver alone, so that the second program has to decide."""
     reading.solvers = reading.solvers[:1]
     return reading
 
 
 def test_a_proof_says_how_far_it_is() -> None:
-    seen: list[Progress] = []
-    found = prove(kip_320(2, 1, 1), STRONG, lemmas(), Effort(progress=seen.append))
+    seen: list[ProofProgress] = []
+    found = prove(kip_320(2, 1, 1), STRONG, lemmas(), ProofBudget(progress=seen.append))
     assert [each.tasks for each in seen] == list(range(1, seen[-1].of + 1))
     assert (seen[-1].proved, seen[-1].open, seen[-1].left) == (len(found.answers), 0, 0)
     assert all(each.left > 0 for each in seen[:-1])
 
 
 def test_giving_up_is_inconclusive_and_says_why() -> None:
-    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), Effort(seconds=0.5))
+    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), ProofBudget(seconds=0.5))
     assert found.verdict == Verdict.INCONCLUSIVE and found.reason == "the time limit was reached"
     assert not found.is_complete

@@ -9,7 +9,7 @@ import z3
 
 from neverlost.checker.campaign.necessity import without
 from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.obligations import Closed
+from neverlost.checker.prove.obligations import BoundedEncoding
 from neverlost.specs.properties import properties
 from tests.checker.prove.test_unimpaired_proof import ACKED, THEORY, unlimited
 from tests.publish import proofs_again
@@ -52,7 +52,7 @@ def test_the_clauses_of_a_question_say_what_it_says() -> None:
     weakened = without(whole, "leader_note_fetch", "follower is in the leader's epoch")
     said = []
     for system in (whole, weakened):
-        reading = Closed(system, THEORY.lemmas, properties()[ACKED])
+        reading = BoundedEncoding(system, THEORY.lemmas, properties()[ACKED])
         task = next(each for each in reading.tasks() if each.label.startswith("leader_note_fetch"))
         solver = z3.Solver()
         for clause in clauses_of(question(reading, task)):

@@ -9,7 +9,7 @@ import pytest
 
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.model.system import System
 from neverlost.specs.configuration.choose import choose, read_given
 from neverlost.specs.properties import properties
@@ -53,7 +53,7 @@ def test_every_proved_row_is_asked() -> None:
 
 @pytest.mark.parametrize(("row", "settings"), list(cases()))
 def test_the_search_agrees_with_the_proof_where_it_closes(row: Row, settings: dict[str, Any]) -> None:
-    limits = Limits(states=MOST, seconds=240.0, memory_bytes=3 << 30)
+    limits = SearchLimits(states=MOST, seconds=240.0, memory_bytes=3 << 30)
     outcome = explore(bound(settings), [properties()[row.goal]], Options(limits=limits, workers=1, symmetry=True))
     print(f"{outcome.counts.distinct:,} states up to symmetry; {outcome.reason or 'the search closes'}")
     (finding,) = outcome.findings

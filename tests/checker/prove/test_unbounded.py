@@ -13,7 +13,7 @@ import z3
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.prove import smtlib
 from neverlost.checker.prove.induction import Proof, prove
-from neverlost.checker.prove.unbounded import Open
+from neverlost.checker.prove.unbounded import UnboundedEncoding
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.unbounded_terms import OpenState, is_open, open_axes, open_transition
 from neverlost.model.kernel import ModelError, for_every, for_some
@@ -24,7 +24,7 @@ from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
 
 
 def unbounded(system: System, given: tuple[Lemma, ...], **more: Any) -> Proof:
-    reading = Open(system, given, STRONG)
+    reading = UnboundedEncoding(system, given, STRONG)
     return prove(system, STRONG, given, given=reading, look_up=False, **more)
 
 
@@ -83,7 +83,7 @@ def test_a_model_without_unbounded_axes_is_refused() -> None:
     from tests.support.modern import system
 
     with pytest.raises(InputError, match="no reading without bounds"):
-        Open(system("kraft"), (), STRONG)
+        UnboundedEncoding(system("kraft"), (), STRONG)
 
 
 def opened(system: System, state: State) -> OpenState:

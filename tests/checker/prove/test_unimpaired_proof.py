@@ -11,7 +11,7 @@ from neverlost.checker.campaign.necessity import clauses_of, without
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Verdict
 from neverlost.checker.prove.induction import CONSECUTION, ObligationAnswer, Proof, discharge, prove
-from neverlost.checker.prove.obligations import Closed
+from neverlost.checker.prove.obligations import BoundedEncoding
 from neverlost.checker.search.options import Options
 from neverlost.model.kernel import ModelError
 from neverlost.model.kraft.controller.reassignment import controller_reassign
@@ -111,7 +111,7 @@ def verdict(bound: System) -> str:
 def is_proved(weakened: System, action: str) -> bool:
     """Whether the weakened action keeps every lemma; what the others do is as it was, and proved with the whole system."""
     lemmas = lemmas_of(weakened, ACKED)
-    reading = Closed(weakened, lemmas, properties()[ACKED])
+    reading = BoundedEncoding(weakened, lemmas, properties()[ACKED])
     found: list[ObligationAnswer] = []
     for task in reading.tasks():
         if task.step is not None and weakened.steps[task.step].action.name == action:

@@ -22,7 +22,7 @@ import pytest
 from neverlost.checker.disk import on_disk_search
 from neverlost.checker.disk.level_tasks import SearchDescription
 from neverlost.checker.engines import memory
-from neverlost.checker.engines.held import HeldSearch
+from neverlost.checker.engines.held import InMemoryShardSearch
 from neverlost.checker.engines.memory import MemorySearch
 from neverlost.checker.machine.processes import INTERRUPTED
 from neverlost.checker.native import programs
@@ -34,7 +34,7 @@ from neverlost.checker.search.workers import Local
 from neverlost.checker.spark import member
 from neverlost.checker.spark.jobs import SparkJobs
 from neverlost.checker.spark.team import Team
-from neverlost.model.interpreters.llvm import Effort, compiled
+from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
 from neverlost.specs.properties import guarantees
 from tests.support.searches import classic, essence
 
@@ -143,7 +143,7 @@ def to_processes(calls: Calls, place: Path) -> Outcome:
 def to_tasks(calls: Calls, place: Path) -> Outcome:
     """The same in tasks that hold the states."""
 
-    class Search(HeldSearch):
+    class Search(InMemoryShardSearch):
         def _share(self) -> None:
             if self.found and self.workers is not self.team:
                 self._compile(self.workers.owned, at_once=True)
@@ -172,7 +172,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = guarantees(SYSTEM.model)
     text = programs.text_of(SYSTEM, asked, None)
-    programs.write(programs.place_of(text), compiled(text, Effort.NONE))
+    programs.write(programs.place_of(text), compiled(text, OptimizationLevel.NONE))
     monkeypatch.setattr(programs, "text_of", lambda *_: text)
 
 

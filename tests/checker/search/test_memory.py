@@ -10,7 +10,7 @@ import pytest
 
 from neverlost.checker.engines.explore import explore
 from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.checker.search.visited_states import StateSet
 from neverlost.model.system import bind
 from neverlost.model.versions import models
@@ -69,7 +69,7 @@ def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_cut_search_is_inconclusive_and_resumes_to_the_same_counts(tmp_path: Path) -> None:
     place = tmp_path / "levels"
-    cut = small(state_dir=place, limits=Limits(depth=9))
+    cut = small(state_dir=place, limits=SearchLimits(depth=9))
     assert cut.verdict == Verdict.INCONCLUSIVE and "depth limit" in str(cut.reason) and cut.counts.left > 0
     resumed, whole = small(state_dir=place, resume=True), small()
     assert resumed.counts == whole.counts and resumed.fired == whole.fired and resumed.growth == whole.growth
@@ -81,7 +81,7 @@ def test_a_cut_search_is_inconclusive_and_resumes_to_the_same_counts(tmp_path: P
 def test_a_resumed_search_finds_the_same_counterexample(tmp_path: Path) -> None:
     system = bind(models()["kip-279"], CONFIGURATION)
     asked = [properties()["strong-isr"]]
-    explore(system, asked, Options(state_dir=tmp_path / "levels", limits=Limits(depth=6)))
+    explore(system, asked, Options(state_dir=tmp_path / "levels", limits=SearchLimits(depth=6)))
     resumed = explore(system, asked, Options(state_dir=tmp_path / "levels", resume=True))
     assert resumed.findings == explore(system, asked).findings
 
@@ -93,14 +93,14 @@ def test_spilling_changes_nothing(monkeypatch: pytest.MonkeyPatch, workers: int)
     monkeypatch.setattr("neverlost.checker.engines.memory.used_memory", lambda: next(used))
     system = bind(models()["kip-279"], CONFIGURATION)
     asked = [properties()["strong-isr"]]
-    spilled = explore(system, asked, Options(workers=workers, limits=Limits(memory_bytes=10**9), machine_code=False))
+    spilled = explore(system, asked, Options(workers=workers, limits=SearchLimits(memory_bytes=10**9), machine_code=False))
     plain = explore(system, asked, Options(workers=workers))
     assert spilled.reason is None
     assert spilled.findings == plain.findings and spilled.counts == plain.counts
 
 
 def test_time_and_memory_limits_are_inconclusive() -> None:
-    for limits in (Limits(seconds=1e-9), Limits(memory_bytes=1)):
+    for limits in (SearchLimits(seconds=1e-9), SearchLimits(memory_bytes=1)):
         found = small(limits=limits)
         assert found.verdict == Verdict.INCONCLUSIVE and found.reason is not None and "limit" in found.reason
 

@@ -15,7 +15,7 @@ from neverlost.checker.engines.explore import explored_graph
 from neverlost.checker.outcome import EngineError, replayed
 from neverlost.checker.search.graph import state_graph
 from neverlost.checker.search.graph.state_graph import StateGraph
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.search.options import Options, SearchLimits
 from neverlost.checker.storage.levels import Store
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
@@ -124,7 +124,7 @@ def test_orbits_make_a_smaller_graph_with_the_same_depth() -> None:
 
 def test_an_unfinished_search_has_no_graph() -> None:
     with pytest.raises(EngineError, match="no state graph of an unfinished search: the depth limit of 2 levels was reached"):
-        explored_graph(SMALL["kraft"](), Options(limits=Limits(depth=2), workers=1))
+        explored_graph(SMALL["kraft"](), Options(limits=SearchLimits(depth=2), workers=1))
 
 
 def test_a_list_that_lacks_a_state_is_noticed() -> None:

@@ -25,7 +25,7 @@ from neverlost.checker.search.options import Options
 from neverlost.checker.search.owned_states import OwnedStates
 from neverlost.checker.spark import links, member
 from neverlost.checker.spark.jobs import SparkJobs
-from neverlost.checker.spark.member import Member
+from neverlost.checker.spark.member import Worker
 from neverlost.checker.spark.team import Team
 from neverlost.checker.storage.levels import Store, meta_of
 from neverlost.model.system import System
@@ -36,7 +36,7 @@ KEY = b"of this search"
 
 
 @contextmanager
-def members(system: System, total: int, symmetry: bool = False) -> Iterator[tuple[list[Member], list[socket.socket]]]:
+def members(system: System, total: int, symmetry: bool = False) -> Iterator[tuple[list[Worker], list[socket.socket]]]:
     """Members that are connected to each other, and the driver's ends."""
     about = SearchDescription.about("", system, guarantees(system.model), symmetry)
     with ExitStack() as stack:
@@ -45,24 +45,24 @@ def members(system: System, total: int, symmetry: bool = False) -> Iterator[tupl
             for other in range(one):
                 peers[one][other], peers[other][one] = map(stack.enter_context, socket.socketpair())
         pairs = [tuple(map(stack.enter_context, socket.socketpair())) for _ in range(total)]
-        found = [Member(about, number, peers[number], pairs[number][0]) for number in range(total)]
+        found = [Worker(about, number, peers[number], pairs[number][0]) for number in range(total)]
         for each in found:
             stack.callback(each.close)
         yield found, [end for _, end in pairs]
 
 
-def together(pool: ThreadPoolExecutor, all_members: list[Member], method: str, *arguments: Any) -> list[Any]:
+def together(pool: ThreadPoolExecutor, all_members: list[Worker], method: str, *arguments: Any) -> list[Any]:
     running = [pool.submit(getattr(each, method), *arguments) for each in all_members]
     return [each.result(60) for each in running]
 
 
-def first_levels(system: System, levels: int) -> team.Native:
+def first_levels(system: System, levels: int) -> team.CompiledSearch:
     """What one process has found of the first levels."""
     local = OwnedStates(system, guarantees(system.model), False)
     local.absorb(np.array([system.pack(state) for _, state in system.initial_states()], np.uint64).T)
     local.expansion.generated = local.known
     local.close_level()
-    native = team.Native(local, programs.Programs(system, guarantees(system.model)), 1)
+    native = team.CompiledSearch(local, programs.Programs(system, guarantees(system.model)), 1)
     native.continue_from(local)
     for _ in range(1, levels):
         while native.round():
@@ -129,7 +129,7 @@ def test_a_member_with_another_source_is_refused() -> None:
     about = SearchDescription.about("", system, guarantees(system.model), False)
     given = {**asdict(about), "digest": "sha256:other"}
     with pytest.raises(EngineError, match="an executor has another version of kip-320 than the driver"):
-        Member(SearchDescription.of(given), 0, [None], socket.socket())
+        Worker(SearchDescription.of(given), 0, [None], socket.socket())
 
 
 class TestLinks:

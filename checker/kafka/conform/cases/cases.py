@@ -83,7 +83,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True)
-class Case:
+class ConformCase:
     """An event, what the controller knows when it comes, and every answer of the model."""
 
     event: str
@@ -108,7 +108,7 @@ FENCED_LAST_KNOWN = "4.0 elects the last known leader although it is fenced (KAF
 """A difference that is known: ELR is off in 4.0 unless it is switched on, and 4.1 mended it."""
 
 
-def known_of_4_0(case: Case, configuration: Configuration) -> str | None:
+def known_of_4_0(case: ConformCase, configuration: Configuration) -> str | None:
     """Why 4.0 answers otherwise where there is a last known leader and no leader; None where it should not."""
     has_rules_of_4_0 = configuration["eligible.leader.replicas"] and not configuration[LEADERLESS.key]
     is_asked = case.before.leader == NO_REPLICA and case.before.last_known_leader != NO_REPLICA
@@ -207,7 +207,7 @@ def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
     )
 
 
-def cases(found: Reached, events: dict[str, Any]) -> tuple[list[Case], int]:
+def cases(found: Reached, events: dict[str, Any]) -> tuple[list[ConformCase], int]:
     """Every distinct case of the actions named in `events`, and how many transitions they stand for."""
     system = found.system
     groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
@@ -216,7 +216,7 @@ def cases(found: Reached, events: dict[str, Any]) -> tuple[list[Case], int]:
             event = tuple((name, value) for name, value in step.arguments.items() if name not in ANSWERED)
             groups.setdefault((step.action.name, event), []).append(number)
     successors, after = Successors(system), Projection(system, CONTROLLER)
-    distinct: set[Case] = set()
+    distinct: set[ConformCase] = set()
     transitions = 0
     for (name, event), numbers in groups.items():
         rows = (("leader_isr", dict(event)["leader"]),) if name == "controller_alter_isr" else ()
@@ -252,14 +252,14 @@ def _case(
     values: dict[tuple[str, int], int],
     after: Projection,
     reply: list[int],
-) -> Case:
+) -> ConformCase:
     answers = frozenset(knowledge(system, after.values(each - 1)) for each in reply if each)
     proposed: frozenset[int] = frozenset()
     if name == "controller_alter_isr":
         changed = dict(event)["replica"]
         known = frozenset(index for (field, index), value in values.items() if field == "leader_isr" and value)
         proposed = known ^ {changed}
-    return Case(name, event, knowledge(system, values), answers, proposed)
+    return ConformCase(name, event, knowledge(system, values), answers, proposed)
 
 
 def moved(before: Knowledge, after: Knowledge, partition_epochs: int, leader_epochs: int) -> Knowledge:

@@ -99,7 +99,7 @@ class LeaderEvent:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LeaderOutcome:
     """What comes of an event: the leader's state, and the offsets that are then acknowledged to acks=all producers.
 
     `acked` is None where the event does not look at the high watermark.
@@ -218,7 +218,7 @@ def random_states(count: int, seed: int, brokers: int, records: int, min_isr: in
         yield LeaderState(min_isr, log_end, high_watermark, isr, pending, fetched, start).normal
 
 
-class Model:
+class LeaderModel:
     """The model's answers for one system whose minimum is that of the states."""
 
     def __init__(self, system: System) -> None:
@@ -228,10 +228,10 @@ class Model:
             (each.action.name, tuple(each.arguments.values())): each for each in system.steps
         }
 
-    def answers(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def answers(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         """Everything that the model can do when an event comes; more than one thing where it has a choice."""
         first = event.name.partition(",")[0]  # what comes late has no effect
-        handled: set[Outcome] = getattr(self, "_" + first.replace(" ", "_"))(state, event)
+        handled: set[LeaderOutcome] = getattr(self, "_" + first.replace(" ", "_"))(state, event)
         return {replace(each, state=each.state.normal) for each in handled}
 
     def _full(self, state: LeaderState, **changes: Any) -> State:
@@ -267,7 +267,7 @@ class Model:
         step = self.steps.get((name, arguments))
         return take(self.system, before, step) if step is not None else None
 
-    def _read(self, after: State, state: LeaderState, raises: bool) -> Outcome:
+    def _read(self, after: State, state: LeaderState, raises: bool) -> LeaderOutcome:
         places, brokers = self.system.places, range(self.system.sizes["replica"])
 
         def row(name: str) -> list[int]:
@@ -286,17 +286,17 @@ class Model:
             fetched=tuple(row("fetch_offset")),
             epoch_start=after[places[start][0]],
         )
-        return Outcome(found, acked if raises else None)
+        return LeaderOutcome(found, acked if raises else None)
 
-    def _after(self, state: LeaderState, before: State, name: str, *arguments: int) -> set[Outcome]:
+    def _after(self, state: LeaderState, before: State, name: str, *arguments: int) -> set[LeaderOutcome]:
         """What a step leads to; the same state where it cannot be taken."""
         after = self._take(before, name, *arguments)
-        return {Outcome(state) if after is None else self._read(after, state, name in RAISING)}
+        return {LeaderOutcome(state) if after is None else self._read(after, state, name in RAISING)}
 
-    def _append(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def _append(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         return self._after(state, self._full(state), "leader_append", LEADER)
 
-    def _fetch(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def _fetch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         brokers = range(self.system.sizes["replica"])
         fenced = [event.is_fenced and each == event.follower for each in brokers]
         before = self._full(state, ends={event.follower: event.offset}, is_fenced=fenced)
@@ -304,19 +304,19 @@ class Model:
         name = "leader_note_fetch" if is_waited_for else "leader_ask_to_expand_isr"
         return self._after(state, before, name, LEADER, event.follower)
 
-    def _fetch_beyond_the_log_end(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
-        return {Outcome(state)}
+    def _fetch_beyond_the_log_end(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        return {LeaderOutcome(state)}
 
-    def _diverging_fetch(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
-        return {Outcome(state)}
+    def _diverging_fetch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        return {LeaderOutcome(state)}
 
-    def _shrink(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
-        found: set[Outcome] = set()
+    def _shrink(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        found: set[LeaderOutcome] = set()
         for each in event.slow:
             found |= self._after(state, self._full(state), "leader_ask_to_shrink_isr", LEADER, each)
         return found
 
-    def _answer(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def _answer(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         brokers = range(self.system.sizes["replica"])
         asked = state.isr ^ {state.pending}
         before = self._full(state, isr=[each in asked for each in brokers], leader_knows=BEHIND)
@@ -325,32 +325,32 @@ class Model:
             return {self._read(answered, state, True)}
         return self._after(state, before, "leader_learn_isr", LEADER)
 
-    def _refusal(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def _refusal(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         if event.error != "INELIGIBLE_REPLICA":
-            return {Outcome(state)}
+            return {LeaderOutcome(state)}
         if state.pending in state.isr:
             return set()  # the controller says so of replicas that are added only
         before = self._full(state, request_outdated=True)
         return self._after(state, before, "controller_refuse_isr", LEADER, state.pending)
 
-    def _newer_record(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def _newer_record(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         brokers = range(self.system.sizes["replica"])
         before = self._full(state, isr=[each in event.isr for each in brokers], leader_knows=BEHIND)
         return self._after(state, before, "leader_learn_isr", LEADER)
 
-    def _record_of_a_new_leader_epoch(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def _record_of_a_new_leader_epoch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         brokers = range(self.system.sizes["replica"])
         before = self._full(state, isr=[each in event.isr for each in brokers], leader_knows=ELECTED)
         return self._after(state, before, "broker_apply_leadership", LEADER)
 
-    def _record_of_the_same_partition_epoch(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def _record_of_the_same_partition_epoch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         """The record of a change whose answer came first."""
         return self._after(state, self._full(state, record_to_come=True), "leader_replay_own_change", LEADER)
 
-    def _older_record(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
-        return {Outcome(state)}
+    def _older_record(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        return {LeaderOutcome(state)}
 
-    def _record_of_another_leader(self, state: LeaderState, event: LeaderEvent) -> set[Outcome]:
+    def _record_of_another_leader(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         other = 1
         brokers = range(self.system.sizes["replica"])
         before = self._full(

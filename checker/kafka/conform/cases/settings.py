@@ -33,7 +33,7 @@ SHORT = (CONTROLLER[4], "replication.factor=2 min.insync.replicas=2 faults.crash
 
 
 @dataclass(frozen=True)
-class Setting:
+class ConformSetting:
     """One configuration of a modern model, with the text that names it."""
 
     text: str
@@ -51,7 +51,7 @@ class Setting:
         return self.system.configurations[0]
 
 
-def setting(kafka: Kafka, text: str) -> Setting:
+def setting(kafka: Kafka, text: str) -> ConformSetting:
     """The setting that `KEY=VALUE KEY=VALUE` means for a version.
 
     Errors: `InputError` for keys and values that make no sense, and for a model that is not Kafka's of today.
@@ -65,7 +65,7 @@ def setting(kafka: Kafka, text: str) -> Setting:
         raise InputError(
             f"model {chosen.model.name!r} is no model of the classes of Kafka {kafka.version}; use {' or '.join(MODELS)}"
         )
-    return Setting(text, bind(chosen.model, chosen.configuration))
+    return ConformSetting(text, bind(chosen.model, chosen.configuration))
 
 
 LEADER = (
@@ -80,7 +80,7 @@ RANDOM_STATES, SHORT_RANDOM_STATES, SEED = 10_000, 500, 14
 """Random legal states of a leader for each version, and where their numbers come from."""
 
 
-def leader_settings(kafka: Kafka, short: bool) -> list[Setting]:
+def leader_settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
     """The settings whose leaders are compared."""
     return [
         setting(kafka, f"{text} min.insync.replicas={least} eligible.leader.replicas=false")
@@ -89,14 +89,14 @@ def leader_settings(kafka: Kafka, short: bool) -> list[Setting]:
     ]
 
 
-def random_settings(kafka: Kafka, short: bool) -> list[tuple[Setting, int]]:
+def random_settings(kafka: Kafka, short: bool) -> list[tuple[ConformSetting, int]]:
     """The settings of random leaders, with how many states each has."""
     count = SHORT_RANDOM_STATES if short else RANDOM_STATES
     text = "replication.factor=3 bounds.records=4 faults.isr_shrink=1 faults.fence=1 eligible.leader.replicas=false"
     return [(setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
 
 
-def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> list[Setting]:
+def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> list[ConformSetting]:
     """The settings whose controller cases are compared: without ELR, and with it where the version has released it.
 
     `requests`: those that the whole controller is asked, not only the builder.

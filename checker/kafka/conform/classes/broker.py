@@ -153,7 +153,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Seen:
+class PartitionSnapshot:
     """What can be read from a Partition, in Kafka's own names and numbers.  Units: offsets; exclusive ends."""
 
     state: str
@@ -169,7 +169,7 @@ class Seen:
 
 
 @dataclass
-class Request:
+class AlterPartitionRequest:
     """An AlterPartition request on its way, and the future that its answer completes."""
 
     sent: Any
@@ -210,7 +210,7 @@ class Broker:
         self.epochs = {each: 100 + each for each in replicas}
         self.fenced: set[int] = set()
         self.shutting_down: set[int] = set()
-        self.requests: list[Request] = []
+        self.requests: list[AlterPartitionRequest] = []
         self.failures = 0
         host.partitions += 1
         self.topic_partition = kafka_class("common.TopicPartition")("t", host.partitions)
@@ -271,7 +271,7 @@ class Broker:
 
     def _submitted(self, partition: Any, sent: Any, *controller_epoch: Any) -> Any:
         future = java_class("java.util.concurrent.CompletableFuture")()
-        self.requests.append(Request(sent, future, self.partition.partitionState()))
+        self.requests.append(AlterPartitionRequest(sent, future, self.partition.partitionState()))
         return future
 
     # what the metadata log brings
@@ -366,11 +366,11 @@ class Broker:
 
     # what the controller answers
 
-    def answer(self, request: Request, partition_epoch: int) -> None:
+    def answer(self, request: AlterPartitionRequest, partition_epoch: int) -> None:
         """The request was applied at this partition epoch."""
         request.future.complete(request.sent.withPartitionEpoch(partition_epoch))
 
-    def refuse(self, request: Request, error: str) -> None:
+    def refuse(self, request: AlterPartitionRequest, error: str) -> None:
         """The request was refused."""
         request.future.completeExceptionally(kafka_class("common.protocol.Errors").valueOf(error).exception())
 
@@ -404,7 +404,7 @@ class Broker:
         """What the leader holds of a follower."""
         return self.partition.getReplica(follower).get()
 
-    def seen(self) -> Seen:
+    def seen(self) -> PartitionSnapshot:
         """The partition as it stands."""
         state, log = self.partition.partitionState(), self.log
         remote = []
@@ -412,7 +412,7 @@ class Broker:
             found = self.partition.getReplica(each)
             if not found.isEmpty():
                 remote.append((each, _log_end(found.get().stateSnapshot())))
-        return Seen(
+        return PartitionSnapshot(
             state=str(state.getClass().getSimpleName()),
             isr=_ids(state.isr()),
             maximal_isr=_ids(state.maximalIsr()),

@@ -76,7 +76,7 @@ def supported_features() -> Any:
 
 
 @dataclass(frozen=True)
-class Registration:
+class PartitionState:
     """What the controller holds of the partition, in Kafka's own names and numbers."""
 
     replicas: tuple[int, ...]
@@ -387,14 +387,14 @@ class Controller:
 
     # reading and installing
 
-    def read(self) -> Registration:
+    def read(self) -> PartitionState:
         """The partition as the controller holds it."""
         found = call(self.replication, "getPartition", self.topic_id, 0)
 
         def ids(name: str) -> tuple[int, ...]:
             return tuple(map(int, getattr(found, name))) if hasattr(found, name) else ()
 
-        return Registration(
+        return PartitionState(
             replicas=ids("replicas"),
             isr=ids("isr"),
             elr=ids("elr"),
@@ -410,7 +410,7 @@ class Controller:
         """Who is fenced."""
         return frozenset(each for each in self.epochs if bool(self.registration_of(each).fenced()))
 
-    def install(self, wanted: Registration, fenced: Collection[int] = ()) -> None:
+    def install(self, wanted: PartitionState, fenced: Collection[int] = ()) -> None:
         """Put the controller into a state, by the records that a snapshot of it would hold."""
         self.calls = [("install", *(getattr(wanted, each) for each in INSTALLED), sorted(fenced))]
         record = kafka_class("common.metadata.PartitionRecord")().setTopicId(self.topic_id).setPartitionId(0)
