@@ -20,7 +20,7 @@ coverage:
 	coverage run -m pytest && coverage combine --quiet && coverage report
 
 published:
-	python -m tests.publish
+	python -m tests.tools.publish
 
 reproductions:
-	python -m tests.publish.reproductions --times 5 --out reports/published/reproductions
+	python -m tests.tools.publish.reproductions --times 5 --out reports/published/reproductions

@@ -12,7 +12,17 @@ from itertools import pairwise
 from typing import Any
 
 from neverlost.model.kernel import Action, members
-from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, REMOVED, STALE, STALE_LEADER, BrokerView, ClusterSnapshot
+from neverlost.model.snapshot import (
+    DOWN,
+    FOLLOWER,
+    LEADER,
+    NOT_APPLIED,
+    REMOVED,
+    STALE,
+    STALE_LEADER,
+    BrokerView,
+    ClusterSnapshot,
+)
 from neverlost.model.system import State, Step, System
 
 INITIAL = "initial state"

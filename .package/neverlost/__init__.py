@@ -11,16 +11,16 @@ TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all o
 if TYPE_CHECKING:
     from typing import Any
 
-    from neverlost.reports.api.bundles import Verification, verify
-    from neverlost.reports.api.checks import check, explore
-    from neverlost.reports.api.clusters import running_cluster
-    from neverlost.reports.api.inputs import KafkaFilesWarning
-    from neverlost.reports.api.likelihood import NinesResult, nines
-    from neverlost.reports.api.proofs import ProofResult, prove
-    from neverlost.reports.api.results import Answer, PropertyVerdict, Result, States, Trace
-    from neverlost.reports.api.sweeps import SweepResult, sweep
-    from neverlost.reports.api.tolerances import ToleranceResult, tolerance
-    from neverlost.reports.api.traces import Replay, replay
+    from neverlost.reports.questions.check.api import check, explore
+    from neverlost.reports.questions.nines.api import NinesResult, nines
+    from neverlost.reports.questions.prove.api import ProofResult, prove
+    from neverlost.reports.questions.replay.api import Replay, replay
+    from neverlost.reports.questions.sweep.api import SweepResult, sweep
+    from neverlost.reports.questions.tolerance.api import ToleranceResult, tolerance
+    from neverlost.reports.questions.verify.api import Verification, verify
+    from neverlost.reports.request.inputs import KafkaFilesWarning
+    from neverlost.reports.request.running_cluster import running_cluster
+    from neverlost.reports.results.results import Answer, PropertyVerdict, Result, States, Trace
     from neverlost.specs.errors import InputError
 
 __version__: str
@@ -54,18 +54,18 @@ __all__ = [
 ]
 
 HOMES = {
-    "neverlost.reports.api.bundles": ("Verification", "verify"),
-    "neverlost.reports.api.checks": ("check", "explore"),
-    "neverlost.reports.api.inputs": ("KafkaFilesWarning",),
-    "neverlost.reports.api.observations": ("Observation", "observe"),
-    "neverlost.reports.api.likelihood": ("NinesResult", "nines"),
-    "neverlost.reports.api.clusters": ("running_cluster",),
-    "neverlost.reports.api.proofs": ("ProofResult", "prove"),
-    "neverlost.reports.api.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
+    "neverlost.reports.questions.verify.api": ("Verification", "verify"),
+    "neverlost.reports.questions.check.api": ("check", "explore"),
+    "neverlost.reports.request.inputs": ("KafkaFilesWarning",),
+    "neverlost.reports.questions.observe.api": ("Observation", "observe"),
+    "neverlost.reports.questions.nines.api": ("NinesResult", "nines"),
+    "neverlost.reports.request.running_cluster": ("running_cluster",),
+    "neverlost.reports.questions.prove.api": ("ProofResult", "prove"),
+    "neverlost.reports.results.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
     "neverlost.specs.errors": ("InputError",),
-    "neverlost.reports.api.sweeps": ("SweepResult", "sweep"),
-    "neverlost.reports.api.tolerances": ("ToleranceResult", "tolerance"),
-    "neverlost.reports.api.traces": ("Replay", "replay"),
+    "neverlost.reports.questions.sweep.api": ("SweepResult", "sweep"),
+    "neverlost.reports.questions.tolerance.api": ("ToleranceResult", "tolerance"),
+    "neverlost.reports.questions.replay.api": ("Replay", "replay"),
 }
 """The module of each name."""
 

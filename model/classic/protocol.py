@@ -35,7 +35,17 @@ from neverlost.model.kernel import (
     row,
     smaller,
 )
-from neverlost.model.scene import FOLLOWER, LEADER, STALE_LEADER, WAITING, BrokerView, ClusterSnapshot, log_of, members, named
+from neverlost.model.snapshot import (
+    FOLLOWER,
+    LEADER,
+    STALE_LEADER,
+    WAITING,
+    BrokerView,
+    ClusterSnapshot,
+    log_of,
+    members,
+    named,
+)
 from neverlost.model.system import View
 
 KEYS = ("replication.factor", "bounds.records", "bounds.log_size", "bounds.max_leader_epoch")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.model.interpreters.columns import Successors
+from neverlost.model.interpreters.compiled_program import program
 from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
-from neverlost.model.interpreters.native_program import program
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import Predicate, System
 

@@ -44,8 +44,8 @@ from neverlost.model.kraft.controller.partition_change import (
 from neverlost.model.kraft.requests.stops import start, stop
 from neverlost.model.kraft.sizes import KraftSizes, sizes_of
 from neverlost.model.kraft.state import everyone, fields
+from neverlost.model.protocols.kraft import MODEL as KRAFT
 from neverlost.model.system import View
-from neverlost.model.versions.kraft import MODEL as KRAFT
 
 REFILLED = tuple(each for each in FAULTS if each.seen)
 """Faults that are spent and refilled."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neverlost.checker.atlas.lookup import ENGINE as ATLAS
-from neverlost.checker.campaign.sweep import REPLAYED, SAME
-from neverlost.checker.digest import property_digest
-from neverlost.checker.evidence import ledger
-from neverlost.checker.evidence.ledger import BOUNDED, EXHAUSTED, EXPLORED, FILE, OPEN, PROVED, LedgerLine
-from neverlost.checker.outcome import Verdict
+from neverlost.checker.engine.digest import property_digest
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.evidence.ledger import BOUNDED, EXHAUSTED, EXPLORED, FILE, OPEN, PROVED, LedgerLine
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.atlas.lookup import ENGINE as ATLAS
+from neverlost.checker.questions.sweep.sweep import REPLAYED, SAME
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import neverlost
-from neverlost.checker.machine.whole_files import as_json
+from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.reports.bundle.redaction import redacted, without_secrets
-from neverlost.reports.request import RunOptions
+from neverlost.reports.request.run_options import RunOptions
 from neverlost.specs.configuration.input import Contents, keeping, known
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.strict_json import parsed_json

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 import neverlost
-from neverlost.reports import options
-from neverlost.reports.api.keywords import CheckingCluster
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import CheckingCluster
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from neverlost.checker.outcome import Outcome
-    from neverlost.reports.output import Output
+    from neverlost.checker.engine.outcome import Outcome
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.choose import Chosen
 
@@ -53,11 +53,11 @@ def check(
     **given: Unpack[CheckingCluster],
 ) -> int:
     """Run the command; returns the exit status.  Without any limit of faults it answers what `tolerance` answers."""
-    from neverlost.reports import exit_status
-    from neverlost.reports.ci.gate import announce
-    from neverlost.reports.output import Output
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.gate import announce
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.tolerance import screen as without_limits
     from neverlost.reports.terminal import results as terminal
-    from neverlost.reports.terminal import tolerance as without_limits
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.errors import InputError
 
@@ -109,7 +109,7 @@ def check(
 def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> None:
     """One of several verdicts, as soon as it is there; the screen with all of them comes at the end."""
     from neverlost.reports.documents.answers import named
-    from neverlost.reports.output import verdict_line
+    from neverlost.reports.output.output import verdict_line
 
     progress.line(verdict_line(str(outcome.verdict), (named(chosen.subjects) + chosen.differs).strip()))
 

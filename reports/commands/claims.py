@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.reports import options
-from neverlost.reports.api.keywords import EffortKeywords
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import EffortKeywords
 
 if TYPE_CHECKING:
-    from neverlost.checker.campaign.decided_cases import CaseResult
-    from neverlost.specs.claim import Claim
+    from neverlost.checker.questions.corpus.decided_cases import CaseResult
+    from neverlost.specs.cases.claim import Claim
 
 SCHEMA = "neverlost.claims/1"
 
@@ -34,14 +34,14 @@ def claims(
     """Run the command; returns the exit status."""
     from pathlib import Path
 
-    from neverlost.checker.campaign.decided_cases import judge
-    from neverlost.checker.machine.whole_files import write_text
-    from neverlost.reports.documents import cases
-    from neverlost.reports.output import Output
-    from neverlost.reports.page.claims import claims_page
-    from neverlost.reports.request import RunOptions
+    from neverlost.checker.engine.host.whole_files import write_text
+    from neverlost.checker.questions.corpus.decided_cases import judge
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.corpus import document as cases
+    from neverlost.reports.questions.corpus.page import claims_page
+    from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
-    from neverlost.specs.claim import cases_by_name, chosen_claims
+    from neverlost.specs.cases.claim import cases_by_name, chosen_claims
 
     output, request = Output(json, out, quiet), RunOptions(**search)
     asked = chosen_claims(ids or [])
@@ -62,7 +62,7 @@ def claims(
 
 
 def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
-    from neverlost.reports.output import verdict_line
+    from neverlost.reports.output.output import verdict_line
 
     return [verdict_line(each["verdict"], each["id"]) for each in document["claims"]]
 
@@ -77,7 +77,7 @@ def _verdict(claim: Claim, judged: dict[str, CaseResult]) -> str | None:
 
 def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
     """What decided: the cases that did not go as claimed, else the tests."""
-    from neverlost.reports.documents.cases import found_text
+    from neverlost.reports.questions.corpus.document import found_text
 
     claimed = "holds" if claim.kind == "guarantee" else "violated"
     against = [name for name in claim.cases if str(judged[name].answer.verdict) != claimed]
@@ -86,7 +86,7 @@ def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
 
 def _document(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, Any]:
     import neverlost
-    from neverlost.reports.documents.cases import document
+    from neverlost.reports.questions.corpus.document import document
 
     return {
         "schema": SCHEMA,
@@ -122,9 +122,9 @@ def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from neverlost.reports.page.claims import said
+    from neverlost.reports.questions.corpus.page import said
     from neverlost.reports.terminal import results as terminal
-    from neverlost.specs.claim import sources
+    from neverlost.specs.cases.claim import sources
 
     out = terminal.console()
     styles = {"holds": "green", "only-if": "yellow", "violated": "red", "outside": "dim"}

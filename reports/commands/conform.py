@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from neverlost.reports import options
-from neverlost.reports.api.keywords import EffortKeywords
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import EffortKeywords
 
 if TYPE_CHECKING:
-    from neverlost.checker.kafka.conform.classes.kafka import Kafka
-    from neverlost.checker.kafka.conform.free import Bounds
-    from neverlost.checker.spark.questions import WorkerTarget
-    from neverlost.reports.output import Output
-    from neverlost.reports.request import RunOptions
+    from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
+    from neverlost.checker.kafka.conform.exploration.world import Bounds
+    from neverlost.checker.kafka.conform.java.kafka import Kafka
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.request.run_options import RunOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -53,13 +53,13 @@ def conform(
     **search: Unpack[EffortKeywords],
 ) -> int:
     """Run the command; returns the exit status."""
+    from neverlost.checker.engine.host import processes
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.checker.kafka.conform.classes import kafka as judges
-    from neverlost.checker.kafka.conform.classes import sources
-    from neverlost.checker.machine import processes
-    from neverlost.reports.documents import conform as page
-    from neverlost.reports.output import Output
-    from neverlost.reports.request import RunOptions
+    from neverlost.checker.kafka.conform.java import kafka as judges
+    from neverlost.checker.kafka.conform.java import sources
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.conform import document as page
+    from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.errors import InputError, unknown
@@ -114,7 +114,7 @@ def conform(
 
 def _nothing_concerns(output: Output) -> int:
     """None of the changed files is judged: that is an answer, without Java."""
-    from neverlost.reports.documents import conform as page
+    from neverlost.reports.questions.conform import document as page
 
     document = page.unconcerned()
     output.deliver(document, lines=page.verdict_lines)
@@ -124,7 +124,7 @@ def _nothing_concerns(output: Output) -> int:
 
 
 def _where(request: RunOptions) -> WorkerTarget:
-    from neverlost.checker.spark.questions import WorkerTarget
+    from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
 
     conf = request.options().spark_conf
     return WorkerTarget(request.workers or os.cpu_count() or 1, request.time_limit, request.master, conf)
@@ -133,8 +133,8 @@ def _where(request: RunOptions) -> WorkerTarget:
 def _git(ref: str, base: str, short: bool, request: RunOptions, output: Output) -> int:
     """What a branch of the checkout that this is run in changes, by the jars that Gradle makes of both."""
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.checker.kafka.conform.classes import kafka as judges
-    from neverlost.checker.kafka.conform.classes import sources
+    from neverlost.checker.kafka.conform.java import kafka as judges
+    from neverlost.checker.kafka.conform.java import sources
 
     checkout = Path.cwd()
     if not sources.concerned(sources.changed_between(checkout, base, ref), list(comparing.PARTS)):
@@ -146,7 +146,7 @@ def _git(ref: str, base: str, short: bool, request: RunOptions, output: Output) 
 def _between(old: Kafka, new: Kafka, short: bool, request: RunOptions, output: Output) -> int:
     """What changed in replication; a change is a result, not a failure."""
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.reports.documents import conform as page
+    from neverlost.reports.questions.conform import document as page
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
 
@@ -161,8 +161,8 @@ def _between(old: Kafka, new: Kafka, short: bool, request: RunOptions, output: O
 
 def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: RunOptions, output: Output) -> int:
     """Explore Kafka's classes themselves; a loss is a violation (12), not a difference."""
-    from neverlost.checker.kafka.conform.free_search import search
-    from neverlost.reports.documents import conform as page
+    from neverlost.checker.kafka.conform.exploration.explore_classes import search
+    from neverlost.reports.questions.conform import document as page
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Unpack
 import typer
 
 import neverlost
-from neverlost.reports import options
-from neverlost.reports.api.keywords import Resumable
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import Resumable
 
 
 def register(app: typer.Typer) -> None:
@@ -36,9 +36,9 @@ def explore(
     **search: Unpack[Resumable],
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.checker.machine.whole_files import writable_directory
-    from neverlost.reports import exit_status
-    from neverlost.reports.output import Output
+    from neverlost.checker.engine.host.whole_files import writable_directory
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.choose import choose, read_settings

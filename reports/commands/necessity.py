@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from neverlost.reports import options
-from neverlost.reports.api.keywords import EffortKeywords
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import EffortKeywords
 
 if TYPE_CHECKING:
-    from neverlost.checker.campaign.examined_model import Examined
+    from neverlost.checker.questions.necessity.examined_model import Examined
 
 SECONDS_EACH = 120.0
 """How long one part may take in one profile before it counts as undecided."""
@@ -38,11 +38,11 @@ def necessity(
     **search: Unpack[EffortKeywords],
 ) -> int:
     """Run the command; with a model alone, its published profiles are used; returns the exit status."""
-    from neverlost.checker.campaign.examined_model import Budget, examine
-    from neverlost.checker.machine.whole_files import write_text
-    from neverlost.reports.documents import necessity as page
-    from neverlost.reports.output import Output
-    from neverlost.reports.request import RunOptions
+    from neverlost.checker.engine.host.whole_files import write_text
+    from neverlost.checker.questions.necessity.examined_model import Budget, examine
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.necessity import document as page
+    from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
 
     output, request = Output(json, out, quiet), RunOptions(**search)
@@ -69,7 +69,7 @@ def _show(found: Examined) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from neverlost.reports.documents import necessity as page
+    from neverlost.reports.questions.necessity import document as page
     from neverlost.reports.terminal import results as terminal
 
     out = terminal.console()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from neverlost.reports import options
+from neverlost.reports.command_line import options
 
 KafkaHome = Annotated[
     str | None, typer.Option("--kafka-home", metavar="DIR", help="a Kafka distribution (a folder with libs/)")
@@ -37,9 +37,9 @@ def reproduce(
     quiet: options.Quiet = False,
 ) -> int:
     """Run the command; returns 0 when it was reproduced each time, 21 when not, 20 when the cluster could not be run."""
-    from neverlost.reports.output import Output
-    from neverlost.reports.reproduction import tries as trial
-    from neverlost.reports.reproduction.script import script
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.reproduce import tries as trial
+    from neverlost.reports.questions.reproduce.script import script
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError
 

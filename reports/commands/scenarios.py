@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.reports import options
-from neverlost.reports.api.keywords import Corpus
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import Corpus
 
 if TYPE_CHECKING:
-    from neverlost.checker.campaign.decided_cases import CaseResult
-    from neverlost.specs.scenario import Scenario
+    from neverlost.checker.questions.corpus.decided_cases import CaseResult
+    from neverlost.specs.cases.scenario import Scenario
 
 SCHEMA = "neverlost.scenarios/1"
 
@@ -31,13 +31,13 @@ def scenarios(
     **search: Unpack[Corpus],
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.checker.campaign.decided_cases import judge
-    from neverlost.checker.campaign.questions import ExecutionTarget
-    from neverlost.reports.documents import cases
-    from neverlost.reports.output import Output
-    from neverlost.reports.request import RunOptions
+    from neverlost.checker.questions.corpus.decided_cases import judge
+    from neverlost.checker.questions.search_questions import ExecutionTarget
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.corpus import document as cases
+    from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
-    from neverlost.specs.scenario import chosen_scenarios
+    from neverlost.specs.cases.scenario import chosen_scenarios
 
     output, request = Output(json, out, quiet), RunOptions(**search)
     means = ExecutionTarget(request.engine, request.master, request.options().spark_conf)
@@ -56,14 +56,14 @@ def scenarios(
 
 
 def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
-    from neverlost.reports.output import verdict_line
+    from neverlost.reports.output.output import verdict_line
 
     return [verdict_line(each["verdict"], each["case"]) for one in document["scenarios"] for each in one["cases"]]
 
 
 def _document(asked: list[Scenario], judged: dict[str, CaseResult]) -> dict[str, Any]:
     import neverlost
-    from neverlost.reports.documents.cases import document
+    from neverlost.reports.questions.corpus.document import document
 
     found = judged.values()
     return {
@@ -109,7 +109,7 @@ def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
     from rich.text import Text
 
     from neverlost.reports.terminal import results as terminal
-    from neverlost.specs.scenario import GROUPS
+    from neverlost.specs.cases.scenario import GROUPS
 
     out = terminal.console()
     for group, meaning in GROUPS.items():
@@ -147,7 +147,7 @@ def found_cell(one: CaseResult) -> Any:
     """What was found, green where it is expected, red where it is not."""
     from rich.text import Text
 
-    from neverlost.reports.documents.cases import found_text
+    from neverlost.reports.questions.corpus.document import found_text
 
     style = "yellow" if not one.is_decided else ("green" if one.is_expected else "bold red")
     mark = "" if one.is_expected or not one.is_decided else "DIFFERENT: "

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 import neverlost
-from neverlost.reports import options
-from neverlost.reports.api.keywords import Searching
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import Searching
 
 if TYPE_CHECKING:
     pass
@@ -34,9 +34,8 @@ def sweep(
     **search: Unpack[Searching],
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.reports import exit_status
-    from neverlost.reports.ci import gate
-    from neverlost.reports.output import Output
+    from neverlost.reports.output import exit_status, gate
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
@@ -57,7 +56,7 @@ def sweep(
 
 def show(result: neverlost.SweepResult) -> None:
     """The cells, the rule, what each setting survives, and what changed."""
-    from neverlost.reports.terminal import sweep as shown
+    from neverlost.reports.questions.sweep import screen as shown
     from neverlost.reports.terminal.results import console
 
     out, document = console(), result.document

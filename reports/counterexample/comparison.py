@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.outcome import Behaviour, followed, same_steps
+from neverlost.checker.engine.outcome import Behaviour, followed, same_steps
 from neverlost.model.interpreters import ints
-from neverlost.model.scene import BrokerView, ClusterSnapshot
 from neverlost.model.sentences import Names, attempted, beliefs_of, leader_of, metadata_of, numbered, role_of
+from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 
 

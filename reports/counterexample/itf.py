@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.outcome import Behaviour, Finding, breaks, followed
+from neverlost.checker.engine.outcome import Behaviour, Finding, breaks, followed
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
+from neverlost.model.protocols import models
 from neverlost.model.sentences import INITIAL, sentences
 from neverlost.model.system import State, System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.choose import broker_names, choose
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from neverlost.model.scene import BrokerView
 from neverlost.model.sentences import INITIAL, records_named
+from neverlost.model.snapshot import BrokerView
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.outcome import Behaviour, Finding, Verdict
+from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict
 from neverlost.model.system import System
 from neverlost.reports.counterexample import mermaid, svg
 from neverlost.reports.counterexample.itf import read_itf, to_itf

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from neverlost.model.scene import DOWN, STALE_LEADER, BrokerView
 from neverlost.model.sentences import is_stale, isr_of
+from neverlost.model.snapshot import DOWN, STALE_LEADER, BrokerView
 from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, Message, broker_of, message_of
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from neverlost.model.scene import BrokerView
 from neverlost.model.sentences import is_stale
+from neverlost.model.snapshot import BrokerView
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 MARGIN, GAP, PAD, COLUMN = 16, 10, 8, 252

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from neverlost.checker.outcome import Behaviour
-from neverlost.model.scene import BrokerView, ClusterSnapshot
+from neverlost.checker.engine.outcome import Behaviour
 from neverlost.model.sentences import (
     Names,
     beliefs_of,
@@ -23,6 +22,7 @@ from neverlost.model.sentences import (
     sentences,
     weakness,
 )
+from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 from neverlost.specs.property import RECOVERY, SAFETY, Property
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.reports.documents.merged_rows import pluralize
-from neverlost.reports.documents.survived import budget, fault_words
+from neverlost.reports.documents.fault_tolerance import budget, fault_words
+from neverlost.reports.wording.merged_rows import pluralize
 
 ORDER = ("violated", "inconclusive", "holds")
 """Verdicts from bad to good."""

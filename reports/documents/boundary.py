@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neverlost.checker.campaign.boundary_rule import FAULTS, BoundaryRule, OrderedLabel, smallest_rule
-from neverlost.checker.campaign.sweep import Sweep
-from neverlost.checker.outcome import Behaviour, Verdict
+from neverlost.checker.engine.outcome import Behaviour, Verdict
+from neverlost.checker.questions.sweep.boundary_rule import FAULTS, BoundaryRule, OrderedLabel, smallest_rule
+from neverlost.checker.questions.sweep.sweep import Sweep
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import parsed
 from neverlost.model.limits import AT_ONCE, encoded
 from neverlost.reports.counterexample.comparison import follow
-from neverlost.reports.documents.merged_rows import merged, plain, values_of
+from neverlost.reports.wording.merged_rows import merged, plain, values_of
 from neverlost.specs.configuration.keys import is_setting, shown
 from neverlost.specs.configuration.matrix import Matrix
 

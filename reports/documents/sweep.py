@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import neverlost
-from neverlost.checker.campaign.sweep import Exploration, Sweep
-from neverlost.checker.digest import model_digest
-from neverlost.checker.outcome import worst
-from neverlost.checker.question_id import question_id
+from neverlost.checker.engine.digest import model_digest
+from neverlost.checker.engine.outcome import worst
+from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.sweep.sweep import Exploration, Sweep
 from neverlost.reports.documents.boundary import Boundary
-from neverlost.reports.documents.merged_rows import merged, plain, values_of
+from neverlost.reports.documents.fault_tolerance import tolerance
 from neverlost.reports.documents.result import SCHEMA, counted, levels, question
-from neverlost.reports.documents.survived import tolerance
+from neverlost.reports.wording.merged_rows import merged, plain, values_of
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix

@@ -8,28 +8,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.atlas.lookup import ENGINE as ATLAS
-from neverlost.checker.evidence import ledger
-from neverlost.checker.machine.whole_files import write_text
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.host.whole_files import write_text
+from neverlost.checker.questions.atlas.lookup import ENGINE as ATLAS
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.model.versions import models
-from neverlost.reports.bundle import measured
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
-from neverlost.reports.documents import provenance
+from neverlost.reports.documents import measurements as measured
 from neverlost.reports.documents.answers import groups, notices_of
 from neverlost.reports.documents.answers import named as listed
-from neverlost.reports.documents.merged_rows import pluralize, words
-from neverlost.reports.documents.provenance import assumed_lines
-from neverlost.reports.documents.provenance import sentence as sentence_of
-from neverlost.reports.documents.survived import budget, fault_words
+from neverlost.reports.documents.fault_tolerance import budget, fault_words
 from neverlost.reports.documents.sweep import tolerated
 from neverlost.reports.page.drawing import STYLE, alone, inside
 from neverlost.reports.page.growth import growth_of
 from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
 from neverlost.reports.page.templating import for_markdown, for_pages
+from neverlost.reports.wording import provenance
+from neverlost.reports.wording.merged_rows import pluralize, words
+from neverlost.reports.wording.provenance import assumed_lines
+from neverlost.reports.wording.provenance import sentence as sentence_of
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
 from neverlost.specs.properties import properties

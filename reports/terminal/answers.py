@@ -9,11 +9,12 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.checker.outcome import Verdict
-from neverlost.reports.documents import answers, provenance
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.reports.documents import answers
 from neverlost.reports.documents.answers import Group
-from neverlost.reports.documents.merged_rows import pluralize
 from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES, show_below
+from neverlost.reports.wording import provenance
+from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.keys import is_without_faults
 
 NARROW = 110
@@ -43,7 +44,7 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
 
 
 def _first(group: Group) -> str:
-    from neverlost.specs.kafka_files.remedies import topic_of
+    from neverlost.specs.inputs.remedies import topic_of
 
     return topic_of(group.topics[0])
 

@@ -6,8 +6,8 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.model.scene import BrokerView
 from neverlost.model.sentences import records_named
+from neverlost.model.snapshot import BrokerView
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 COLUMNS = 100

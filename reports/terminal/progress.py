@@ -10,8 +10,8 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
-from neverlost.checker.prove.progress import ProofProgress as Proved
-from neverlost.checker.search.options import SearchProgress as SearchProgress
+from neverlost.checker.engine.proof.progress import ProofProgress as Proved
+from neverlost.checker.engine.search.options import SearchProgress as SearchProgress
 
 
 class _Bar:

@@ -12,12 +12,12 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
-from neverlost.checker.machine.visible import visible
-from neverlost.checker.outcome import Behaviour, Outcome, Verdict
+from neverlost.checker.engine.host.visible import visible
+from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
-from neverlost.reports.documents import provenance
-from neverlost.reports.documents.merged_rows import pluralize, spent
+from neverlost.reports.wording import provenance
+from neverlost.reports.wording.merged_rows import pluralize, spent
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
@@ -90,7 +90,7 @@ def _show_brokers(out: Console, chosen: Chosen) -> None:
 
 def show_trap(out: Console, system: System, trace: Behaviour) -> None:
     """What is left after a counterexample to recovery."""
-    from neverlost.checker.search.graph.recovery import trap
+    from neverlost.checker.engine.search.graph.recovery import trap
 
     found = trap(system, trace.states[-1])
     ends = ", ".join(str(size) for size in sorted(set(found.ends)))

@@ -10,15 +10,13 @@ from typing import Any
 from neverlost.model.faults import DATA_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, parsed, version_text
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
 from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, lacking, newest
 from neverlost.specs.configuration.power_loss import FLUSH, with_kills
-from neverlost.specs.defects import FIXES
-from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.kafka_files.version_defaults import (
+from neverlost.specs.configuration.version_defaults import (
     ELR,
     ELR_BY_DEFAULT,
     ELR_IS_OPEN,
@@ -29,6 +27,8 @@ from neverlost.specs.kafka_files.version_defaults import (
     parse_version,
     shown,
 )
+from neverlost.specs.defects import FIXES
+from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, SourcePlace, of_kind
 
 Given = dict[str, tuple[Any, str]]

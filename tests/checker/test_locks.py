@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.machine import locks, scratch
-from neverlost.checker.search.options import Options, SearchProgress
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host import locks, scratch
+from neverlost.checker.engine.search.options import Options, SearchProgress
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import guarantees
 from tests.support.program import neverlost
@@ -21,7 +21,7 @@ from tests.support.searches import classic, essence
 
 HOLD = """
 import sys
-from neverlost.checker.machine import locks
+from neverlost.checker.engine.host import locks
 with locks.held(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

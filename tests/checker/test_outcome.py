@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from neverlost.checker.outcome import Behaviour, EngineError, Verdict, followed, replayed, same_steps, worst
+from neverlost.checker.engine.outcome import Behaviour, EngineError, Verdict, followed, replayed, same_steps, worst
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.choose import choose
 
 HOLDS, VIOLATED, INCONCLUSIVE = Verdict.HOLDS, Verdict.VIOLATED, Verdict.INCONCLUSIVE

@@ -90,8 +90,8 @@ def test_a_property_is_one_file(copy: Copy) -> None:
 
 def test_a_version_is_one_file(copy: Copy) -> None:
     copy.new(
-        "model/versions/toy.py",
-        "from dataclasses import replace\n\nfrom neverlost.model.versions.kip320 import MODEL as KIP_320\n\n"
+        "model/protocols/toy.py",
+        "from dataclasses import replace\n\nfrom neverlost.model.protocols.kip320 import MODEL as KIP_320\n\n"
         "MODEL = replace(KIP_320, name='toy', summary='a toy')\n",
     )
     assert copy.document("explore", "toy", "--set", "replication.factor=2")["states"]["distinct"] == 5973

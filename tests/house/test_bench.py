@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import bench
-from tests.bench.measure import measure
-from tests.bench.peers import PEERS, Limits, Row, Size, tlc
+from tests.tools.bench import bench
+from tests.tools.bench.measure import measure
+from tests.tools.bench.peers import PEERS, Limits, Row, Size, tlc
 
 LIMITS = Limits(seconds=120, memory=1024, workers=1)
 SMALLEST = Size(2, 2, 2, 2)

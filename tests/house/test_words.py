@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.model.versions import models
+from neverlost.model.protocols import models
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("model", "specs", "checker", "reports", "tests")

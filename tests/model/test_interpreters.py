@@ -18,9 +18,9 @@ from neverlost.model.interpreters import ints, strict
 from neverlost.model.interpreters.columns import Successors, holds, pack_rows, unpack_row
 from neverlost.model.interpreters.terms import Terms, bit_width, condition, state_of, transition
 from neverlost.model.kernel import ModelError
+from neverlost.model.protocols import models
 from neverlost.model.system import State, Step, System, bind
 from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
-from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property

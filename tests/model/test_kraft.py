@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints, strict
 from neverlost.model.interpreters.columns import Successors, pack_rows
 from neverlost.model.system import System, bind

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.prove import bounded_search
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.checker.engine.proof import bounded_search
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import NO_REPLICA

@@ -14,14 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neverlost.model.faults import FAULTS, RACK_LOSS
-from neverlost.model.interpreters import ints, native, native_program
+from neverlost.model.interpreters import compiled as native
+from neverlost.model.interpreters import compiled_program as native_program
+from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.llvm import OptimizationLevel
 from neverlost.model.interpreters.machine_code import Machine
-from neverlost.model.interpreters.mixed import mixed
+from neverlost.model.interpreters.mixed_versions import mixed
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.observed.protocol import OBSERVED, observed_system
+from neverlost.model.protocols import models
 from neverlost.model.system import Slot, State, System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from tests.model.test_interpreters import (
     BATCHES,

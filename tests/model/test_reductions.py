@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.faults import ISR_SHRINK
 from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
@@ -23,8 +23,8 @@ from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import ELECTED, everyone, started
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.observed import starting_brokers as widened
+from neverlost.model.protocols import majority
 from neverlost.model.system import System
-from neverlost.model.versions import majority
 from neverlost.specs.properties import properties
 from tests.support.modern import system
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, BrokerView, ClusterSnapshot
 from neverlost.model.sentences import beliefs_of, changes, is_stale, metadata_of, numbered
+from neverlost.model.snapshot import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, BrokerView, ClusterSnapshot
 
 NAMES = ("101", "105", "104")
 EMPTY: tuple[tuple[int, int | None], ...] = ()

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explored_graph
-from neverlost.checker.outcome import Behaviour, replayed
-from neverlost.checker.search.graph.state_graph import StateGraph
+from neverlost.checker.engine.engines.explore import explored_graph
+from neverlost.checker.engine.outcome import Behaviour, replayed
+from neverlost.checker.engine.search.graph.state_graph import StateGraph
 from neverlost.model.interpreters import ints
 from neverlost.model.sentences import sentences
 from neverlost.model.system import System

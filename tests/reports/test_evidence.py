@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.evidence import reachable_states as reachable
-from neverlost.checker.machine.visible import UNSEEN
-from neverlost.checker.machine.whole_files import as_json
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.evidence import reachable_states as reachable
+from neverlost.checker.engine.host.visible import UNSEEN
+from neverlost.checker.engine.host.whole_files import as_json
+from neverlost.checker.engine.search.options import Options
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.model.versions import models
 from neverlost.reports.bundle import seal as bundle
-from neverlost.reports.bundle import verify as verification
-from neverlost.reports.bundle.derive import derived
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.bundle.seal import configuration_toml
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.documents.sweep import read_baseline
+from neverlost.reports.questions.verify import verify as verification
+from neverlost.reports.questions.verify.derive import derived
 from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
@@ -207,7 +207,7 @@ def test_a_certificate_with_one_state_off_is_refused(certified: Path, tmp_path: 
 
 def test_the_walk_shares_no_code_with_the_engines() -> None:
     """Only the definition is loaded: the model with its ints interpreter, and the properties."""
-    code = "import sys, neverlost.checker.evidence.reachable_states; print(*sorted(sys.modules))"
+    code = "import sys, neverlost.checker.engine.evidence.reachable_states; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     ours = {each for each in loaded if each.startswith("neverlost.checker")}

@@ -18,7 +18,7 @@ import yaml
 
 from neverlost.reports.ci.formats import csv as table
 from neverlost.reports.ci.formats import github, junit, markdown, sarif
-from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
 from tests.support.program import DATA, ROOT, neverlost
 
 REPOSITORY = DATA / "repository"

@@ -10,8 +10,8 @@ import pytest
 from rich.text import Text
 
 import neverlost
-from neverlost.checker.machine.visible import UNSEEN, plain_markdown, visible
-from neverlost.checker.machine.whole_files import as_json
+from neverlost.checker.engine.host.visible import UNSEEN, plain_markdown, visible
+from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.reports.terminal.results import Visible
 from tests.support.forger import MATRIX
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.reports.api.table import table
+from neverlost.reports.results.table import table
 from tests.support.program import ROOT, document
 from tests.support.program import neverlost as program
 
@@ -158,7 +158,7 @@ def test_a_script_needs_no_guard_for_its_workers(tmp_path: Path) -> None:
     """A user's script asks at its top level; worker processes that are spawned do not run it again."""
     script = """
 import neverlost
-from neverlost.checker.search import memory
+from neverlost.checker.engine.search import memory
 
 class Counted(memory.Processes):
     def __init__(self, local, total):

@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import pytest
 
 import neverlost
-from neverlost.checker.nines import exact
-from neverlost.checker.nines.bounds import strikes
-from neverlost.checker.nines.chain import chain
+from neverlost.checker.questions.nines import exact
+from neverlost.checker.questions.nines.bounds import strikes
+from neverlost.checker.questions.nines.chain import chain
+from neverlost.checker.questions.nines.rates import KINDS, YEAR, rates
+from neverlost.checker.questions.tolerance.region import Region, usual
 from neverlost.model.sentences import sentences
-from neverlost.reports.api.bounded import dominant_loss
-from neverlost.reports.documents import nines as describe
+from neverlost.reports.questions.nines import document as describe
+from neverlost.reports.questions.nines.bounds import dominant_loss
 from neverlost.specs.errors import InputError
-from neverlost.specs.rates.rates import KINDS, YEAR, rates
-from neverlost.specs.region import Region, usual
 from tests.support.program import neverlost as run
 
 TWO = ["kafka.version=3.9", "replication.factor=2", "bounds.records=1", "broker.rack=a,b"]

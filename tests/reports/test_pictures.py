@@ -13,24 +13,24 @@ from xml.etree import ElementTree
 import networkx as nx
 import pytest
 
-from neverlost.checker.engines.explore import explore, explored_graph
-from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore, explored_graph
+from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
-from neverlost.model.scene import FOLLOWER, LEADER, BrokerView, ClusterSnapshot
+from neverlost.model.protocols import models
+from neverlost.model.snapshot import FOLLOWER, LEADER, BrokerView, ClusterSnapshot
 from neverlost.model.system import System
-from neverlost.model.versions import models
 from neverlost.reports.counterexample import space_time
 from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, MESSAGES, message_of
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.counterexample.timeline import Timeline, frames
-from neverlost.reports.documents.merged_rows import merged, values_of
+from neverlost.reports.documents.fault_tolerance import tolerance
 from neverlost.reports.documents.result import document
-from neverlost.reports.documents.survived import tolerance
 from neverlost.reports.page.drawing import alone
 from neverlost.reports.page.growth import chart
 from neverlost.reports.page.state_graph import DRAWN, pictured
+from neverlost.reports.wording.merged_rows import merged, values_of
 from neverlost.specs.configuration.matrix import Matrix, parse_matrix
 from neverlost.specs.properties import properties
 from tests.checker.search.test_recovery import ASKED

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.atlas import lookup
-from neverlost.checker.atlas.index import shipped
-from neverlost.checker.campaign.tolerance import Tolerance
+from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.atlas.index import shipped
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
+from neverlost.checker.questions.tolerance.tolerance import Tolerance
 from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files import remedies
+from neverlost.specs.inputs import remedies
 from neverlost.specs.properties import properties
-from neverlost.specs.spot import FaultBudget, fault_budgets
 from tests.support.program import neverlost as program
 
 FLUSHED = ["kafka.version=3.9", "min.insync.replicas=2", "bounds.records=1", "flush.messages=1"]

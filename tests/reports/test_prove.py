@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.evidence import ledger
-from neverlost.checker.prove import smtlib
-from neverlost.checker.search.options import Options, SearchLimits
-from neverlost.reports.api.proofs import free_cells
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.proof import smtlib
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.reports.questions.prove.api import free_cells
 from neverlost.specs.properties import properties
 from tests.support.program import neverlost
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.induction import ProofBudget, prove
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.induction import ProofBudget, prove
 from tests.checker.prove.test_bounded_search import is_alive
 from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
 

@@ -14,17 +14,17 @@ import pytest
 import xmlschema
 
 import neverlost
-from neverlost.checker.campaign.boundary_rule import Atom, OrderedLabel, prove, smallest_rule
-from neverlost.checker.campaign.sweep import Sweep
-from neverlost.model.versions import models
-from neverlost.reports.api.sweeps import counterexamples
+from neverlost.checker.questions.sweep.boundary_rule import Atom, OrderedLabel, prove, smallest_rule
+from neverlost.checker.questions.sweep.sweep import Sweep
+from neverlost.model.protocols import models
 from neverlost.reports.bundle.seal import write_traces
-from neverlost.reports.ci import gate
 from neverlost.reports.ci.formats import junit, markdown, sarif
-from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
 from neverlost.reports.documents import sweep as sweeping
 from neverlost.reports.documents.boundary import Boundary
+from neverlost.reports.output import gate
 from neverlost.reports.page.render import report_data, write_reports
+from neverlost.reports.questions.sweep.api import counterexamples
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.errors import InputError
 from tests.checker.search.test_sweep import found

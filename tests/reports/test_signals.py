@@ -18,7 +18,7 @@ SOON = 4.0
 
 PROGRAM = """
 import contextlib, os, signal, sys, time
-from neverlost.checker.machine import interrupts
+from neverlost.checker.engine.host import interrupts
 from neverlost.reports import cli
 
 ending, when = signal.Signals[sys.argv.pop(1)], int(sys.argv.pop(1))
@@ -124,13 +124,18 @@ cli.main()
 """
 """A run of the program that gets a signal while it imports a module."""
 
-IMPORTED = ("neverlost.checker.machine.interrupts", "typer", "neverlost.reports.program", "neverlost.reports.commands.check")
+IMPORTED = (
+    "neverlost.checker.engine.host.interrupts",
+    "typer",
+    "neverlost.reports.program",
+    "neverlost.reports.commands.check",
+)
 IMPORTED_LATER = (
-    "neverlost.reports.output",
+    "neverlost.reports.output.output",
     "rich.console",
-    "neverlost.reports.api.checks",
+    "neverlost.reports.questions.check.api",
     "numpy",
-    "neverlost.checker.engines.memory",
+    "neverlost.checker.engine.engines.memory",
 )
 
 

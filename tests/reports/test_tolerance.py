@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.engines.memory import MemorySearch
-from neverlost.reports.api.tolerances import ToleranceSubject
-from neverlost.reports.bundle import verify
-from neverlost.reports.documents import tolerance as describe
-from neverlost.specs.spot import FaultBudget, fault_budgets
+from neverlost.checker.engine.engines.memory import MemorySearch
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
+from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance.api import ToleranceSubject
+from neverlost.reports.questions.verify import verify
+from neverlost.reports.wording.table_words import LOST, OK, STOPS
 from tests.support.forger import asking
 from tests.support.program import neverlost as program
 
@@ -56,7 +57,7 @@ def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> 
 
 def test_more_faults_never_look_safer(pair: neverlost.ToleranceResult) -> None:
     (table,) = pair.tables
-    order = [describe.OK, describe.STOPS, describe.LOST]
+    order = [OK, STOPS, LOST]
     grade = {spot: order.index(describe.answer(table, spot)[0]) for spot in table.entries}
     assert all(
         grade[one] <= grade[other] for one in grade for other in grade if one.losing <= other.losing and one.out <= other.out

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.system import bind
 from neverlost.specs.configuration import canonical as canonicals
 from neverlost.specs.configuration.canonical import fields_read

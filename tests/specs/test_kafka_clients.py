@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.cluster import ClusterConfiguration, read_cluster
-from neverlost.specs.kafka_files.known_keys import DECISIVE, known_to
+from neverlost.specs.inputs.cluster import ClusterConfiguration, read_cluster
+from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to
 from neverlost.specs.setting import NoticeKind, Origin, of_kind
 
 ELR = "eligible.leader.replicas"

@@ -10,11 +10,11 @@ import pytest
 
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.keys import KEYS
+from neverlost.specs.configuration.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.chosen import chosen_configurations
-from neverlost.specs.kafka_files.clients.producer import producer
-from neverlost.specs.kafka_files.cluster import read_cluster
-from neverlost.specs.kafka_files.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
+from neverlost.specs.inputs.chosen import chosen_configurations
+from neverlost.specs.inputs.clients.producer import producer
+from neverlost.specs.inputs.cluster import read_cluster
 from neverlost.specs.setting import NoticeKind, Origin, Setting, Settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,13 +18,13 @@ import pytest
 from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.input import LARGEST_FILE
 from neverlost.specs.configuration.keys import KEYS
+from neverlost.specs.configuration.version_defaults import defaults, parse_version
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.cluster import ClusterConfiguration
-from neverlost.specs.kafka_files.cluster import read_cluster as every_configuration
-from neverlost.specs.kafka_files.properties import parse_properties
-from neverlost.specs.kafka_files.recognise import described
-from neverlost.specs.kafka_files.topics_and_settings import Described, ranges, split_configs
-from neverlost.specs.kafka_files.version_defaults import defaults, parse_version
+from neverlost.specs.inputs.cluster import ClusterConfiguration
+from neverlost.specs.inputs.cluster import read_cluster as every_configuration
+from neverlost.specs.inputs.recognise import described
+from neverlost.specs.inputs.syntax.properties import parse_properties
+from neverlost.specs.inputs.syntax.topics_and_settings import Described, ranges, split_configs
 from neverlost.specs.setting import NoticeKind, Origin, Setting, of_kind
 from tests.support.program import neverlost
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from neverlost.specs.configuration.input import _standard_input as standard_input
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.cluster import ClusterConfiguration
-from neverlost.specs.kafka_files.cluster import read_cluster as every_configuration
-from neverlost.specs.kafka_files.recognise import described, readers
+from neverlost.specs.inputs.cluster import ClusterConfiguration
+from neverlost.specs.inputs.cluster import read_cluster as every_configuration
+from neverlost.specs.inputs.recognise import described, readers
 from neverlost.specs.setting import NoticeKind, Origin, of_kind
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "kafka"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.campaign.necessity import VariantVerdict
+from neverlost.checker.questions.necessity.necessity import VariantVerdict
 from neverlost.model.kraft.mechanisms import MECHANISMS, NEWEST
 from neverlost.specs.errors import InputError
-from tests.publish.rediscovery import Fix, Plan, is_found, page, read_plan, rediscovered, shortened, standard
+from tests.tools.publish.rediscovery import Fix, Plan, is_found, page, read_plan, rediscovered, shortened, standard
 
 NOTHING = Fix("nothing", "never", "2021", "nothing is taken out", {"mechanism.maximal-isr": "on"}, "")
 

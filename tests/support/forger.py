@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import neverlost
-from neverlost.checker.evidence import ledger
-from neverlost.checker.machine.whole_files import as_json
-from neverlost.reports.api import rolls
-from neverlost.reports.bundle import ledger_lines, measured, seal, verify
-from neverlost.reports.bundle.derive import Derived, derived
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.host.whole_files import as_json
+from neverlost.reports.bundle import ledger_lines, seal
 from neverlost.reports.bundle.question import digest
+from neverlost.reports.documents import measurements as measured
+from neverlost.reports.questions.roll import api as rolls
+from neverlost.reports.questions.verify import verify
+from neverlost.reports.questions.verify.derive import Derived, derived
 from neverlost.specs.errors import InputError
 from tests.support.program import DATA
 

@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.engines import memory
-from neverlost.checker.machine import scratch
-from neverlost.reports.api import atlases
-from neverlost.reports.bundle import contained, measured, question
-from neverlost.specs.common_settings import ONE, USUAL, Chapter
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.questions.atlas.common_settings import ONE, USUAL, Chapter
+from neverlost.reports.bundle import question
+from neverlost.reports.bundle import safe_paths as contained
+from neverlost.reports.documents import measurements as measured
+from neverlost.reports.questions.atlas import api as atlases
 from tests.support import apart, forger, forked
 from tests.support.program import DATA
 
@@ -48,10 +50,10 @@ MODULES = (
     "numpy",
     "pyarrow.parquet",
     *(f"neverlost.reports.api.{each}" for each in ("checks", "sweeps", "observations", "atlases")),
-    "neverlost.checker.engines.memory",
-    "neverlost.checker.disk.on_disk_search",
+    "neverlost.checker.engine.engines.memory",
+    "neverlost.checker.engine.disk.on_disk_search",
     "neverlost.reports.page.render",
-    "neverlost.reports.ci.gate",
+    "neverlost.reports.output.gate",
     "neverlost.reports.terminal.results",
 )
 """What the works import, so that their copies need not."""

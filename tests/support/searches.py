@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from neverlost.checker.outcome import Outcome
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 
 

@@ -10,17 +10,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.disk import on_disk_search
-from neverlost.checker.engines import memory
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.evidence.reachable_states import walked
-from neverlost.checker.native import team
-from neverlost.checker.outcome import Outcome
-from neverlost.checker.prove import bounded_search
-from neverlost.checker.prove.induction import prove
-from neverlost.checker.search import workers
-from neverlost.checker.search.options import Options
-from neverlost.checker.spark import session
+from neverlost.checker.engine.compiled import compiled_search as team
+from neverlost.checker.engine.disk import on_disk_search
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.evidence.reachable_states import walked
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.proof import bounded_search
+from neverlost.checker.engine.proof.induction import prove
+from neverlost.checker.engine.search import workers
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.engine.spark import session
 from neverlost.model.system import System, bind
 from tests.support.two_phase_commit import LEMMAS, MODEL, NEVER_COMMITS, PROPERTY
 

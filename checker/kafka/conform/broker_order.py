@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.engine.host import scratch
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
-from neverlost.checker.kafka.conform.classes.broker import Host
-from neverlost.checker.kafka.conform.classes.jvm import (
+from neverlost.checker.kafka.conform.java.jvm import (
     PACKAGE,
     MissingClass,
     call,
@@ -27,7 +27,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     new,
     proxy,
 )
-from neverlost.checker.machine import scratch
+from neverlost.checker.kafka.conform.java.partition import Host
 
 PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"
 PUBLISHES = ("onMetadataUpdate", "publish")

@@ -38,8 +38,8 @@ from neverlost.checker.kafka.conform.cases.leader_cases import (
     reached_states,
 )
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
-from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
-from neverlost.checker.kafka.conform.classes.jvm import call, call_known, field_of, has_method, java_class, option
+from neverlost.checker.kafka.conform.java.jvm import call, call_known, field_of, has_method, java_class, option
+from neverlost.checker.kafka.conform.java.partition import STARTED, Broker, Host
 from neverlost.model.kernel import NO_REPLICA
 
 UNKNOWN_END = -1

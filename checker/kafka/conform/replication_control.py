@@ -18,10 +18,10 @@ from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Know
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, partition_record
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
-from neverlost.checker.kafka.conform.change_builder import ELECTIONS, LEADER_EPOCH, PARTITION_EPOCH
-from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
-from neverlost.checker.kafka.conform.classes.controller import Controller, PartitionState
-from neverlost.checker.kafka.conform.classes.jvm import has_method
+from neverlost.checker.kafka.conform.java.jvm import has_method
+from neverlost.checker.kafka.conform.java.replication_control_manager import Controller, PartitionState
+from neverlost.checker.kafka.conform.partition_change_builder import ELECTIONS, LEADER_EPOCH, PARTITION_EPOCH
+from neverlost.checker.kafka.conform.partition_change_builder import EVENTS as BUILT
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.kernel import NO_REPLICA, Configuration
 

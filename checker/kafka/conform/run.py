@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform import (
-    broker_order,
-    change_builder,
-    entry_points,
-    leader,
-    replication_control,
-)
+from neverlost.checker.engine.host import processes
+from neverlost.checker.engine.spark.java import java_home
+from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
+from neverlost.checker.kafka.conform import broker_order, entry_points, leader, replication_control
+from neverlost.checker.kafka.conform import partition_change_builder as change_builder
 from neverlost.checker.kafka.conform.cases.comparison import Answers, Tally
 from neverlost.checker.kafka.conform.cases.settings import (
     SEED,
@@ -24,13 +22,10 @@ from neverlost.checker.kafka.conform.cases.settings import (
     random_settings,
     setting,
 )
-from neverlost.checker.kafka.conform.classes import jvm
-from neverlost.checker.kafka.conform.classes.kafka import Kafka
+from neverlost.checker.kafka.conform.java import jvm
+from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.quorum import voters
 from neverlost.checker.kafka.conform.transactions import comparison as transactions
-from neverlost.checker.machine import processes
-from neverlost.checker.spark.java import java_home
-from neverlost.checker.spark.questions import WorkerTarget
 from neverlost.specs.errors import InputError
 
 Progress = Callable[[str, "ConformReport"], None]

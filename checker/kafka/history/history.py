@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from neverlost.checker.machine.whole_files import write_text
+from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError, unknown
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from neverlost.checker.kafka.history.events import ControllerEvent, Known
-from neverlost.checker.kafka.observe.explained import Relation
-from neverlost.checker.kafka.observe.question import Call, HistoryQuestion, StepQuery, always
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, always
+from neverlost.checker.kafka.observe.match_history import Relation
 from neverlost.checker.kafka.observe.starting_model import LISTS, REGISTRATIONS, HistorySetting, is_changed, lists_of
 from neverlost.model.kraft.state import ELECTED
 from neverlost.model.observed.protocol import METADATA

@@ -14,8 +14,8 @@ from typing import Any
 from neverlost.checker.kafka.history.events import Known
 from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.checker.kafka.observe.controller_events import shows
-from neverlost.checker.kafka.observe.explained import Explanation, ObservedStep, Observer, Relation, States
-from neverlost.checker.kafka.observe.judgement import HistoryVerdict, described
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.match_history import Explanation, ObservedStep, Observer, Relation, States
 from neverlost.checker.kafka.observe.offset_groups import OffsetGroup
 from neverlost.model.kernel import count
 from neverlost.model.kraft.state import ELECTED, everyone

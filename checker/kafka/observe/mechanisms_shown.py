@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neverlost.checker.kafka.history.history import History
-from neverlost.checker.kafka.observe.judgement import HistoryVerdict, described, judge
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described, judge
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.specs.configuration.choose import Given

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.checker.kafka.observe.controller_events import controller_questions
-from neverlost.checker.kafka.observe.explained import ObservedStep, Observer, States
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, Tracked, always
+from neverlost.checker.kafka.observe.match_history import ObservedStep, Observer, States
+from neverlost.checker.kafka.observe.observed_offsets import disk_questions, high_watermark_questions
 from neverlost.checker.kafka.observe.process_events import process_questions
-from neverlost.checker.kafka.observe.question import Call, HistoryQuestion, StepQuery, Tracked, always
-from neverlost.checker.kafka.observe.shown_offsets import disk_questions, high_watermark_questions
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 
 

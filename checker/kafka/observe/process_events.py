@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.kafka.history.history import History, HistoryObservation
-from neverlost.checker.kafka.observe.question import HistoryQuestion, StepQuery, Tracked, always
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, always
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 from neverlost.model.faults import KILLED, LOST
 from neverlost.model.observed.protocol import FAULT_OF

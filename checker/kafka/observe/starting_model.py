@@ -10,7 +10,7 @@ from typing import Any
 
 from neverlost.checker.kafka.history.events import ControllerEvent, Known, changes_of, replicas_of
 from neverlost.checker.kafka.history.history import History
-from neverlost.checker.kafka.observe.explained import Observer, States
+from neverlost.checker.kafka.observe.match_history import Observer, States
 from neverlost.model.kernel import NO_REPLICA, Configuration
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE

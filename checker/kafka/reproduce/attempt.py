@@ -13,9 +13,9 @@ from neverlost.checker.kafka.cluster.clients import Sending
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import PartitionRecord
 from neverlost.checker.kafka.cluster.network import ANSWERS, BOTH, FETCH, TrafficRule
-from neverlost.checker.kafka.reproduce.holds import TrafficBlocks, rules
-from neverlost.checker.kafka.reproduce.plan import ReproductionPlan
-from neverlost.model.scene import ClusterSnapshot
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, rules
+from neverlost.model.snapshot import ClusterSnapshot
 
 Notify = Callable[[str], None]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.reproduce.attempt import Attempt
-from neverlost.checker.kafka.reproduce.plan import ReproductionStep
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionStep
 from neverlost.checker.kafka.reproduce.target import Target
 
 FILLER = b"m0"

@@ -6,7 +6,7 @@ import re
 
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.reproduce.attempt import Attempt, number_of
-from neverlost.model.scene import DOWN, LEADER, BrokerView, ClusterSnapshot
+from neverlost.model.snapshot import DOWN, LEADER, BrokerView, ClusterSnapshot
 
 EPOCHS = (
     r"Leader {partition} with .*starts at leader epoch (?P<leader>\d+) .*with partition epoch (?P<partition>\d+)",

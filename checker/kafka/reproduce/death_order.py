@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neverlost.checker.outcome import Behaviour, followed
+from neverlost.checker.engine.outcome import Behaviour, followed
 from neverlost.model.faults import BY_NAME, KILLED, LOST
 from neverlost.model.kernel import Action
 from neverlost.model.system import System

@@ -12,7 +12,7 @@ from neverlost.checker.kafka.reproduce.attempt import Attempt, AttemptOutcome, D
 from neverlost.checker.kafka.reproduce.carry_out import carry_out, elect_by_hand
 from neverlost.checker.kafka.reproduce.cluster_scene import scene
 from neverlost.checker.kafka.reproduce.differences import differences
-from neverlost.checker.kafka.reproduce.plan import ReproductionPlan, ReproductionStep
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, ReproductionStep
 from neverlost.checker.kafka.reproduce.target import Target
 
 STILL = 20

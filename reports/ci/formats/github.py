@@ -5,7 +5,7 @@ A job shows ten errors of a step: where more topics are concerned, there is one 
 
 from __future__ import annotations
 
-from neverlost.reports.ci.judged import GateVerdict, JudgedResult, SourceLine
+from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult, SourceLine
 from neverlost.reports.documents.answers import named
 
 FILE = "annotations.log"

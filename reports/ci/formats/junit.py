@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from neverlost.reports.ci.judged import GateVerdict, JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult
 
 FILE = "junit.xml"
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from neverlost.checker.machine.whole_files import as_json
+from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.model.kernel import Action
-from neverlost.model.versions import models
-from neverlost.reports.ci.judged import GateVerdict, JudgedResult, SourceLine
+from neverlost.model.protocols import models
+from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult, SourceLine
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property

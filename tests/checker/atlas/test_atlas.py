@@ -14,21 +14,17 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.atlas import build as building
-from neverlost.checker.atlas import index, lookup, table, unit, ways
-from neverlost.checker.atlas.build import Build, build
-from neverlost.checker.atlas.lookup import question
-from neverlost.checker.atlas.unit import Unit, units
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.machine.processes import JobReport
-from neverlost.checker.outcome import EngineError, Verdict
-from neverlost.checker.question_id import question_id
-from neverlost.checker.search.options import Options
-from neverlost.model.any_number import AnyNumber
-from neverlost.model.system import bind
-from neverlost.model.versions import models
-from neverlost.reports.api import atlases
-from neverlost.specs.common_settings import (
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host.processes import JobReport
+from neverlost.checker.engine.outcome import EngineError, Verdict
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.atlas import build as building
+from neverlost.checker.questions.atlas import build_task as unit
+from neverlost.checker.questions.atlas import decision_procedures as ways
+from neverlost.checker.questions.atlas import index, lookup, table
+from neverlost.checker.questions.atlas.build import Build, build
+from neverlost.checker.questions.atlas.build_task import Unit, units
+from neverlost.checker.questions.atlas.common_settings import (
     ACKED,
     CHAPTERS,
     INDUCTION,
@@ -43,10 +39,16 @@ from neverlost.specs.common_settings import (
     RegionChapter,
     loses_all,
 )
+from neverlost.checker.questions.atlas.lookup import question
+from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
+from neverlost.checker.questions.tolerance.region import usual
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.protocols import models
+from neverlost.model.system import bind
+from neverlost.reports.questions.atlas import api as atlases
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.properties import properties
-from neverlost.specs.region import usual
-from neverlost.specs.spot import FaultBudget
 
 SMALL = Chapter("one replica", (1,), USUAL | ONE, together=24)
 
@@ -171,8 +173,8 @@ WHOLE = (
 BUILDING = """
 import json, sys
 from pathlib import Path
-from neverlost.checker.atlas.build import build
-from neverlost.checker.atlas.unit import unit_of
+from neverlost.checker.questions.atlas.build import build
+from neverlost.checker.questions.atlas.build_task import unit_of
 if __name__ == "__main__":
     chosen = [unit_of(each) for each in json.loads(Path(sys.argv[1]).read_text())]
     build(chosen, Path(sys.argv[2]), report=lambda done, of: print(f"{done} of {of} units", flush=True))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from pyarrow import Codec
 
-from neverlost.checker.storage.compact import BLOCK, Run, encoded, join, portions
-from neverlost.checker.storage.levels import ASCENDING, Store
+from neverlost.checker.engine.storage.compact import BLOCK, Run, encoded, join, portions
+from neverlost.checker.engine.storage.levels import ASCENDING, Store
 from neverlost.specs.errors import InputError
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow.fs
 import pytest
 
-from neverlost.checker.disk import on_disk_search
-from neverlost.checker.disk.level_tasks import (
+from neverlost.checker.engine.compiled import expansion
+from neverlost.checker.engine.disk import on_disk_search
+from neverlost.checker.engine.disk.level_tasks import (
     Counted,
     LevelTask,
     SearchDescription,
@@ -23,12 +24,11 @@ from neverlost.checker.disk.level_tasks import (
     settle,
     settled,
 )
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.native import expansion
-from neverlost.checker.outcome import Outcome
-from neverlost.checker.search.options import Options, SearchLimits
-from neverlost.checker.storage import storage as storage_module
-from neverlost.checker.storage.levels import PACKED, Level, Store, meta_of
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.engine.storage import storage as storage_module
+from neverlost.checker.engine.storage.levels import PACKED, Level, Store, meta_of
 from neverlost.model.interpreters.columns import pack_rows, unpack_row
 from neverlost.model.system import System, Words
 from neverlost.specs.errors import InputError
@@ -261,7 +261,7 @@ def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
             return real(location)
         return storage_module.ArrowStorage(filesystem, text.removeprefix("memory://"), text)
 
-    monkeypatch.setattr("neverlost.checker.storage.levels.storage", found)
+    monkeypatch.setattr("neverlost.checker.engine.storage.levels.storage", found)
 
 
 @pytest.mark.usefixtures("shared_memory_files")

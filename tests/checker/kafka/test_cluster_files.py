@@ -178,7 +178,7 @@ def test_a_machine_without_maven_or_java_gets_one_line(tmp_path: Path, monkeypat
     with pytest.raises(InputError) as problem:
         jars.fetched("3.9", tmp_path, bare)
     assert "there is no Maven (mvn) to fetch it: install Maven, or give --kafka-home DIR" in str(problem.value)
-    monkeypatch.setattr("neverlost.checker.spark.java._extra_home", lambda: None)
+    monkeypatch.setattr("neverlost.checker.engine.spark.java._extra_home", lambda: None)
     with pytest.raises(InputError, match="a Kafka broker needs Java 17 or newer, and there is none"):
         jars.kafka_home(version="3.9", environment=bare)
     assert not list(tmp_path.iterdir()), "nothing is left behind"

@@ -19,14 +19,14 @@ from neverlost.checker.kafka.history import metadata_log, printed_log
 from neverlost.checker.kafka.history.gather import gathered
 from neverlost.checker.kafka.history.history import as_lines, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
-from neverlost.checker.kafka.observe.judgement import HistoryVerdict, judge
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, judge
 from neverlost.checker.kafka.observe.losses import intervals, ranges
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
 from neverlost.model.observed.protocol import OBSERVED
+from neverlost.model.protocols import models
 from neverlost.model.system import bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, produced
@@ -99,7 +99,7 @@ FALSE: dict[Callable[[list[Line]], None], str] = {
 
 @pytest.mark.parametrize("spoil", FALSE, ids=lambda each: each.__name__)
 def test_a_false_observation_is_refused_and_named(spoil: Callable[[list[Line]], None]) -> None:
-    from neverlost.checker.kafka.observe.judgement import described
+    from neverlost.checker.kafka.observe.history_verdict import described
 
     lines = plain()
     spoil(lines)

@@ -8,8 +8,8 @@ import pytest
 
 from neverlost.checker.kafka.cluster.jars import kafka_home
 from neverlost.checker.kafka.history.history import History
-from neverlost.checker.kafka.live.run import LiveRunPlan, run
-from neverlost.checker.kafka.observe.judgement import judge
+from neverlost.checker.kafka.live.live_run import LiveRunPlan, run
+from neverlost.checker.kafka.observe.history_verdict import judge
 from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from tests.support.histories import FALSIFIED

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import pytest
 
+from neverlost.checker.engine.outcome import Behaviour
 from neverlost.checker.kafka.cluster import clients
 from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, ANSWERS, FETCH, TrafficRule
@@ -24,18 +25,17 @@ from neverlost.checker.kafka.cluster.requests import refusal, request
 from neverlost.checker.kafka.reproduce import follow as reproduce
 from neverlost.checker.kafka.reproduce.attempt import Attempt, AttemptOutcome, Divergence, Moment
 from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
-from neverlost.checker.kafka.reproduce.holds import TrafficBlocks, rules
-from neverlost.checker.kafka.reproduce.plan import ReproductionPlan, plan
-from neverlost.checker.outcome import Behaviour
-from neverlost.model.scene import BrokerView, ClusterSnapshot
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, rules
+from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 from neverlost.reports.counterexample.timeline import timeline
-from neverlost.reports.reproduction import evidence
-from neverlost.reports.reproduction.script import script
+from neverlost.reports.questions.reproduce import evidence
+from neverlost.reports.questions.reproduce.script import script
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
-from tests.publish import reproductions
 from tests.support.modern import explored, system
+from tests.tools.publish import reproductions
 
 ROOT = Path(__file__).resolve().parents[3]
 LAST_STANDING: dict[str, Any] = {"isr_shrink": 2, "lossy_crash": 1}

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neverlost.checker.native import ascending as module
-from neverlost.checker.native.ascending import Ascending, unknown
-from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
-from neverlost.checker.storage import compact
-from neverlost.checker.storage.levels import ASCENDING, FORMAT, Store
+from neverlost.checker.engine.compiled import ascending as module
+from neverlost.checker.engine.compiled.ascending import Ascending, unknown
+from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, order_text
+from neverlost.checker.engine.storage import compact
+from neverlost.checker.engine.storage.levels import ASCENDING, FORMAT, Store
 from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
 from neverlost.model.interpreters.machine_code import Rows
 

@@ -8,12 +8,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from neverlost.checker.native.orbit_text import ORBIT_SIGNATURES, Orbits
-from neverlost.checker.search.symmetry import FEW, Symmetry
+from neverlost.checker.engine.compiled.orbit_text import ORBIT_SIGNATURES, Orbits
+from neverlost.checker.engine.search.symmetry import FEW, Symmetry
 from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
+from neverlost.model.protocols import models
 from neverlost.model.system import Slot, State, System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from tests.support.searches import classic
 

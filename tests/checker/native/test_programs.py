@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import neverlost
-from neverlost.checker.engines import memory
-from neverlost.checker.native import kept, programs
-from neverlost.checker.native.kept import folder, read, write
-from neverlost.checker.native.programs import Programs, text_of
-from neverlost.checker.native.team import CompiledSearch
-from neverlost.checker.outcome import EngineError, Verdict
+from neverlost.checker.engine.compiled import code_cache as kept
+from neverlost.checker.engine.compiled import programs
+from neverlost.checker.engine.compiled.code_cache import folder, read, write
+from neverlost.checker.engine.compiled.compiled_search import CompiledSearch
+from neverlost.checker.engine.compiled.programs import Programs, text_of
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.outcome import EngineError, Verdict
 from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
 from neverlost.model.system import System
 from neverlost.specs.properties import properties

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import neverlost.checker.native
-from neverlost.checker.engines import memory
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.native import programs, team
-from neverlost.checker.native.expansion import NativeExpansion
-from neverlost.checker.outcome import EngineError, Outcome, Verdict
-from neverlost.checker.search import level_search
-from neverlost.checker.search.configurations import Configurations
-from neverlost.checker.search.expansion import Expansion
-from neverlost.checker.search.options import Options, SearchLimits
-from neverlost.model.interpreters import native_program
+import neverlost.checker.engine.compiled
+from neverlost.checker.engine.compiled import compiled_search as team
+from neverlost.checker.engine.compiled import programs
+from neverlost.checker.engine.compiled.expansion import NativeExpansion
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import EngineError, Outcome, Verdict
+from neverlost.checker.engine.search import level_search
+from neverlost.checker.engine.search.configurations import Configurations
+from neverlost.checker.engine.search.expansion import Expansion
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.model.interpreters import compiled_program as native_program
 from neverlost.model.interpreters.llvm import OptimizationLevel
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
@@ -44,7 +45,7 @@ SYSTEMS: dict[str, Callable[[], System]] = {
 def soon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Machine code continues almost at once, in small portions, and is kept in a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("neverlost.checker.engines.memory.WORTH_COMPILING", 12)
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_COMPILING", 12)
     monkeypatch.setattr(team, "CHUNK", 64)
     monkeypatch.setattr(team, "ROOM", 1 << 10)
     monkeypatch.setattr(team, "CHECKED", 100)
@@ -175,12 +176,12 @@ def test_without_a_compiler_columns_do_the_same(monkeypatch: pytest.MonkeyPatch)
     system = SYSTEMS["kip-279"]()
     expected = essence(searched(system))
     for name in ("programs", "team"):
-        monkeypatch.delitem(sys.modules, f"neverlost.checker.native.{name}")
-        monkeypatch.delattr(neverlost.checker.native, name)
+        monkeypatch.delitem(sys.modules, f"neverlost.checker.engine.compiled.{name}")
+        monkeypatch.delattr(neverlost.checker.engine.compiled, name)
     monkeypatch.setitem(sys.modules, "neverlost.model.interpreters.machine_code", None)
     monkeypatch.setattr(team.CompiledSearch, "__init__", None)
     with pytest.raises(ImportError):
-        importlib.import_module("neverlost.checker.native.team")
+        importlib.import_module("neverlost.checker.engine.compiled.compiled_search")
     assert essence(searched(system)) == expected
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.machine.resources import used_memory
-from neverlost.checker.search.options import Options, SearchLimits
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host.resources import used_memory
+from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.system import System
 from tests.support.modern import system
 from tests.support.searches import classic, essence

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove import bounded_search as bmc
-from neverlost.checker.prove.obligations import inductive_among
-from neverlost.checker.search.options import Options, SearchLimits
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof import bounded_search as bmc
+from neverlost.checker.engine.proof.obligations import inductive_among
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.properties import properties
@@ -152,8 +152,8 @@ def test_interchangeable_replicas_are_those_that_every_initial_state_treats_alik
 
 
 INTERRUPTED = """
-    from neverlost.checker.prove import bounded_search as bmc
-    from neverlost.model.versions import models
+    from neverlost.checker.engine.proof import bounded_search as bmc
+    from neverlost.model.protocols import models
     from neverlost.model.system import bind
     from neverlost.specs.properties import properties
     import multiprocessing, threading, time

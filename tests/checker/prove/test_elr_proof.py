@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.induction import CONSECUTION, Proof, prove
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.proof import smtlib
+from neverlost.checker.engine.proof.induction import CONSECUTION, Proof, prove
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import lemmas_of

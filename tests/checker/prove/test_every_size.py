@@ -10,12 +10,12 @@ import pytest
 import z3
 
 import neverlost
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.every_size import ParametricEncoding
-from neverlost.checker.prove.induction import ObligationAnswer, discharge
-from neverlost.checker.prove.obligations import INITIATION, SAFETY
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.every_size import ParametricEncoding
+from neverlost.checker.engine.proof.induction import ObligationAnswer, discharge
+from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.quantified_terms import (
     Assumed,
@@ -30,8 +30,8 @@ from neverlost.model.interpreters.quantified_terms import (
 )
 from neverlost.model.interpreters.unbounded_terms import require_positive
 from neverlost.model.kernel import ModelError, Primitives, action, for_every, for_some
+from neverlost.model.protocols import models
 from neverlost.model.system import State, System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from neverlost.specs.lemma import Lemma

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.prove import bounded_search, induction, smtlib
-from neverlost.checker.prove.induction import (
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.proof import bounded_search, induction, smtlib
+from neverlost.checker.engine.proof.induction import (
     CONSECUTION,
     INITIATION,
     SAFETY,
@@ -24,9 +24,9 @@ from neverlost.checker.prove.induction import (
     differs_from,
     prove,
 )
-from neverlost.checker.prove.obligations import LEAVES, BoundedEncoding
-from neverlost.checker.prove.progress import ProofProgress
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.proof.obligations import LEAVES, BoundedEncoding
+from neverlost.checker.engine.proof.progress import ProofProgress
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.evidence import ledger
-from neverlost.checker.evidence.ledger import BOUNDED, EXHAUSTED, OPEN, PROVED, REFUTED, LedgerLine, read, record
-from neverlost.checker.outcome import EngineError
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.evidence.ledger import BOUNDED, EXHAUSTED, OPEN, PROVED, REFUTED, LedgerLine, read, record
+from neverlost.checker.engine.outcome import EngineError
 from neverlost.specs.errors import InputError
 from tests.support.program import neverlost
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.induction import Proof, prove
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.induction import Proof, prove
+from neverlost.checker.engine.search.options import Options
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.model.versions import models
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import lemmas_of

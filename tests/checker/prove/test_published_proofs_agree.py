@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.options import Options, SearchLimits
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.system import System
 from neverlost.specs.configuration.choose import choose, read_given
 from neverlost.specs.properties import properties
-from tests.publish.proofs import Row, known, rows
+from tests.tools.publish.proofs import Row, known, rows
 
 MOST = 400_000
 """States, up to symmetry, at which a search ends without an answer: it says nothing then."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.prove.induction import prove
-from neverlost.checker.prove.obligations import CONSECUTION, BoundedEncoding
-from neverlost.checker.prove.renumbering import Renumbered, renumbered
+from neverlost.checker.engine.proof.induction import prove
+from neverlost.checker.engine.proof.obligations import CONSECUTION, BoundedEncoding
+from neverlost.checker.engine.proof.renumbering import Renumbered, renumbered
 from neverlost.model.kernel import Value
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma

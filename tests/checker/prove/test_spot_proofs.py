@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.atlas.ways import by_induction, by_search, without_recovery_actions
-from neverlost.checker.campaign.necessity import clauses_of, without
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Finding, Verdict
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Finding, Verdict
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.atlas.common_settings import SAFE, TABLE
+from neverlost.checker.questions.atlas.decision_procedures import by_induction, by_search, without_recovery_actions
+from neverlost.checker.questions.necessity.necessity import clauses_of, without
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.model.system import System
-from neverlost.specs.common_settings import SAFE, TABLE
 from neverlost.specs.lemma import Lemma, Theory
 from neverlost.specs.lemmas import by_kind, lemmas_of, whole_logs
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
-from neverlost.specs.spot import FaultBudget, fault_budgets
 from tests.checker.prove.test_unimpaired_proof import ACKED, is_open, is_proved, proof, verdict
 from tests.support.modern import system
 

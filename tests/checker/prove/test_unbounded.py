@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import z3
 
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.induction import Proof, prove
-from neverlost.checker.prove.unbounded import UnboundedEncoding
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof import smtlib
+from neverlost.checker.engine.proof.induction import Proof, prove
+from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.unbounded_terms import OpenState, is_open, open_axes, open_transition
 from neverlost.model.kernel import ModelError, for_every, for_some

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.campaign.necessity import clauses_of, without
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.induction import CONSECUTION, ObligationAnswer, Proof, discharge, prove
-from neverlost.checker.prove.obligations import BoundedEncoding
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.induction import CONSECUTION, ObligationAnswer, Proof, discharge, prove
+from neverlost.checker.engine.proof.obligations import BoundedEncoding
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.model.kernel import ModelError
 from neverlost.model.kraft.controller.reassignment import controller_reassign
 from neverlost.model.system import System, bind

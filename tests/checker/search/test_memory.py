@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.search.options import Options, SearchLimits
-from neverlost.checker.search.visited_states import StateSet
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.engine.search.visited_states import StateSet
+from neverlost.model.protocols import models
 from neverlost.model.system import bind
-from neverlost.model.versions import models
-from neverlost.specs.instances import Golden, golden_counts, golden_verdicts
 from neverlost.specs.properties import properties
+from tests.support.instances import Golden, golden_counts, golden_verdicts
 
 SMALL = 300_000
 CONFIGURATION = {"replication.factor": 3, "bounds.log_size": 2, "bounds.records": 2, "bounds.max_leader_epoch": 1}
@@ -59,7 +59,7 @@ def test_orbits_sum_to_the_unreduced_count(row: Golden) -> None:
 
 
 def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neverlost.checker.engines.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
     row = next(row for row in golden_verdicts() if row.name.startswith("kip-279-3") and "steps" in row.expected)
     found = [run(row, workers=workers) for workers in (1, 2, 3)]
     assert len({each.counts for each in found}) == 1
@@ -89,8 +89,8 @@ def test_a_resumed_search_finds_the_same_counterexample(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_spilling_changes_nothing(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     used = iter([0] * 20 + [10**9] * 3 + [0] * 10**6)
-    monkeypatch.setattr("neverlost.checker.engines.memory.WORTH_SHARING", 500)
-    monkeypatch.setattr("neverlost.checker.engines.memory.used_memory", lambda: next(used))
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.used_memory", lambda: next(used))
     system = bind(models()["kip-279"], CONFIGURATION)
     asked = [properties()["strong-isr"]]
     spilled = explore(system, asked, Options(workers=workers, limits=SearchLimits(memory_bytes=10**9), machine_code=False))
@@ -134,7 +134,7 @@ def test_the_state_set_is_exact(words: int) -> None:
 
 def test_states_with_equal_mixes_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "neverlost.checker.search.visited_states.mix", lambda states: np.full(states.shape[1], 12345, np.uint64)
+        "neverlost.checker.engine.search.visited_states.mix", lambda states: np.full(states.shape[1], 12345, np.uint64)
     )
     states = StateSet(2)
     batch = np.array([[1, 2, 1, 3], [5, 5, 5, 5]], np.uint64)
@@ -143,8 +143,8 @@ def test_states_with_equal_mixes_are_distinguished(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_does_not_fit_into_a_mailbox_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neverlost.checker.engines.memory.WORTH_SHARING", 500)
-    monkeypatch.setattr("neverlost.checker.search.workers.free_shared_memory", lambda: 0)
-    monkeypatch.setattr("neverlost.checker.search.workers.MAILBOX", 1 << 12)
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("neverlost.checker.engine.search.workers.free_shared_memory", lambda: 0)
+    monkeypatch.setattr("neverlost.checker.engine.search.workers.MAILBOX", 1 << 12)
     found = small(workers=2)
     assert found.counts == small(workers=1).counts

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.campaign.sweep import Sweeper
-from neverlost.checker.disk.on_disk_search import explore as explore_on_disk
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.evidence import reachable_states as reachable
-from neverlost.checker.outcome import Finding, Verdict
-from neverlost.checker.search.graph import recovery
-from neverlost.checker.search.options import Options, SearchLimits
-from neverlost.checker.storage.levels import Store
+from neverlost.checker.engine.disk.on_disk_search import explore as explore_on_disk
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.evidence import reachable_states as reachable
+from neverlost.checker.engine.outcome import Finding, Verdict
+from neverlost.checker.engine.search.graph import recovery
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.engine.storage.levels import Store
+from neverlost.checker.questions.sweep.sweep import Sweeper
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from neverlost.specs.configuration.keys import GROWING

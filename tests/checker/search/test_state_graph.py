@@ -10,13 +10,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from neverlost.checker.disk import on_disk_search
-from neverlost.checker.engines.explore import explored_graph
-from neverlost.checker.outcome import EngineError, replayed
-from neverlost.checker.search.graph import state_graph
-from neverlost.checker.search.graph.state_graph import StateGraph
-from neverlost.checker.search.options import Options, SearchLimits
-from neverlost.checker.storage.levels import Store
+from neverlost.checker.engine.disk import on_disk_search
+from neverlost.checker.engine.engines.explore import explored_graph
+from neverlost.checker.engine.outcome import EngineError, replayed
+from neverlost.checker.engine.search.graph import state_graph
+from neverlost.checker.engine.search.graph.state_graph import StateGraph
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.engine.storage.levels import Store
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from tests.support.modern import system as modern

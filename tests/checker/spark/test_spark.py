@@ -19,24 +19,24 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.digest import model_digest
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.machine import scratch
-from neverlost.checker.machine.processes import TIMEOUT
-from neverlost.checker.machine.resources import ResourceExhausted
-from neverlost.checker.outcome import Outcome
-from neverlost.checker.search.options import Options, SearchLimits, SearchProgress
-from neverlost.checker.spark import java as spark_java
-from neverlost.checker.spark import questions
-from neverlost.checker.spark import session as spark_session
-from neverlost.checker.storage.levels import Store
+from neverlost.checker.engine.digest import model_digest
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.engine.host.processes import TIMEOUT
+from neverlost.checker.engine.host.resources import ResourceExhausted
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.search.options import Options, SearchLimits, SearchProgress
+from neverlost.checker.engine.spark import java as spark_java
+from neverlost.checker.engine.spark import jobs_here_or_there as questions
+from neverlost.checker.engine.spark import session as spark_session
+from neverlost.checker.engine.storage.levels import Store
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.model.versions import models
 from neverlost.reports.documents.result import document
 from neverlost.specs.errors import InputError
-from neverlost.specs.instances import Golden, golden_counts, golden_verdicts
 from neverlost.specs.properties import guarantees
 from tests.support import modern
+from tests.support.instances import Golden, golden_counts, golden_verdicts
 from tests.support.searches import classic, essence, kraft_matrix
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -143,7 +143,7 @@ def test_what_tasks_cannot_hold_goes_on_in_files(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("session")
 def test_a_team_that_loses_a_task_goes_on_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Levels that were not written by then are searched again."""
-    monkeypatch.setattr("neverlost.checker.engines.held.KEPT_EVERY", 0.0)
+    monkeypatch.setattr("neverlost.checker.engine.engines.in_memory_shards.KEPT_EVERY", 0.0)
     system, said, killed = classic("kip-101", 3, 1, 1, 1), Said(), set()
 
     def reporter(progress: SearchProgress) -> None:
@@ -180,7 +180,7 @@ def test_held_levels_that_are_kept_can_be_resumed(tmp_path: Path) -> None:
 def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch, has_compiler: bool) -> None:
     monkeypatch.setattr(spark_session, "start", None)
     if not has_compiler:
-        monkeypatch.setitem(sys.modules, "neverlost.checker.engines.held", None)
+        monkeypatch.setitem(sys.modules, "neverlost.checker.engine.engines.in_memory_shards", None)
     said: list[str] = []
     system = classic("kip-320", 2, 2, 2, 1)
     found = on_spark(system, (), lambda progress: said.append(progress.note))
@@ -283,7 +283,7 @@ def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("conf", [HELD, EVERYWHERE], ids=["held", "in files"])
 def test_a_model_error_in_a_task_keeps_its_kind(monkeypatch: pytest.MonkeyPatch, conf: tuple[tuple[str, str], ...]) -> None:
     """An executor with another source of the model is refused, and is not retried into a wrong answer."""
-    monkeypatch.setattr("neverlost.checker.disk.level_tasks.question_digest", lambda model, asked: "sha256:other")
+    monkeypatch.setattr("neverlost.checker.engine.disk.level_tasks.question_digest", lambda model, asked: "sha256:other")
     with pytest.raises(Exception, match="an executor has another version of kip-320 than the driver") as caught:
         on_spark(classic("kip-320", 2, 1, 1, 1), conf)
     assert type(caught.value).__name__ == "EngineError"
@@ -305,8 +305,9 @@ def test_the_source_archive_is_enough_for_an_executor(tmp_path: Path) -> None:
     """Python imports tasks, models and properties from the archive, and finds the same digest."""
     archive = spark_session.packed_source(tmp_path)
     program = (
-        "import neverlost.checker.spark.jobs, neverlost.checker.disk.level_tasks, json, neverlost.checker as checker;"
-        "from neverlost.checker.digest import model_digest; from neverlost.model.versions import models; "
+        "import neverlost.checker.engine.spark.jobs, neverlost.checker.engine.disk.level_tasks;"
+        "import json, neverlost.checker as checker;"
+        "from neverlost.checker.engine.digest import model_digest; from neverlost.model.protocols import models; "
         "from neverlost.specs.properties import properties;"
         "print(json.dumps([checker.__file__, sorted(properties()), {n: model_digest(m) for n, m in models().items()}]))"
     )
@@ -412,8 +413,8 @@ def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path, memory: str) -> N
 
 JAVA_IS_KILLED = """
 import os, signal, sys
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
 from neverlost.specs.properties import guarantees
 from pyspark import SparkContext
 from tests.support.searches import classic, essence
@@ -471,7 +472,7 @@ def test_what_java_says_is_shown_in_one_line() -> None:
 
 
 GOLDENS = [each for each in (*golden_counts(), *golden_verdicts()) if each.expected.get("distinct", 0) < 10**6]
-"""The larger ones are in `tests/bench/spark_bench.py`, which compares their counts too."""
+"""The larger ones are in `tests/tools/bench/spark_bench.py`, which compares their counts too."""
 
 
 @cache

@@ -16,18 +16,20 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from neverlost.checker.disk.level_tasks import SearchDescription
-from neverlost.checker.engines.explore import explore
-from neverlost.checker.native import programs, team
-from neverlost.checker.native.table_text import TABLES
-from neverlost.checker.outcome import EngineError
-from neverlost.checker.search.options import Options
-from neverlost.checker.search.owned_states import OwnedStates
-from neverlost.checker.spark import links, member
-from neverlost.checker.spark.jobs import SparkJobs
-from neverlost.checker.spark.member import Worker
-from neverlost.checker.spark.team import Team
-from neverlost.checker.storage.levels import Store, meta_of
+from neverlost.checker.engine.compiled import compiled_search as team
+from neverlost.checker.engine.compiled import programs
+from neverlost.checker.engine.compiled.table_text import TABLES
+from neverlost.checker.engine.disk.level_tasks import SearchDescription
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import EngineError
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.engine.search.owned_states import OwnedStates
+from neverlost.checker.engine.spark import links
+from neverlost.checker.engine.spark import worker as member
+from neverlost.checker.engine.spark.jobs import SparkJobs
+from neverlost.checker.engine.spark.worker import Worker
+from neverlost.checker.engine.spark.worker_pool import Team
+from neverlost.checker.engine.storage.levels import Store, meta_of
 from neverlost.model.system import System
 from neverlost.specs.properties import guarantees
 from tests.support.searches import classic

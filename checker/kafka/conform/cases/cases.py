@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.search.expansion import BATCH
-from neverlost.checker.search.owned_states import OwnedStates
+from neverlost.checker.engine.search.expansion import BATCH
+from neverlost.checker.engine.search.owned_states import OwnedStates
 from neverlost.model.interpreters.columns import Packed, Successors, pack_rows
 from neverlost.model.kernel import NO_REPLICA, Configuration
 from neverlost.model.kraft.mechanisms import BY_NAME

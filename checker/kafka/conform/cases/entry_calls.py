@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases.leader_cases import LeaderEvent, LeaderState
-from neverlost.checker.kafka.conform.classes.broker import Broker
+from neverlost.checker.kafka.conform.java.partition import Broker
 from neverlost.model.kernel import NO_REPLICA
 
 LEADER_EPOCH, PARTITION_EPOCH = 5, 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neverlost.checker.kafka.conform.classes.kafka import Kafka
+from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose, read_settings

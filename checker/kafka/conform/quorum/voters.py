@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
-from neverlost.checker.kafka.conform.classes import jvm
+from neverlost.checker.kafka.conform.java import jvm
 from neverlost.model.interpreters import ints
+from neverlost.model.protocols import models
+from neverlost.model.protocols.kraft_quorum import epoch_of_entry, first_change_of
 from neverlost.model.quorum.roles import CANDIDATE, LEADER
 from neverlost.model.system import State, Step, System, bind
-from neverlost.model.versions import models
-from neverlost.model.versions.kraft_quorum import epoch_of_entry, first_change_of
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.keys import configuration
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from neverlost.checker.engines.explore import explored_graph
+from neverlost.checker.engine.engines.explore import explored_graph
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
-from neverlost.checker.kafka.conform.classes.jvm import MissingClass, kafka_class
-from neverlost.checker.kafka.conform.classes.kafka import Kafka
+from neverlost.checker.kafka.conform.java.jvm import MissingClass, kafka_class
+from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.transactions import kafka_side as classes
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System, bind

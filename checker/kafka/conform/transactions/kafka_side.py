@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from neverlost.checker.kafka.conform.classes.broker import Broker, Host
-from neverlost.checker.kafka.conform.classes.jvm import (
+from neverlost.checker.kafka.conform.java.jvm import (
     PACKAGE,
     MissingClass,
     call,
@@ -20,6 +19,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     option,
     optional,
 )
+from neverlost.checker.kafka.conform.java.partition import Broker, Host
 
 SCALA, JAVA = "kafka.coordinator.transaction.", PACKAGE + "coordinator.transaction."
 PRODUCER, TIMEOUT, NONE = 7, 60_000, -1

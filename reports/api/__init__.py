@@ -1,1 +1,0 @@
-"""What `import neverlost` gives: a function for each command, typed results, traces and tables."""
