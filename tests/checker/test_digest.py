@@ -81,7 +81,7 @@ def first_in(file: str, function: str, before: str, after: str) -> Mutant:
 def other_sentences(package: Path) -> None:
     """Another text wherever a declaration of the kraft models, or of one of the classic ones, says what it is."""
     changed = 0
-    for path in (*package.glob("model/kraft/*.py"), package / "model/protocols/kip320.py"):
+    for path in (*package.glob("model/kraft/**/*.py"), package / "model/protocols/kip320.py"):
         text = path.read_text()
         changed += text.count('says="')
         path.write_text(text.replace('says="', 'says="In other words: '))

@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.engine.compiled.ascending import Ascending
-from neverlost.checker.engine.compiled.boxes import Boxes
 from neverlost.checker.engine.compiled.checks import CompiledChecks
-from neverlost.checker.engine.compiled.growth import Growth
 from neverlost.checker.engine.compiled.programs import SAMPLE, Programs
-from neverlost.checker.engine.compiled.state_tables import Arena, StateTables
+from neverlost.checker.engine.compiled.sharing import Boxes, Shares, Threads
+from neverlost.checker.engine.compiled.state_tables import Arena, Growth, StateTables
 from neverlost.checker.engine.compiled.stored_levels import StoredLevels
 from neverlost.checker.engine.compiled.table_text import TABLES, K, Layout
-from neverlost.checker.engine.compiled.threads import Shares, Threads
 from neverlost.checker.engine.host.resources import give_back
 from neverlost.checker.engine.search.level_report import LevelReport
 from neverlost.checker.engine.search.owned_states import OwnedStates
@@ -214,7 +212,7 @@ class CompiledSearch:
         self._stored = self._stored or StoredLevels(Store.attach(location), self._order)
         found = [block for blocks in self._fresh for block in blocks]
         self._fresh, self._pieces = [[] for _ in self._fresh], [Arena(self.system.words) for _ in self._pieces]
-        self._stored.take_over(found, self._level)
+        self._stored.adopt(found, self._level)
         half = int(self.tables.descriptions[:, K].min()) - 1
         self.tables = StateTables(Layout.of(self.system), self.programs.functions, half)
         self._deep = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,12 @@ SMALL_MEMORY = 1 << 16
 
 PIECE = 2 * HUGE_PAGE
 """Bytes that rows get at once; what no row is written to is never touched, and so takes no memory."""
+
+HORIZON = 3
+"""Levels ahead for which tables get room at once: each time, every state in them moves."""
+
+GENEROUS = 1 << 31
+"""Bytes; larger tables get room for one level only.  With a limit of memory, tables grow only when they are full."""
 
 
 def cleared(size: int) -> NDArray[np.uint8]:
@@ -240,3 +246,40 @@ class StateTables:
         filled = np.zeros(1, np.int64)
         self.functions["collect"](self.address(number), number, level, found.ctypes.data, filled.ctypes.data)
         return found[: int(filled[0])].copy()
+
+
+class Growth:
+    """The sizes of the last levels; `parts` is by how much of all states a process has only a part of them."""
+
+    def __init__(self, is_limited: bool, parts: int = 1) -> None:
+        self.expected = (0, 0)
+        self._is_limited, self._parts = is_limited, parts
+        self._sizes: list[int] = []
+
+    def add(self, size: int, table_bytes: int) -> None:
+        """Note a level, and what is expected of the next one and of the next few."""
+        self._sizes = [*self._sizes[-2:], size]
+        soon, later = (each * self._parts for each in expected(self._sizes))
+        self.expected = (0, 0) if self._is_limited else (soon, later if table_bytes < GENEROUS else soon)
+
+    def forget(self) -> None:
+        """Room was made for what is expected."""
+        self.expected = (0, 0)
+
+
+def expected(growth: Sequence[int]) -> tuple[int, int]:
+    """About how many states the next level will bring, and the next few, from the sizes of the last three.
+
+    It is for making room only; where it is wrong, tables grow when they are full.
+    """
+    if len(growth) < 3 or not all(growth):
+        return 0, 0
+    first, second, size = growth
+    ratio = size / second
+    change = min(1.0, ratio / (second / first))
+    sizes = []
+    for _ in range(HORIZON):
+        ratio *= change
+        size = int(size * ratio)
+        sizes.append(size)
+    return sizes[0], sum(sizes)

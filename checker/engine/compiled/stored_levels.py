@@ -23,7 +23,7 @@ class StoredLevels:
         self._runs: list[Run] = []
         self._looks: dict[str, Known] = {}
 
-    def take_over(self, found: list[Rows], level: int) -> None:
+    def adopt(self, found: list[Rows], level: int) -> None:
         """The tables are emptied, in which the next level, of that number, had these states."""
         if found:
             self._runs.append(self._order.run(found))
@@ -34,7 +34,7 @@ class StoredLevels:
         self._until = level
 
     def new(self, found: list[Rows]) -> list[Block]:
-        """Of these states and those that were taken over, the ones that no level of the store has."""
+        """Of these states and those that were adopted, the ones that no level of the store has."""
         runs, self._runs = [*self._runs, self._order.run(found)], []
         files = [file for level in self.store.levels()[: self._until] for file in level.files]
         return [*self._order.united(runs, [self._looked_up(file) for file in files]).blocks()]
