@@ -54,10 +54,10 @@ def prove(
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.prove import screen as proofs
-    from neverlost.reports.terminal.progress import ProofProgress
+    from neverlost.reports.terminal.progress import ProofProgressBar
 
     output = Output(json, out, quiet)
-    with ProofProgress() as progress:
+    with ProofProgressBar() as progress:
         result = neverlost.prove(
             settings,
             config=config,

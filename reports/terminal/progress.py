@@ -62,7 +62,7 @@ class Steps(_Bar):
         self._bar.update(self._task, description=what, completed=done, total=total)
 
 
-class ProofProgress(_Bar):
+class ProofProgressBar(_Bar):
     """Progress of a proof: steps that are done, obligations that are proved, an estimate."""
 
     def __call__(self, progress: Proved) -> None:

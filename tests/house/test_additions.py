@@ -127,9 +127,9 @@ FAULTS = (
 BURN = '''@action(broker="replica", says="broker {broker} burns down", fault="fire")
 def broker_burn(k: Primitives, s: View, broker: int) -> Clauses:
     """A toy."""
-    yield from may_strike(k, s, FIRE, broker)
+    yield from fault_enabled(k, s, FIRE, broker)
     yield "broker is running", s.is_running[broker]
-    strike(s, FIRE, broker)
+    record_fault(s, FIRE, broker)
     truncate_to(k, s, broker, 0)
     stop(k, s, broker)
 

@@ -158,7 +158,7 @@ def test_a_script_needs_no_guard_for_its_workers(tmp_path: Path) -> None:
     """A user's script asks at its top level; worker processes that are spawned do not run it again."""
     script = """
 import neverlost
-from neverlost.checker.engine.search import memory
+from neverlost.checker.engine.engines import memory
 
 class Counted(memory.Processes):
     def __init__(self, local, total):

@@ -64,7 +64,7 @@ def _topic(labels: dict[str, str], where: str) -> Topic:
 
 def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
     """A partition line."""
-    number = whole_number(labels["DescribedPartition"], "DescribedPartition", where)
+    number = whole_number(labels["Partition"], "Partition", where)
     replicas = _brokers("Replicas", labels.get("Replicas", ""), where)
     if not replicas:
         raise InputError(
@@ -94,13 +94,13 @@ def read(document: Document) -> Described:
     for where, line in content(document):
         parts = _PARTITION.match(line)
         if parts and parts[3] in standing and parts[1] in found.topics:
-            found.topics[parts[1]].add(standing[parts[3]].alike(whole_number(parts[2], "DescribedPartition", where), where))
+            found.topics[parts[1]].add(standing[parts[3]].alike(whole_number(parts[2], "Partition", where), where))
             continue
         labels = _labelled(line)
         name = labels.get("Topic", "")
         if not name or not line.lstrip().startswith("Topic:"):
             raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
-        if "DescribedPartition" not in labels:
+        if "Partition" not in labels:
             found.add_topic(_topic(labels, where), where)
             many[name] = labels.get("PartitionCount", "")
             continue

@@ -25,7 +25,7 @@ from typing import Any
 
 from tests.tools.bench.measure import Sampler
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 SIZES = {
     (3, 2, 2, 1): (39_619, 22),

@@ -27,7 +27,7 @@ from neverlost.model.protocols import models
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.properties import properties
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PUBLISHED = ROOT / "reports" / "published"
 COMMAND, PYTHON = [sys.executable, "-m", "neverlost"], [sys.executable, "-m"]
 VERDICTS = (0, 12, 13)
@@ -107,7 +107,7 @@ def _necessity(model: str) -> Page:
     )
 
 
-RATES = ("specs/rates/default.toml", "tests/tools/publish/one-room.toml")
+RATES = ("checker/questions/nines/default_rates.toml", "tests/tools/publish/one-room.toml")
 SETTINGS = "tests/tools/publish/nines.toml"
 
 PAGES = (

@@ -28,7 +28,7 @@ from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.properties import properties
 from tests.tools.publish.proofs_again import Again, asked_of_row, missing_for_ethos, reading_of_row
 
-KEPT = Path(__file__).resolve().parents[2] / "reports" / "published" / "proofs.json"
+KEPT = Path(__file__).resolve().parents[3] / "reports" / "published" / "proofs.json"
 SECONDS = 900
 """How long a row's proof may take."""
 
