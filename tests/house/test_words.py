@@ -56,8 +56,6 @@ def test_the_glossary_s_terms_are_used() -> None:
     terms = re.findall(r"^\| ([a-z][^|]*) \| [^|]+ \|$", glossary, re.MULTILINE)
     pages = (each.read_text(encoding="utf-8") for each in (ROOT / "reports").rglob("[!g]*.md"))
     written = "\n".join([*SOURCES.values(), *pages])
-        [*SOURCES.values(), *(each.read_text(encoding="utf-8") for each in (ROOT / "reports").rglob("[!g]*.md"))]
-    )
     squeezed = re.sub(r"[_\s]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", written)).lower()
     missing = [each for term in terms if term != "term" for each in term.split(", ") if each.split()[-1] not in squeezed]
     assert len(terms) > 20 and missing == []
