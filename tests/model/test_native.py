@@ -18,7 +18,6 @@ from neverlost.model.interpreters import compiled as native
 from neverlost.model.interpreters import compiled_program as native_program
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.llvm import OptimizationLevel
-from neverlost.model.interpreters.machine_code import Machine
 from neverlost.model.interpreters.mixed_versions import mixed
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.observed.protocol import OBSERVED, observed_system
@@ -36,6 +35,7 @@ from tests.model.test_interpreters import (
     rich_system,
     walk,
 )
+from tests.support.machine import Machine
 from tests.support.searches import kraft_matrix
 
 SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted([*models(), THREE])}

@@ -246,11 +246,6 @@ def is_same(one: Tolerance, other: Tolerance) -> bool:
     return all(answer(one, spot) == answer(other, spot) for spot in one.entries)
 
 
-def known_defects(configuration: Mapping[str, Any]) -> list[str]:
-    """The known defects that a configuration has, with where they are reported."""
-    return _reported(each for each in DEFECTS if configuration.get(each.mechanism.key) is False)
-
-
 def defects_read(found: Tolerance) -> list[str]:
     """Those of them that can matter to a table, with where they are reported."""
     return _reported(defects_that_matter(found))
