@@ -179,7 +179,6 @@ def _outside(partition: DescribedPartition) -> int:
 
 
 def _numbered(partitions: Iterable[DescribedPartition]) -> str:
-    """Partitions by number."""
     numbers = [each.number for each in partitions]
     return f"partition{'s' * (len(numbers) > 1)} {ranges(numbers)}"
 

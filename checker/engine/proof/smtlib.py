@@ -48,7 +48,6 @@ def text_of(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: 
 
 
 def _symbols(terms: Iterable[Any]) -> dict[str, str]:
-    """Declarations of every symbol, by name."""
     return {name: each.sexpr() for name, each in symbols_of(terms).items()}
 
 
