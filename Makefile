@@ -1,5 +1,5 @@
 # Shortcuts; the README's commands do the same without make.
-.PHONY: test slow browser lint types published reproductions
+.PHONY: test slow browser lint types coverage published reproductions
 
 test:
 	pytest
@@ -14,14 +14,13 @@ lint: types
 	ruff check . && ruff format --check .
 
 types:
-	python -m tests.support.wheel
+	mypy
+
+coverage:
+	coverage run -m pytest && coverage combine --quiet && coverage report
 
 published:
-	for each in durability versions isr-vs-majority; do \
-		neverlost sweep $$each --out build/$$each && cp build/$$each/report.md reports/published/$$each.md || exit 1; \
-	done
-	neverlost claims --out build/claims && cp build/claims/report.md reports/published/claims.md
-	python -m tests.bench.forecast > build/forecast.md && cp build/forecast.md reports/published/forecast.md
+	python -m tests.tools.publish
 
 reproductions:
-	python -m tests.publish.reproductions --times 5 --out reports/published/reproductions
+	python -m tests.tools.publish.reproductions --times 5 --out reports/published/reproductions

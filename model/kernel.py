@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any, Protocol
 
-from neverlost.model.scene import Scene
-
 Value = Any
 """A state value of whatever kind the interpreter reads: int, column, term or strict value."""
 
@@ -109,7 +107,8 @@ class Action:
 
     `parameters` maps each parameter to the axis of the sizes that it ranges over.  `where` leaves out
     combinations that make no sense (a replica fetching from itself).  `fault` names the
-    budget that the step spends, if it is a failure.
+    budget that the step spends, if it is a failure.  `can_be_left_out` marks one that makes many states and that
+    few violations need: a quick search for violations leaves it out.
     """
 
     name: str
@@ -118,6 +117,7 @@ class Action:
     where: Callable[..., bool] | None = None
     says: str = ""
     fault: str | None = None
+    can_be_left_out: bool = False
 
     def arguments(self, sizes: Sizes) -> Iterator[dict[str, int]]:
         """Every combination of parameter values, in order."""
@@ -134,7 +134,11 @@ class Action:
 
 
 def action(
-    where: Callable[..., bool] | None = None, says: str = "", fault: str | None = None, **parameters: str
+    where: Callable[..., bool] | None = None,
+    says: str = "",
+    fault: str | None = None,
+    can_be_left_out: bool = False,
+    **parameters: str,
 ) -> Callable[[Callable[..., Clauses]], Action]:
     """Declare a generator function as an action; keyword arguments name its parameters' axes.
 
@@ -142,7 +146,7 @@ def action(
     """
 
     def declare(body: Callable[..., Clauses]) -> Action:
-        return Action(body.__name__, body, parameters, where, says, fault)
+        return Action(body.__name__, body, parameters, where, says, fault, can_be_left_out)
 
     return declare
 
@@ -193,7 +197,7 @@ class Model:
     symmetric: Callable[[Configuration], bool] = lambda configuration: True
     contradiction: Callable[[Configuration], str | None] = lambda configuration: None
     normalise: Callable[[Any, Any], None] | None = None
-    portrait: Callable[[Mapping[str, Any]], Scene] | None = None
+    portrait: Callable[[Mapping[str, Any]], Any] | None = None
     source: str = ""
     unbounded: tuple[Unbounded, ...] = ()
 

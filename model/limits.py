@@ -17,13 +17,13 @@ those.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neverlost.model.any_number import AnyNumber, parse_limit
+from neverlost.model.faults import BY_NAME, DATA_LOSS, FAULTS, NOTHING, OUT, Fault
 from neverlost.model.kernel import Clauses, Configuration, Field, Primitives, Value, count, flag, number
-from neverlost.model.kraft.faults import BY_NAME, DATA_LOSS, FAULTS, NOTHING, OUT, Fault
 from neverlost.model.system import View
 
 MOST = 9
@@ -36,38 +36,13 @@ NO_LIMIT = 0
 """Its value where there is no such limit."""
 
 _NAMES = frozenset(each.name for each in FAULTS)
-_LIMIT = re.compile("[0-9]|any|any:[1-9](,[0-9]){0,8}", re.ASCII)
-
-
-@dataclass(frozen=True)
-class AnyNumber:
-    """Any number of faults, of which at most `at_once` brokers suffer at the same time (None: as many as there are).
-
-    `beside`: at most so many while 0, 1, 2, ... brokers have lost data; the first of them is `at_once`.
-    `counts_as`: the name of another kind, whose limit each strike spends.
-    """
-
-    at_once: int | None = None
-    beside: tuple[int, ...] = ()
-    counts_as: str | None = None
-
-    def __str__(self) -> str:
-        if self.counts_as:
-            return f"any:{self.counts_as}"
-        return "any" if self.at_once is None else "any:" + ",".join(map(str, self.beside or (self.at_once,)))
 
 
 def parsed(text: str) -> int | AnyNumber | None:
     """`2`, `any`, `any:2`, `any:3,1,0` or `any:data_loss`; None for anything else."""
-    kind, _, many = text.partition(":")
-    if kind == "any" and many in _NAMES:
-        return AnyNumber(counts_as=many)
-    if not _LIMIT.fullmatch(text):
-        return None
-    if not many:
-        return AnyNumber() if kind == "any" else int(kind)
-    first, *others = map(int, many.split(","))
-    return AnyNumber(first, (first, *others) if others else ())
+    limit = parse_limit(text)
+    is_unknown = isinstance(limit, AnyNumber) and limit.counts_as is not None and limit.counts_as not in _NAMES
+    return None if is_unknown else limit
 
 
 def encoded(limit: int | AnyNumber) -> int:
@@ -203,7 +178,7 @@ def _payer(s: View, fault: Fault) -> Fault:
     return BY_NAME[dict(s.sizes.limits.payers).get(fault.name, fault.name)]
 
 
-def may_strike(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
+def fault_enabled(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
     """Clauses: the limits allow one more, which would impair these brokers."""
     paid, limits = _payer(s, fault), s.sizes.limits
     if paid.name in limits.counted:
@@ -224,7 +199,7 @@ def may_strike(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
         yield "bound: so many brokers impaired at once", count(k, after) <= s.at_once
 
 
-def strike(s: View, fault: Fault, *brokers: int) -> None:
+def record_fault(s: View, fault: Fault, *brokers: int) -> None:
     """Effect: one has happened, to these brokers."""
     paid = _payer(s, fault)
     if paid.name in s.sizes.limits.counted:

@@ -12,7 +12,17 @@ from itertools import pairwise
 from typing import Any
 
 from neverlost.model.kernel import Action, members
-from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, REMOVED, STALE, STALE_LEADER, Lane, Scene
+from neverlost.model.snapshot import (
+    DOWN,
+    FOLLOWER,
+    LEADER,
+    NOT_APPLIED,
+    REMOVED,
+    STALE,
+    STALE_LEADER,
+    BrokerView,
+    ClusterSnapshot,
+)
 from neverlost.model.system import State, Step, System
 
 INITIAL = "initial state"
@@ -80,22 +90,22 @@ def records_named(records: Iterable[int]) -> str:
     return ",".join(f"m{each}" for each in sorted(records))
 
 
-def role_of(lane: Lane, names: Names) -> str:
+def role_of(lane: BrokerView, names: Names) -> str:
     """A broker's role."""
     return f"{lane.role} of {names[lane.follows]}" if lane.role == FOLLOWER and lane.follows is not None else lane.role
 
 
-def leader_of(scene: Scene, names: Names) -> str:
+def leader_of(scene: ClusterSnapshot, names: Names) -> str:
     """Who leads, as the controller has it."""
     return "no leader" if scene.leader is None else f"leader {names[scene.leader]}"
 
 
-def isr_of(scene: Scene, names: Names) -> list[str]:
+def isr_of(scene: ClusterSnapshot, names: Names) -> list[str]:
     """The controller's ISR; a quorum has none."""
     return [] if not scene.isr and scene.min_isr is None else [f"ISR={listed(scene.isr, names)}"]
 
 
-def metadata_of(scene: Scene, names: Names) -> list[str]:
+def metadata_of(scene: ClusterSnapshot, names: Names) -> list[str]:
     """What the controller has, and what the producer and consumers were promised."""
     sets = {"ELR": scene.elr, "fenced": scene.fenced, "adding": scene.adding, "removing": scene.removing}
     found = isr_of(scene, names) + [f"{name}={listed(each, names)}" for name, each in sets.items() if each]
@@ -106,7 +116,7 @@ def metadata_of(scene: Scene, names: Names) -> list[str]:
     return [*found, *scene.notes]
 
 
-def beliefs_of(lane: Lane, scene: Scene, names: Names) -> list[str]:
+def beliefs_of(lane: BrokerView, scene: ClusterSnapshot, names: Names) -> list[str]:
     """What a broker that believes it is leader knows of the partition, true or not."""
     old = f" {STALE_MARK}" if lane.isr != scene.isr else ""
     found = [] if lane.isr is None else [f"ISR={listed(lane.isr, names)}{old}"]
@@ -114,7 +124,7 @@ def beliefs_of(lane: Lane, scene: Scene, names: Names) -> list[str]:
     return [*found, *remembered(lane, scene, names), *lane.notes]
 
 
-def remembered(leader: Lane, scene: Scene, names: Names) -> list[str]:
+def remembered(leader: BrokerView, scene: ClusterSnapshot, names: Names) -> list[str]:
     """The fetch offsets that a leader has noted, and which of them its followers have gone back from."""
     found = []
     for follower, offset in leader.fetched:
@@ -133,7 +143,7 @@ def _actor(step: Step) -> int | None:
     return next((value for name, value in step.arguments.items() if name in BROKERS), None)
 
 
-def _head(system: System, step: Step, names: Names, before: Scene | None) -> str:
+def _head(system: System, step: Step, names: Names, before: ClusterSnapshot | None) -> str:
     """Who did what.  A parameter called `leader` comes with the role in which it acts."""
     shown = {name: _argument(system, step.action, name, value, names) for name, value in step.arguments.items()}
     if "leader" in step.arguments:
@@ -156,7 +166,7 @@ def _argument(system: System, action: Action, name: str, value: int, names: Name
     return names[value] if name in BROKERS else value
 
 
-def changes(before: Scene, after: Scene, names: Names, actor: int | None = None) -> list[str]:
+def changes(before: ClusterSnapshot, after: ClusterSnapshot, names: Names, actor: int | None = None) -> list[str]:
     """What a step changed, most important first; what happens at the `actor` goes without its name."""
     change = _Change(before, after, names, actor)
     return [
@@ -175,8 +185,8 @@ def changes(before: Scene, after: Scene, names: Names, actor: int | None = None)
 class _Change:
     """Two scenes with a step between them; every method is one subject, in zero or more clauses."""
 
-    before: Scene
-    after: Scene
+    before: ClusterSnapshot
+    after: ClusterSnapshot
     names: Names
     actor: int | None
 
@@ -190,11 +200,11 @@ class _Change:
         form = {"are": "is"}.get(verb, verb + "s") if len(brokers) == 1 else verb
         return [f"{self._listed(brokers)} {form} {rest}"]
 
-    def _whose(self, lane: Lane) -> str:
+    def _whose(self, lane: BrokerView) -> str:
         """What is a broker's; the actor's goes without its name."""
         return "its" if lane.broker == self.actor else f"{self.names[lane.broker]}'s"
 
-    def _name(self, lane: Lane) -> str:
+    def _name(self, lane: BrokerView) -> str:
         """The subject of a clause about a broker; nothing for the actor."""
         return "" if lane.broker == self.actor else f"{self.names[lane.broker]} "
 
@@ -204,7 +214,7 @@ class _Change:
         word = "acknowledged " if found & self.after.acked else "committed " if found & self.after.committed else ""
         return word + records_named(found)
 
-    def _lanes(self) -> Iterable[tuple[Lane, Lane]]:
+    def _lanes(self) -> Iterable[tuple[BrokerView, BrokerView]]:
         return zip(self.before.lanes, self.after.lanes, strict=True)
 
     def _lacking(self, broker: int) -> str:
@@ -300,7 +310,7 @@ class _Change:
                 found.append(f"{self._whose(new)} ISR is {self._listed(new.isr)}")
         return found
 
-    def _forgotten(self, old: Lane, new: Lane) -> list[str]:
+    def _forgotten(self, old: BrokerView, new: BrokerView) -> list[str]:
         """A change that a leader no longer waits for, although the controller has committed it."""
         if old.pending is None or new.pending is not None or new.isr is None or new.isr != old.isr:
             return []
@@ -326,7 +336,7 @@ class _Change:
                 found += [f"it still {each}" for each in remembered(new, self.after, self.names)]
         return found
 
-    def _passed(self, old: Lane, new: Lane) -> str:
+    def _passed(self, old: BrokerView, new: BrokerView) -> str:
         """Records that a high watermark passes although an ISR member lacks them."""
         if new.isr is None or old.high_watermark is None or new.high_watermark is None:
             return ""

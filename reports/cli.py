@@ -32,8 +32,8 @@ def main() -> NoReturn:
     import warnings
 
     gc.set_threshold(GARBAGE)
-    from neverlost.checker.machine import interrupts
-    from neverlost.reports import exit_status
+    from neverlost.checker.engine.host import interrupts
+    from neverlost.reports.output import exit_status
 
     if sys.stdout is None:
         sys.exit(
@@ -94,8 +94,9 @@ def _outlive_readers() -> None:
 
 def _status() -> int:
     """The status of the command; what is wrong is said."""
-    from neverlost.checker.machine import interrupts
-    from neverlost.reports import exit_status, program
+    from neverlost.checker.engine.host import interrupts
+    from neverlost.reports import program
+    from neverlost.reports.output import exit_status
     from neverlost.specs.errors import InputError
 
     try:
@@ -110,10 +111,10 @@ def _status() -> int:
         usage = getattr(problem, "format_message", None)
         if usage is not None or isinstance(problem, InputError):
             return _say(usage() if usage is not None else str(problem), exit_status.USAGE)
-        from neverlost.checker.machine.resources import given_out
+        from neverlost.checker.engine.host.resources import classify_exhaustion
 
         try:
-            return _say(f"{given_out(problem)}: nothing is claimed; {REMEDY}", exit_status.INCONCLUSIVE)
+            return _say(f"{classify_exhaustion(problem)}: nothing is claimed; {REMEDY}", exit_status.INCONCLUSIVE)
         except type(problem):
             pass
         if os.environ.get("NEVERLOST_DEBUG"):
@@ -136,7 +137,7 @@ def _leave_unsaid(ignored: object) -> None:
 
 def _say(message: str, status: int) -> int:
     """Say what is wrong, in one line that a terminal only shows; the status that it ends with."""
-    from neverlost.specs.visible import visible
+    from neverlost.checker.engine.host.visible import visible
 
     if sys.stderr is not None:
         print("neverlost: " + visible(" ".join(message.split("\n"))), file=sys.stderr)

@@ -28,10 +28,9 @@ COMMANDS = (
     "report",
     "lists",
     "explain",
-    "man",
 )
-OF_ALL = ("lists", "man")
-"""A file of several commands, and a command that speaks of all."""
+OF_ALL = ("lists",)
+"""A file of several commands."""
 
 SHORT_HELP = """neverlost: can this Kafka configuration lose an acknowledged message, and how?
 

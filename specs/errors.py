@@ -47,3 +47,8 @@ def listed(names: Iterable[str], are_explained: bool = True, before: str = "avai
     if more <= 0:
         return f"{before}{', '.join(every)}"
     return "neverlost explain lists all" if are_explained else f"{before}{', '.join(every[:MOST_NAMES])} and {more} more"
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """Return a text from a file as one short, printable word for messages."""
+    return repr(text if len(text) <= limit else text[: limit - 3] + "...")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from neverlost.model.kernel import Configuration, Value, for_every
-from neverlost.model.system import System
 
 
 @dataclass(frozen=True)
@@ -45,22 +41,3 @@ class Theory:
     models: tuple[str, ...]
     lemmas: tuple[Lemma, ...]
     covers: Callable[[Configuration], bool] = lambda configuration: True
-
-
-@cache
-def theories() -> tuple[Theory, ...]:
-    """Every theory, from the files in `specs/lemmas/`."""
-    import neverlost.specs.lemmas as folder
-
-    return tuple(
-        importlib.import_module(f"{folder.__name__}.{each.name}").THEORY for each in pkgutil.iter_modules(folder.__path__)
-    )
-
-
-def lemmas_of(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
-    """The hand-written lemmas of a system, for a property or for all; none where none was written that covers it."""
-    covering = (
-        theory for theory in theories() if system.model.name in theory.models and all(map(theory.covers, system.configurations))
-    )
-    found = next(covering, None)
-    return tuple(each for each in found.lemmas if goal is None or each.only_for in (None, goal)) if found else ()

@@ -1,15 +1,12 @@
-"""A property as a value, and the catalogue of all of them."""
+"""A property as a value."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from neverlost.model.kernel import Model, Value
+from neverlost.model.kernel import Value
 
 SAFETY, AVAILABILITY, RECOVERY = "safety", "availability", "recovery"
 """Kinds of properties."""
@@ -33,19 +30,3 @@ class Property:
     failure: str = ""
     source: str = ""
     kind: str = SAFETY
-
-
-@cache
-def properties() -> dict[str, Property]:
-    """Every property by name, from the files in `specs/properties/`."""
-    import neverlost.specs.properties as folder
-
-    found = [
-        importlib.import_module(f"{folder.__name__}.{each.name}").PROPERTY for each in pkgutil.iter_modules(folder.__path__)
-    ]
-    return {each.name: each for each in sorted(found, key=lambda each: each.name)}
-
-
-def guarantees(model: Model) -> list[Property]:
-    """The properties that a model's protocol is expected to keep."""
-    return [properties()[name] for name in model.guarantees]

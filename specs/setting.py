@@ -47,14 +47,14 @@ def assumed(every: Iterable[Mapping[str, Setting]]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """Where the user's files speak of a topic; `is_declared` where the file asks for it, so that it is changed there."""
 
     where: str
     is_declared: bool = False
 
 
-class Kind(StrEnum):
+class NoticeKind(StrEnum):
     """What a notice is: something to look at, something assumed, something read that no verdict depends on, or why `holds` is
     not said."""
 
@@ -72,7 +72,7 @@ class Notice:
     Without topics it is about everything that was read.
     """
 
-    kind: Kind
+    kind: NoticeKind
     says: str
     where: str = ""
     remedy: str = ""
@@ -93,6 +93,6 @@ class Notice:
         }
 
 
-def of_kind(notices: Iterable[Notice], *kinds: Kind) -> tuple[Notice, ...]:
+def of_kind(notices: Iterable[Notice], *kinds: NoticeKind) -> tuple[Notice, ...]:
     """The notices of some kinds, each once, in their order."""
     return tuple(dict.fromkeys(each for each in notices if each.kind in kinds))

@@ -35,7 +35,17 @@ from neverlost.model.kernel import (
     row,
     smaller,
 )
-from neverlost.model.scene import FOLLOWER, LEADER, STALE_LEADER, WAITING, Lane, Scene, log_of, members, named
+from neverlost.model.snapshot import (
+    FOLLOWER,
+    LEADER,
+    STALE_LEADER,
+    WAITING,
+    BrokerView,
+    ClusterSnapshot,
+    log_of,
+    members,
+    named,
+)
 from neverlost.model.system import View
 
 KEYS = ("replication.factor", "bounds.records", "bounds.log_size", "bounds.max_leader_epoch")
@@ -318,7 +328,7 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
     replicate(k, s, follower, leader)
 
 
-def portrait(values: Mapping[str, Any]) -> Scene:
+def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
     """Brokers with what they believe, and the quorum's state."""
     lanes = []
     for replica, leader in enumerate(values["leader"]):
@@ -326,7 +336,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         is_stale = leads and values["quorum_leader"] != replica
         role = STALE_LEADER if is_stale else LEADER if leads else WAITING if leader < 0 else FOLLOWER
         lanes.append(
-            Lane(
+            BrokerView(
                 broker=replica,
                 role=role,
                 log=log_of(values, replica),
@@ -339,7 +349,7 @@ def portrait(values: Mapping[str, Any]) -> Scene:
         )
     shown = frozenset(record for lane in lanes if lane.is_leader for record, _ in lane.log[: lane.high_watermark])
     epoch = named(values["next_leader_epoch"] - 1)
-    return Scene(named(values["quorum_leader"]), epoch, members(values["quorum_isr"]), tuple(lanes), committed=shown)
+    return ClusterSnapshot(named(values["quorum_leader"]), epoch, members(values["quorum_isr"]), tuple(lanes), committed=shown)
 
 
 BASE = Model(

@@ -27,7 +27,7 @@ def processor() -> tuple[str, str, str]:
     return f"llvmlite {llvmlite.__version__}", llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-class Effort(IntEnum):
+class OptimizationLevel(IntEnum):
     """What is done for the speed of machine code: nothing, or a good choice of instructions and registers.
 
     The text repeats no computation, so LLVM's other passes gain less than they take: machine code that was made without any
@@ -38,14 +38,14 @@ class Effort(IntEnum):
     GOOD = 2
 
 
-def compiled(text: str, effort: Effort) -> bytes:
+def compiled(text: str, effort: OptimizationLevel) -> bytes:
     """The machine code of a program as an object file."""
     _initialised()
     _, name, features = processor()
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(opt=int(effort), cpu=name, features=features, reloc="pic")
     module = llvm.parse_assembly(text)
-    if effort is Effort.GOOD:
+    if effort is OptimizationLevel.GOOD:
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=int(effort))))

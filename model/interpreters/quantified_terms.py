@@ -85,14 +85,14 @@ class Quantified(Terms):
         each = fresh(axis)
         return z3.Exists([each], z3.And(self.within(axis, each), self.lift(body(each))))
 
-    def row(self, axis: str, body: Callable[[Any], Value]) -> Row:
+    def row(self, axis: str, body: Callable[[Any], Value]) -> AxisRow:
         """A value for each element."""
         each = fresh(axis)
-        return Row(each, self.lift(body(each)))
+        return AxisRow(each, self.lift(body(each)))
 
 
 @dataclass(frozen=True)
-class Row:
+class AxisRow:
     """A value for each element of an axis: what it is at `element`."""
 
     element: Any
@@ -180,7 +180,7 @@ def _noted(quantified: list[Any], term: Any) -> Any:
     return term
 
 
-class Sizes:
+class QuantifiedSizes:
     """The sizes of a system, where an axis without a number has a constant for its length."""
 
     def __init__(self, sizes: Any, lengths: Mapping[str, Any]) -> None:
@@ -227,7 +227,7 @@ class QuantifiedView(View):
     @property
     def sizes(self) -> Any:
         """The sizes, of which some are no numbers."""
-        return Sizes(self._system.sizes, self.lengths)
+        return QuantifiedSizes(self._system.sizes, self.lengths)
 
     def is_open(self, axis: str) -> bool:
         """Whether an axis has no number for its length."""
@@ -298,7 +298,7 @@ class Array:
             return
         closed, opened = self._places(self._index)
         place = fresh(self._axis)
-        written = Row(place, _lifted(values[place]))
+        written = AxisRow(place, _lifted(values[place]))
         self._write(closed, opened, lambda at: written[at[-1]])
 
     def _places(self, index: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:

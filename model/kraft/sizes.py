@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from neverlost.model.faults import CLEAN_STOP, CRASH, FAULTS, MIN_ISR_CHANGE, OF_RACKS
 from neverlost.model.kernel import NO_REPLICA, Configuration, Primitives, Sizes, Value
-from neverlost.model.kraft.faults import CLEAN_STOP, CRASH, FAULTS, MIN_ISR_CHANGE, OF_RACKS
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.limits import Limits, can_happen, is_counted, limits_of, payer
 from neverlost.model.system import View

@@ -19,9 +19,9 @@ from itertools import permutations
 from typing import Any
 
 from neverlost.model import limits
+from neverlost.model.faults import CONSUMER_CRASH, FAULTS, PRODUCER_RETRY
 from neverlost.model.kernel import Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
 from neverlost.model.kraft import mechanisms
-from neverlost.model.kraft.faults import CONSUMER_CRASH, FAULTS, PRODUCER_RETRY
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
 from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of

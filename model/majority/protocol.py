@@ -10,6 +10,7 @@ Source: Raft (Ongaro and Ousterhout 2014), KIP-595.
 from __future__ import annotations
 
 from neverlost.model import limits
+from neverlost.model.faults import LEADER_MOVE
 from neverlost.model.kernel import (
     NO_REPLICA,
     Clauses,
@@ -35,10 +36,9 @@ from neverlost.model.kraft.broker.log import (
     offsets,
     truncate_to_common,
 )
-from neverlost.model.kraft.broker.stops import crash, crash_unflushed, lose_disk
-from neverlost.model.kraft.faults import LEADER_MOVE
+from neverlost.model.kraft.requests.stops import crash, crash_unflushed, lose_disk
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.quorum.fetching import append_fetched, brings_something
 from neverlost.model.ranks import ranks
 from neverlost.model.system import View
@@ -196,12 +196,12 @@ def voters_replace_live_leader(k: Primitives, s: View, candidate: int, ballot: i
     Source: Raft 5.2; KIP-595, Vote.
     """
     yield "a majority votes", ballot.bit_count() == majority(s)
-    yield from may_strike(k, s, LEADER_MOVE)
+    yield from fault_enabled(k, s, LEADER_MOVE)
     yield "the leader is running", s.leader_knows == UP_TO_DATE
     yield "another broker", s.leader != candidate
     yield "bound: a term is left", s.newest_term < s.sizes.term - 1
     yield from elect(k, s, candidate, ballot)
-    strike(s, LEADER_MOVE)
+    record_fault(s, LEADER_MOVE)
 
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")

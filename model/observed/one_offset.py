@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from neverlost.model.faults import FAULTS, REASSIGN, Fault
 from neverlost.model.kernel import (
     NO_REPLICA,
     Action,
@@ -32,7 +33,6 @@ from neverlost.model.kernel import (
 from neverlost.model.kraft.broker.high_watermark import is_waited_for
 from neverlost.model.kraft.broker.leader import accepts_writes, is_answered, is_up_to_date_leader, leads, logs_agree, put_in_log
 from neverlost.model.kraft.broker.log import EMPTY, log_end, truncate_to
-from neverlost.model.kraft.broker.stops import start, stop
 from neverlost.model.kraft.controller.partition_change import (
     Change,
     assignment_of,
@@ -41,11 +41,11 @@ from neverlost.model.kraft.controller.partition_change import (
     outdate_leader,
     unfenced,
 )
-from neverlost.model.kraft.faults import FAULTS, REASSIGN, Fault
+from neverlost.model.kraft.requests.stops import start, stop
 from neverlost.model.kraft.sizes import KraftSizes, sizes_of
 from neverlost.model.kraft.state import everyone, fields
+from neverlost.model.protocols.kraft import MODEL as KRAFT
 from neverlost.model.system import View
-from neverlost.model.versions.kraft import MODEL as KRAFT
 
 REFILLED = tuple(each for each in FAULTS if each.seen)
 """Faults that are spent and refilled."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from neverlost.model.faults import BY_NAME
 from neverlost.model.kernel import Configuration, Field, Model, Primitives
-from neverlost.model.kraft.faults import BY_NAME
 from neverlost.model.observed import one_offset
 from neverlost.model.observed.observations import OBSERVATIONS
 from neverlost.model.observed.one_offset import ONE_OFFSET_ACTIONS
 from neverlost.model.observed.starting_brokers import IS_BACK, STARTING_ACTIONS, UNAWARE, forget_registered
+from neverlost.model.protocols.kraft import MODEL as KRAFT
 from neverlost.model.system import System, View, bind
-from neverlost.model.versions.kraft import MODEL as KRAFT
 
 
 def observed_fields(configuration: Configuration) -> tuple[Field, ...]:

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neverlost.model.classic.log import append, latest_epoch, truncate
+from neverlost.model.faults import KILL, LEADER_MOVE
 from neverlost.model.kernel import Clauses, Primitives, Value, action, count, different, smaller
-from neverlost.model.kraft.faults import KILL, LEADER_MOVE
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.quorum.roles import CANDIDATE, FOLLOWER, LEADER, is_candidate, is_leader
 from neverlost.model.system import View
 
@@ -79,8 +79,8 @@ def was_sent(k: Primitives, status: Value, when: Value) -> Value:
 @action(broker="replica", says="server {broker} restarts", fault="kill")
 def restart(k: Primitives, s: View, broker: int) -> Clauses:
     """It keeps term, log and the leader that it voted for."""
-    yield from may_strike(k, s, KILL)
-    strike(s, KILL)
+    yield from fault_enabled(k, s, KILL)
+    record_fault(s, KILL)
     s.role[broker] = FOLLOWER
     s.high_watermark[broker] = 0
     for each in servers(s):
@@ -113,9 +113,9 @@ def update_term(k: Primitives, s: View, broker: int, term: int) -> Clauses:
 @action(candidate="replica", says="server {candidate} starts an election", fault="leader_move")
 def request_vote(k: Primitives, s: View, candidate: int) -> Clauses:
     """A time-out and its vote requests to all peers."""
-    yield from may_strike(k, s, LEADER_MOVE)
+    yield from fault_enabled(k, s, LEADER_MOVE)
     yield "is no leader", k.not_(is_leader(s, candidate))
-    strike(s, LEADER_MOVE)
+    record_fault(s, LEADER_MOVE)
     s.role[candidate] = CANDIDATE
     s.epoch[candidate] = s.epoch[candidate] + 1
     s.leader[candidate] = candidate

@@ -8,10 +8,10 @@ Source: KIP-630; KafkaMetadataLog, KafkaRaftClient.handleFetchSnapshotResponse.
 
 from __future__ import annotations
 
+from neverlost.model.faults import LOSSY_CRASH
 from neverlost.model.kernel import Clauses, Primitives, action, different, larger
 from neverlost.model.kraft.broker.log import offsets
-from neverlost.model.kraft.faults import LOSSY_CRASH
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.quorum.log import has_start
 from neverlost.model.quorum.stops import note_loss, stop
 from neverlost.model.quorum.voters import follows
@@ -78,13 +78,13 @@ def controller_crash_losing_snapshot(k: Primitives, s: View, broker: int) -> Cla
 
     Source: FileRawSnapshotWriter.freeze.
     """
-    yield from may_strike(k, s, LOSSY_CRASH, broker)
+    yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "there are snapshots", bool(s.sizes.snapshots)
     if s.sizes.snapshots:
         yield "is running", s.is_running[broker]
         yield "bound: has one", s.snapshot_end[broker] > 0
         yield "was not forced", k.not_(s.snapshot_forced)
-        strike(s, LOSSY_CRASH, broker)
+        record_fault(s, LOSSY_CRASH, broker)
         s.snapshot_end[broker] = 0
         note_loss(s, broker)
         stop(k, s, broker)

@@ -5,10 +5,10 @@ Source: KafkaRaftClient.initialize, QuorumState.initialize, FileQuorumStateStore
 
 from __future__ import annotations
 
+from neverlost.model.faults import DISK_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.broker.log import EMPTY
-from neverlost.model.kraft.faults import DISK_LOSS, KILL, LOSSY_CRASH
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.limits import settle as settle_limits
 from neverlost.model.quorum.log import holds_readable, truncated
 from neverlost.model.quorum.membership import NEXT_DIRECTORY
@@ -51,9 +51,9 @@ def note_loss(s: View, voter: int) -> None:
 @action(broker="replica", says="unclean shutdown of controller {broker}, log intact", fault="kill")
 def controller_crash(k: Primitives, s: View, broker: int) -> Clauses:
     """The process dies and the page cache survives it."""
-    yield from may_strike(k, s, KILL, broker)
+    yield from fault_enabled(k, s, KILL, broker)
     yield "is running", s.is_running[broker]
-    strike(s, KILL, broker)
+    record_fault(s, KILL, broker)
     stop(k, s, broker)
 
 
@@ -68,12 +68,12 @@ def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Cl
 
     A controller flushes all that it appends before it is counted, so where both rules are on nothing is ever lost so.
     """
-    yield from may_strike(k, s, LOSSY_CRASH, broker)
+    yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "is running", s.is_running[broker]
     yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
     yield "was not flushed", s.flushed_end[broker] <= kept if s.sizes.flushed_end else False
     yield "is in no snapshot", s.snapshot_end[broker] <= kept if s.sizes.snapshots else True
-    strike(s, LOSSY_CRASH, broker)
+    record_fault(s, LOSSY_CRASH, broker)
     truncated(k, s, broker, kept)
     note_loss(s, broker)
     stop(k, s, broker)
@@ -92,10 +92,10 @@ def controller_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 
     Without directory ids nothing bars it: it votes, and for an empty log if it is asked.
     """
-    yield from may_strike(k, s, DISK_LOSS, broker)
+    yield from fault_enabled(k, s, DISK_LOSS, broker)
     yield "is running", s.is_running[broker]
     yield "bound: a directory is left", never_added(k, s, broker)
-    strike(s, DISK_LOSS, broker)
+    record_fault(s, DISK_LOSS, broker)
     truncated(k, s, broker, 0)
     note_loss(s, broker)
     stop(k, s, broker)

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neverlost.checker.atlas.lookup import ENGINE as ATLAS
-from neverlost.checker.campaign.sweep import REPLAYED, SAME
-from neverlost.checker.digest import property_digest
-from neverlost.checker.evidence import ledger
-from neverlost.checker.evidence.ledger import BOUNDED, EXHAUSTED, EXPLORED, FILE, OPEN, PROVED, Line
-from neverlost.checker.outcome import Verdict
+from neverlost.checker.engine.digest import property_digest
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.evidence.ledger import BOUNDED, EXHAUSTED, EXPLORED, FILE, OPEN, PROVED, LedgerLine
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.atlas.lookup import ENGINE as ATLAS
+from neverlost.checker.questions.sweep.sweep import REPLAYED, SAME
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counterexample of fewer faults, run again"}
 
 
-def lines_of(document: Mapping[str, Any]) -> list[Line]:
+def lines_of(document: Mapping[str, Any]) -> list[LedgerLine]:
     """A line per configuration and property of a result; none for a model with clauses switched off, or without properties."""
     if document.get("without"):
         return []
     return [_line(cell, each, document) for cell in document.get("cells", [document]) for each in cell.get("properties", ())]
 
 
-def _line(cell: Mapping[str, Any], each: Mapping[str, Any], document: Mapping[str, Any]) -> Line:
+def _line(cell: Mapping[str, Any], each: Mapping[str, Any], document: Mapping[str, Any]) -> LedgerLine:
     model = str(cell.get("model") or document["model"])
     config = {**cell["config"], **cell["bounds"]}
     status, steps = EXPLORED[Verdict(each["verdict"])], each.get("steps")
@@ -35,7 +35,7 @@ def _line(cell: Mapping[str, Any], each: Mapping[str, Any], document: Mapping[st
     elif document.get("method") == "bmc" and status == OPEN and document["depth"] >= 0:
         status, steps = BOUNDED, document["depth"]
     digest = digest_of({**cell, "model": model}, document)
-    return Line(model, digest, config, each["name"], status, how, steps, unbounded, _digest_of_property(each["name"]))
+    return LedgerLine(model, digest, config, each["name"], status, how, steps, unbounded, _digest_of_property(each["name"]))
 
 
 def digest_of(cell: Mapping[str, Any], document: Mapping[str, Any]) -> str:
@@ -59,7 +59,7 @@ def _how(each: Mapping[str, Any], cell: Mapping[str, Any], document: Mapping[str
     return "the atlas" if cell["engine"] == ATLAS else f"{cell['engine']} engine, {cell['states']['distinct']:,} states"
 
 
-def others(stated: Sequence[Line], document: Mapping[str, Any]) -> list[Line]:
+def others(stated: Sequence[LedgerLine], document: Mapping[str, Any]) -> list[LedgerLine]:
     """The lines of a bundle's ledger that are of other runs into its directory: on other subjects, or knowing more.
 
     Errors: `InputError` for a line that contradicts the result, and for one that is missing.

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import neverlost
-from neverlost.checker.machine.whole_files import as_json
+from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.reports.bundle.redaction import redacted, without_secrets
-from neverlost.reports.request import Request
-from neverlost.specs.configuration.input import Contents, keeping, known, parsed_json
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.specs.configuration.input import Contents, keeping, known
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.strict_json import parsed_json
 
 Found = TypeVar("Found")
 
@@ -95,7 +96,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 }
 """What each command is asked with.  Files are named as they were read; where to work and to write is no part of a question."""
 
-EFFORT = ("engine", "symmetry", "forecast", "workers", "time_limit", "memory_limit")
+EFFORT = ("engine", "symmetry", "workers", "time_limit", "memory_limit")
 """How the first answer was searched for."""
 
 
@@ -114,7 +115,7 @@ def commit_of_checkout() -> str | None:
 
 
 @dataclass(frozen=True)
-class Question:
+class BundleQuestion:
     """A command, its arguments as JSON has them, and the contents of the files that they name."""
 
     command: str
@@ -123,15 +124,15 @@ class Question:
     version: str = neverlost.__version__
     commit: str | None = field(default_factory=commit_of_checkout)
 
-    def with_arguments(self, **more: Any) -> Question:
+    def with_arguments(self, **more: Any) -> BundleQuestion:
         """The question with further arguments; what is not given is left out."""
         plain = {name: _plain(value) for name, value in more.items() if value is not None}
         plain = {name: value for name, value in plain.items() if value not in ([], {})}
         return replace(self, arguments={**self.arguments, **plain})
 
-    def with_effort(self, request: Request) -> Question:
+    def with_effort(self, request: RunOptions) -> BundleQuestion:
         """The question with how its first answer was searched for."""
-        usual = Request()
+        usual = RunOptions()
         changed = {name: getattr(request, name) for name in EFFORT if getattr(request, name) != getattr(usual, name)}
         return self.with_arguments(**changed)
 
@@ -181,7 +182,7 @@ class Question:
         return shlex.join(words) + "\n"
 
     @classmethod
-    def of(cls, files: Contents) -> Question:
+    def of(cls, files: Contents) -> BundleQuestion:
         """The question of a bundle's files.
 
         Errors: `InputError` for what is no question, with the place.
@@ -216,26 +217,26 @@ def asked(
     read: Callable[..., Found],
     names: Callable[[Found], Iterable[str]],
     redact: bool = False,
-) -> tuple[Question, Found]:
+) -> tuple[BundleQuestion, Found]:
     """The question with its files, and what `read` makes of them; redacted, the answer is about what is left of them.
 
     `names` are those that a redaction replaces.
     """
-    plain = Question(command, {}).with_arguments(**arguments).arguments
+    plain = BundleQuestion(command, {}).with_arguments(**arguments).arguments
     with keeping() as contents:
         found = read(**plain)
     if not redact:
         masked = without_secrets(contents)
         if masked == contents:
-            return Question(command, plain, contents), found
+            return BundleQuestion(command, plain, contents), found
         secret = ", ".join(repr(name) for name in contents if masked[name] != contents[name])
         warnings.warn(SecretsWarning(f"{secret}: the values of secret settings are not read and not kept"), stacklevel=3)
         with known(masked), keeping() as kept:
-            return Question(command, plain, kept), read(**plain)
+            return BundleQuestion(command, plain, kept), read(**plain)
     hidden = redacted(plain, contents, names(found))
     with known(hidden.contents), keeping() as again:
         found = read(**hidden.arguments)
-    return Question(command, hidden.arguments, again), found
+    return BundleQuestion(command, hidden.arguments, again), found
 
 
 def digest(content: bytes) -> str:
@@ -285,7 +286,6 @@ FLAGS = (
         "mechanisms",
         "losses",
         "symmetry",
-        "forecast",
     ),
     *("improve", "again"),
 )
@@ -300,7 +300,6 @@ NUMBERS: Mapping[str, type | tuple[type, ...]] = {
 
 
 def _fits(name: str, value: Any) -> bool:
-    """Whether an argument may have a value."""
     if name in FLAGS:
         return isinstance(value, bool)
     if name in NUMBERS:

@@ -1,6 +1,6 @@
 """Evidence bundles: a directory with a question, its answer, everything that the answer rests on, and a digest of every file.
 
-`write` makes one; `neverlost.reports.bundle.verify` derives it again from the question and compares.
+`write` makes one; `neverlost.reports.questions.verify.verify` derives it again from the question and compares.
 """
 
 from __future__ import annotations
@@ -12,20 +12,24 @@ import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import neverlost
-from neverlost.checker.evidence import ledger
-from neverlost.checker.machine.whole_files import as_json, clear_unfinished, write_bytes, write_text
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.host.whole_files import as_json, clear_unfinished, write_bytes, write_text
 from neverlost.model.kernel import Configuration, Model
 from neverlost.reports.bundle import ledger_lines
-from neverlost.reports.bundle.contained import MANIFEST
-from neverlost.reports.bundle.question import Question
-from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, Saved
+from neverlost.reports.bundle.question import BundleQuestion
+from neverlost.reports.bundle.safe_paths import MANIFEST
+from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, SavedCounterexamples
 from neverlost.specs.configuration.choose import PREFIXED
-from neverlost.specs.configuration.input import parsed_json, read_json
+from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.errors import InputError, misread
+from neverlost.specs.strict_json import parsed_json
+
+if TYPE_CHECKING:
+    from neverlost.reports.page.tables import TableReport
 
 SCHEMA = "neverlost.bundle/2"
 RESULT, ENVIRONMENT, COMMAND, CONFIGURATION = "result.json", "environment.json", "command.txt", "config.toml"
@@ -78,11 +82,12 @@ def files_of(directory: Path) -> list[str]:
 
 def write(
     directory: str | os.PathLike[str],
-    question: Question,
+    question: BundleQuestion,
     document: Mapping[str, Any],
     configurations: Sequence[tuple[Model, Configuration]],
     counterexamples: Mapping[str, Counterexample],
     also: Mapping[str, bytes] | None = None,
+    tables: Mapping[str, TableReport] | None = None,
 ) -> None:
     """A bundle: the question first, then the result and its counterexamples, ledger, configuration, environment, command and
     reports, and at last the digests of it all.  `also` are files that the answer rests on.
@@ -101,12 +106,12 @@ def write(
         write_text(folder / CONFIGURATION, configuration_toml(*configurations[0]))
     write_text(folder / ENVIRONMENT, as_json(environment()))
     write_text(folder / COMMAND, question.command_line)
-    render(folder, document, folder, counterexamples)
+    render(folder, document, folder, counterexamples, tables)
     digests = {name: digest(folder / name) for name in files_of(folder)}
     write_text(folder / MANIFEST, as_json(manifest(digests, document, question)))
 
 
-def manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: Question) -> dict[str, Any]:
+def manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: BundleQuestion) -> dict[str, Any]:
     """The manifest of files with these digests."""
     own = document.get("id") or f"nl-{question.digest.removeprefix('sha256:')[:16]}"
     return {"schema": SCHEMA, "id": own, "files": dict(sorted(digests.items()))}
@@ -144,20 +149,26 @@ def write_pictures(place: Path, name: str, counterexample: Counterexample) -> No
 
 
 def render(
-    folder: Path, document: Mapping[str, Any], place: Path, known: Mapping[str, Counterexample] | None = None
+    folder: Path,
+    document: Mapping[str, Any],
+    place: Path,
+    known: Mapping[str, Counterexample] | None = None,
+    tables: Mapping[str, TableReport] | None = None,
 ) -> list[Path]:
     """Write everything that a result and its traces decide: reports, pictures, and the gate files; nothing for an
     observation.  Returns the reports.
 
-    The traces are those of the folder; `known` ones need not be read again.
+    The traces are those of the folder; `known` ones need not be read again.  `tables` says by schema how a document becomes
+    tables.
     """
-    from neverlost.reports.ci.gate import write_gate
+    from neverlost.reports.output.gate import write_gate
     from neverlost.reports.page.render import write_reports
     from neverlost.reports.page.tables import write_tables
 
     if "properties" not in document and "cells" not in document:
-        return write_tables(document, place)
-    traces = Saved(folder, known)
+        report = (tables or {}).get(str(document.get("schema")))
+        return [] if report is None else write_tables(document, place, report)
+    traces = SavedCounterexamples(folder, known)
     written = write_reports(folder, document, place, traces)
     write_gate(folder, document, place)
     for cell in document.get("cells", [document]) if "matrix" not in document else ():
@@ -166,7 +177,7 @@ def render(
     return written
 
 
-def rendered(directory: str, target: str | None) -> list[Path]:
+def rendered(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
     """Write the reports of a directory with a result again, into it or elsewhere; a bundle's manifest follows.
 
     Errors: `InputError` for a directory without a result that can be read, and for a result that has no report.
@@ -178,7 +189,7 @@ def rendered(directory: str, target: str | None) -> list[Path]:
     place = folder if target is None else Path(target)
     before = set(files_of(folder))
     try:
-        reports = render(folder, document, place)
+        reports = render(folder, document, place, tables=tables)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as problem:
         raise InputError(f"{RESULT} of {directory!r} is not a result of ours: {misread(problem)}") from None
     if not reports:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neverlost.reports import options
+from neverlost.reports.command_line import options
 
 
 def register(app: typer.Typer) -> None:
@@ -35,9 +35,9 @@ def atlas(
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost import atlases
-    from neverlost.reports import exit_status
-    from neverlost.reports.output import Output
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.atlas import api as atlases
     from neverlost.specs.errors import InputError
 
     output = Output(json, None, quiet)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 import neverlost
-from neverlost.keywords import CheckingCluster
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import CheckingCluster
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from neverlost.checker.outcome import Outcome
-    from neverlost.reports.output import Output
+    from neverlost.checker.engine.outcome import Outcome
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.choose import Chosen
 
@@ -53,21 +53,16 @@ def check(
     **given: Unpack[CheckingCluster],
 ) -> int:
     """Run the command; returns the exit status.  Without any limit of faults it answers what `tolerance` answers."""
-    from neverlost.reports import exit_status
-    from neverlost.reports.ci.gate import announce
-    from neverlost.reports.output import Output
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.gate import announce
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.tolerance import screen as without_limits
     from neverlost.reports.terminal import results as terminal
-    from neverlost.reports.terminal import tolerance as without_limits
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet, format)
     files, search = options.files_of(given)
-    if search.get("forecast"):
-        from neverlost.inputs import configurations
-        from neverlost.reports.commands.forecasting import foretell
-
-        return foretell(configurations(settings, config, options.the_version(kafka_version), **files), output, **search)
     if without_limits.is_asked(config, settings, {**search, "certificate": certificate}):
         if format not in ("text", "json"):
             raise InputError(
@@ -114,7 +109,7 @@ def check(
 def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> None:
     """One of several verdicts, as soon as it is there; the screen with all of them comes at the end."""
     from neverlost.reports.documents.answers import named
-    from neverlost.reports.output import verdict_line
+    from neverlost.reports.output.output import verdict_line
 
     progress.line(verdict_line(str(outcome.verdict), (named(chosen.subjects) + chosen.differs).strip()))
 
@@ -145,7 +140,7 @@ def show(result: neverlost.Result) -> None:
 
 def _show_one(console: Console, found: neverlost.Result) -> None:
     from neverlost.reports.documents.answers import groups
-    from neverlost.reports.terminal import answers, forecast
+    from neverlost.reports.terminal import answers
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.counterexample import show_timeline
 
@@ -160,4 +155,3 @@ def _show_one(console: Console, found: neverlost.Result) -> None:
     for way in found.document.get("agreement", ()):
         word = {True: "agrees", False: "DISAGREES", None: "not asked"}[way["agrees"]]
         console.print(f"{word:12} {way['way']}: {way['says']}", style="dim" if way["agrees"] is not False else "bold red")
-    forecast.show_afterwards(console, found.document)

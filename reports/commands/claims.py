@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.keywords import Effort
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import EffortKeywords
 
 if TYPE_CHECKING:
-    from neverlost.checker.campaign.decided_cases import Judged
-    from neverlost.specs.claim import Claim
+    from neverlost.checker.questions.corpus.decided_cases import CaseResult
+    from neverlost.specs.cases.claim import Claim
 
 SCHEMA = "neverlost.claims/1"
 
@@ -29,21 +29,21 @@ def claims(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    **search: Unpack[Effort],
+    **search: Unpack[EffortKeywords],
 ) -> int:
     """Run the command; returns the exit status."""
     from pathlib import Path
 
-    from neverlost.checker.campaign.decided_cases import judge
-    from neverlost.checker.machine.whole_files import write_text
-    from neverlost.reports.documents import cases
-    from neverlost.reports.output import Output
-    from neverlost.reports.page.claims import claims_page
-    from neverlost.reports.request import Request
+    from neverlost.checker.engine.host.whole_files import write_text
+    from neverlost.checker.questions.corpus.decided_cases import judge
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.corpus import document as cases
+    from neverlost.reports.questions.corpus.page import claims_page
+    from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
-    from neverlost.specs.claim import cases_by_name, chosen_claims
+    from neverlost.specs.cases.claim import cases_by_name, chosen_claims
 
-    output, request = Output(json, out, quiet), Request(**search)
+    output, request = Output(json, out, quiet), RunOptions(**search)
     asked = chosen_claims(ids or [])
     known = cases_by_name()
     wanted = {name: known[name] for each in asked for name in each.cases}
@@ -62,12 +62,12 @@ def claims(
 
 
 def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
-    from neverlost.reports.output import verdict_line
+    from neverlost.reports.output.output import verdict_line
 
     return [verdict_line(each["verdict"], each["id"]) for each in document["claims"]]
 
 
-def _verdict(claim: Claim, judged: dict[str, Judged]) -> str | None:
+def _verdict(claim: Claim, judged: dict[str, CaseResult]) -> str | None:
     """The verdict on a claim; None while one of its cases is undecided."""
     own = [judged[name] for name in claim.cases]
     if not all(each.is_decided for each in own):
@@ -75,18 +75,18 @@ def _verdict(claim: Claim, judged: dict[str, Judged]) -> str | None:
     return claim.verdict({each.name: str(each.answer.verdict) for each in own})
 
 
-def _deciding(claim: Claim, judged: dict[str, Judged]) -> str:
+def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
     """What decided: the cases that did not go as claimed, else the tests."""
-    from neverlost.reports.documents.cases import found_text
+    from neverlost.reports.questions.corpus.document import found_text
 
     claimed = "holds" if claim.kind == "guarantee" else "violated"
     against = [name for name in claim.cases if str(judged[name].answer.verdict) != claimed]
     return "; ".join(f"{name}: {found_text(judged[name])}" for name in against or claim.tests)
 
 
-def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
+def _document(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, Any]:
     import neverlost
-    from neverlost.reports.documents.cases import document
+    from neverlost.reports.questions.corpus.document import document
 
     return {
         "schema": SCHEMA,
@@ -111,20 +111,20 @@ def _document(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, Any]:
     }
 
 
-def _counts(asked: list[Claim], judged: dict[str, Judged]) -> dict[str, int]:
+def _counts(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, int]:
     found = [_verdict(each, judged) for each in asked]
     listed = {f"{verdict}": found.count(verdict) for verdict in ("holds", "only-if", "violated", "outside")}
     different = sum(verdict not in (each.expected, None) for each, verdict in zip(asked, found, strict=True))
     return {"claims": len(asked), **listed, "different": different, "undecided": found.count(None)}
 
 
-def _show(asked: list[Claim], judged: dict[str, Judged]) -> None:
+def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from neverlost.reports.page.claims import said
+    from neverlost.reports.questions.corpus.page import said
     from neverlost.reports.terminal import results as terminal
-    from neverlost.specs.claim import sources
+    from neverlost.specs.cases.claim import sources
 
     out = terminal.console()
     styles = {"holds": "green", "only-if": "yellow", "violated": "red", "outside": "dim"}

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from neverlost.keywords import Effort
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import EffortKeywords
 
 if TYPE_CHECKING:
-    from neverlost.checker.kafka.conform.classes.kafka import Kafka
-    from neverlost.checker.kafka.conform.free import Bounds
-    from neverlost.checker.spark.questions import Where
-    from neverlost.reports.output import Output
-    from neverlost.reports.request import Request
+    from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
+    from neverlost.checker.kafka.conform.exploration.world import Bounds
+    from neverlost.checker.kafka.conform.java.kafka import Kafka
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.request.run_options import RunOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -50,21 +50,21 @@ def conform(
     quiet: options.Quiet = False,
     master: Annotated[str | None, options.SHARED["master"][0]] = None,
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
-    **search: Unpack[Effort],
+    **search: Unpack[EffortKeywords],
 ) -> int:
     """Run the command; returns the exit status."""
+    from neverlost.checker.engine.host import processes
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.checker.kafka.conform.classes import kafka as judges
-    from neverlost.checker.kafka.conform.classes import sources
-    from neverlost.checker.machine import processes
-    from neverlost.reports.documents import conform as page
-    from neverlost.reports.output import Output
-    from neverlost.reports.request import Request
+    from neverlost.checker.kafka.conform.java import kafka as judges
+    from neverlost.checker.kafka.conform.java import sources
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.conform import document as page
+    from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.specs.errors import InputError, unknown
 
-    output, request = Output(json, out, quiet), Request(**search, master=master, spark_conf=spark_conf)
+    output, request = Output(json, out, quiet), RunOptions(**search, master=master, spark_conf=spark_conf)
     if between is not None:
         if kafka_version or classpath or settings or part or baseline or free:
             raise InputError("--between goes with --short, --trust-maven and where results go only")
@@ -97,7 +97,7 @@ def conform(
     with PartsProgress() as progress:
         progress.expect(len(todo))
 
-        def compared(name: str, so_far: comparing.Report) -> None:
+        def compared(name: str, so_far: comparing.ConformReport) -> None:
             progress(page.rate(name, so_far))
 
         found = comparing.compare(kafka, todo, _where(request), compared)
@@ -114,7 +114,7 @@ def conform(
 
 def _nothing_concerns(output: Output) -> int:
     """None of the changed files is judged: that is an answer, without Java."""
-    from neverlost.reports.documents import conform as page
+    from neverlost.reports.questions.conform import document as page
 
     document = page.unconcerned()
     output.deliver(document, lines=page.verdict_lines)
@@ -123,18 +123,18 @@ def _nothing_concerns(output: Output) -> int:
     return page.exit_status(document)
 
 
-def _where(request: Request) -> Where:
-    from neverlost.checker.spark.questions import Where
+def _where(request: RunOptions) -> WorkerTarget:
+    from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
 
     conf = request.options().spark_conf
-    return Where(request.workers or os.cpu_count() or 1, request.time_limit, request.master, conf)
+    return WorkerTarget(request.workers or os.cpu_count() or 1, request.time_limit, request.master, conf)
 
 
-def _git(ref: str, base: str, short: bool, request: Request, output: Output) -> int:
+def _git(ref: str, base: str, short: bool, request: RunOptions, output: Output) -> int:
     """What a branch of the checkout that this is run in changes, by the jars that Gradle makes of both."""
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.checker.kafka.conform.classes import kafka as judges
-    from neverlost.checker.kafka.conform.classes import sources
+    from neverlost.checker.kafka.conform.java import kafka as judges
+    from neverlost.checker.kafka.conform.java import sources
 
     checkout = Path.cwd()
     if not sources.concerned(sources.changed_between(checkout, base, ref), list(comparing.PARTS)):
@@ -143,10 +143,10 @@ def _git(ref: str, base: str, short: bool, request: Request, output: Output) -> 
         return _between(judges.of_folder(str(old)), judges.of_folder(str(new)), short, request, output)
 
 
-def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Output) -> int:
+def _between(old: Kafka, new: Kafka, short: bool, request: RunOptions, output: Output) -> int:
     """What changed in replication; a change is a result, not a failure."""
     from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.reports.documents import conform as page
+    from neverlost.reports.questions.conform import document as page
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
 
@@ -159,10 +159,10 @@ def _between(old: Kafka, new: Kafka, short: bool, request: Request, output: Outp
     return page.between_status(document)
 
 
-def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: Request, output: Output) -> int:
+def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: RunOptions, output: Output) -> int:
     """Explore Kafka's classes themselves; a loss is a violation (12), not a difference."""
-    from neverlost.checker.kafka.conform.free_search import search
-    from neverlost.reports.documents import conform as page
+    from neverlost.checker.kafka.conform.exploration.explore_classes import search
+    from neverlost.reports.questions.conform import document as page
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import PartsProgress
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neverlost.reports import options
+from neverlost.reports.command_line import options
 
 if TYPE_CHECKING:
-    from neverlost.reports.documents.words import Word
+    from neverlost.reports.questions.explain.glossary import Word
 
 
 def register(app: typer.Typer) -> None:
@@ -26,8 +26,8 @@ def explain(
     quiet: options.Quiet = False,
 ) -> int:
     """Run the command."""
-    from neverlost.reports.documents import words
-    from neverlost.reports.output import Output
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.explain import glossary as words
 
     output = Output(json, quiet=quiet)
     found = [words.word(each) for each in names] if names else list(words.words().values())

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Unpack
 import typer
 
 import neverlost
-from neverlost.keywords import Resumable
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import Resumable
 
 
 def register(app: typer.Typer) -> None:
@@ -36,10 +36,9 @@ def explore(
     **search: Unpack[Resumable],
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.checker.machine.whole_files import writable_directory
-    from neverlost.reports import exit_status
-    from neverlost.reports.output import Output
-    from neverlost.reports.terminal import forecast
+    from neverlost.checker.engine.host.whole_files import writable_directory
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.choose import choose, read_settings
@@ -54,10 +53,6 @@ def explore(
 
         marked_properties(chosen, properties)
         writable_directory(graph)
-    if search.get("forecast"):
-        from neverlost.reports.commands.forecasting import foretell
-
-        return foretell([chosen], output, **search)
     with LiveProgress() as progress:
         result = neverlost.explore(model, settings, out=out, export=export, progress=progress, **search)
     output.deliver(result.document, is_saved=True, lines=_counts)
@@ -65,7 +60,6 @@ def explore(
         console = terminal.console()
         terminal.show_outcome(console, result.outcome)
         terminal.show_counts(console, result.outcome)
-        forecast.show_afterwards(console, result.document)
     if graph is not None and not result.reason:
         for line in result.write_graph(graph, properties, partial(typer.echo, err=True)):
             typer.echo(line, err=json == "-" or quiet)

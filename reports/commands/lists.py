@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neverlost.reports import options
+from neverlost.reports.command_line import options
 
 if TYPE_CHECKING:
     from neverlost.model.kraft.mechanisms import Mechanism
@@ -31,9 +31,9 @@ def _names(document: dict[str, Any]) -> list[str]:
 
 def models(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
     """List the models."""
-    from neverlost.model.catalogue import models as catalogue
     from neverlost.model.kraft.mechanisms import MECHANISMS
-    from neverlost.reports.output import Output
+    from neverlost.model.protocols import models as catalogue
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
 
     listed = [
@@ -63,9 +63,9 @@ def models(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int
 
 def properties(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
     """List the properties."""
-    from neverlost.reports.output import Output
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
-    from neverlost.specs.property import properties as catalogue
+    from neverlost.specs.properties import properties as catalogue
 
     listed = [
         {"name": each.name, "says": each.says, "kind": each.kind, "violated_by": each.violated_by, "source": each.source}
@@ -82,7 +82,7 @@ def properties(json: options.JsonTarget = None, quiet: options.Quiet = False) ->
 
 def matrices(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
     """List the shipped matrices."""
-    from neverlost.reports.output import Output
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.configuration.matrix import read_matrix, shipped
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
-from neverlost.keywords import Effort
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import EffortKeywords
 
 if TYPE_CHECKING:
-    from neverlost.checker.campaign.examined_model import Examined
+    from neverlost.checker.questions.necessity.examined_model import Examined
 
 SECONDS_EACH = 120.0
 """How long one part may take in one profile before it counts as undecided."""
@@ -35,17 +35,17 @@ def necessity(
     each_limit: Annotated[
         float, typer.Option("--each-limit", metavar="SECONDS", help="give a part up, undecided, after this long")
     ] = SECONDS_EACH,
-    **search: Unpack[Effort],
+    **search: Unpack[EffortKeywords],
 ) -> int:
     """Run the command; with a model alone, its published profiles are used; returns the exit status."""
-    from neverlost.checker.campaign.examined_model import Budget, examine
-    from neverlost.checker.machine.whole_files import write_text
-    from neverlost.reports.documents import necessity as page
-    from neverlost.reports.output import Output
-    from neverlost.reports.request import Request
+    from neverlost.checker.engine.host.whole_files import write_text
+    from neverlost.checker.questions.necessity.examined_model import Budget, examine
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.necessity import document as page
+    from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
 
-    output, request = Output(json, out, quiet), Request(**search)
+    output, request = Output(json, out, quiet), RunOptions(**search)
     with PartsProgress() as progress:
         budget = Budget(request.workers, request.time_limit, each_limit)
         found = examine(config, settings or [], properties, only or [], budget, progress)
@@ -59,7 +59,6 @@ def necessity(
 
 
 def _command(config: str | None, settings: list[str], properties: list[str], only: list[str]) -> str:
-    """What makes the page again."""
     asked = [f"--set {each}" for each in settings] + [f"--property {each}" for each in properties]
     parts = ["neverlost necessity", *([config] if config else []), *asked, *(f"--only '{each}'" for each in only)]
     return " ".join(parts)
@@ -69,7 +68,7 @@ def _show(found: Examined) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from neverlost.reports.documents import necessity as page
+    from neverlost.reports.questions.necessity import document as page
     from neverlost.reports.terminal import results as terminal
 
     out = terminal.console()

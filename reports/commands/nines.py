@@ -6,8 +6,8 @@ from typing import Annotated, Unpack
 
 import typer
 
-from neverlost.keywords import SearchingCluster
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import SearchingCluster
 
 
 def register(app: typer.Typer) -> None:
@@ -42,10 +42,10 @@ def nines(
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status: 12 where a record is lost without any fault, but for the list of a matrix."""
-    from neverlost import likelihood
-    from neverlost.reports import exit_status
-    from neverlost.reports.output import Output
-    from neverlost.reports.terminal import nines as shown
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.nines import api as likelihood
+    from neverlost.reports.questions.nines import screen as shown
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neverlost.reports import options
+from neverlost.reports.command_line import options
 from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
     from neverlost.checker.kafka.history.history import History
-    from neverlost.reports.output import Output
+    from neverlost.reports.output.output import Output
     from neverlost.specs.configuration.choose import Given
 
 
@@ -55,7 +55,7 @@ def observe(
     quiet: options.Quiet = False,
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.reports.output import Output
+    from neverlost.reports.output.output import Output
 
     output = Output(json, out, quiet)
     files = {"metadata_log": metadata_log or [], "broker_log": broker_log or [], "clients": clients or []}
@@ -71,7 +71,7 @@ def observe(
     if not is_live:
         return _judged(output, **asked)
     from neverlost.checker.kafka.history.history import as_lines, write_history
-    from neverlost.observations import HISTORY
+    from neverlost.reports.questions.observe.api import HISTORY
     from neverlost.specs.configuration.input import known
 
     given = _given(settings or [], kafka_version)
@@ -97,7 +97,7 @@ def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None
     from neverlost.checker.kafka.cluster.jars import kafka_home
     from neverlost.checker.kafka.cluster.process import ClusterError
     from neverlost.checker.kafka.live import faults as misfortunes
-    from neverlost.checker.kafka.live import run as live
+    from neverlost.checker.kafka.live import live_run as live
     from neverlost.specs.configuration.keys import key_of
 
     if not 5 <= seconds <= 3600:
@@ -110,7 +110,7 @@ def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None
     ):
         if name in given:
             keys[plan_name] = key_of(name, given[name][1]).parse(*given.pop(name))
-    plan = live.Plan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
+    plan = live.LiveRunPlan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
     home, version, trust = where
     if home is not None:
         given.pop("kafka.version", None)
@@ -123,8 +123,8 @@ def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None
 
 def _judged(output: Output, **asked: Any) -> int:
     import neverlost
-    from neverlost.reports import exit_status
-    from neverlost.reports.terminal import observation as show
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.questions.observe import screen as show
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import Steps
 

@@ -7,8 +7,8 @@ from typing import Annotated, Unpack
 import typer
 
 import neverlost
-from neverlost.keywords import Limited
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import Limited
 
 Method = Annotated[str, typer.Option("--method", metavar="bmc|induction", help="how to decide")]
 Depth = Annotated[int, typer.Option("--depth", metavar="N", help="bmc: look for counterexamples of up to N steps")]
@@ -51,13 +51,13 @@ def prove(
     **search: Unpack[Limited],
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.reports import exit_status
-    from neverlost.reports.output import Output
-    from neverlost.reports.terminal import proofs
-    from neverlost.reports.terminal.progress import ProofProgress
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.prove import screen as proofs
+    from neverlost.reports.terminal.progress import ProofProgressBar
 
     output = Output(json, out, quiet)
-    with ProofProgress() as progress:
+    with ProofProgressBar() as progress:
         result = neverlost.prove(
             settings,
             config=config,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import neverlost
-from neverlost.reports import options
+from neverlost.reports.command_line import options
 
 
 def register(app: typer.Typer) -> None:
@@ -22,11 +22,11 @@ def replay(
 ) -> int:
     """Run the command; 12 (13 where nothing is lost) for a confirmed counterexample of the model as it is, 0 for a mutant's."""
     from neverlost.model.sentences import weakness
-    from neverlost.reports import exit_status
-    from neverlost.reports.documents.merged_rows import many
-    from neverlost.reports.output import Output
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.counterexample import show_timeline
+    from neverlost.reports.wording.merged_rows import pluralize
     from neverlost.specs.property import RECOVERY, SAFETY
 
     output = Output(json, quiet=quiet)
@@ -40,7 +40,7 @@ def replay(
             show_timeline(console, found.timeline)
         if found.broken.kind == RECOVERY:
             terminal.show_trap(console, found.system, found.trace)
-        confirmed = f"{many(len(found.trace.steps), 'step')} of {result.model}, each confirmed"
+        confirmed = f"{pluralize(len(found.trace.steps), 'step')} of {result.model}, each confirmed"
         console.print(f"replayed: {confirmed}; {found.broken.name} is violated in the last state")
     if result.counterexample.system.disabled:
         return exit_status.HOLDS

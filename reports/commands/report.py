@@ -21,9 +21,10 @@ def report(
 ) -> int:
     """Run the command."""
     from neverlost.reports.bundle.seal import rendered
+    from neverlost.reports.questions.table_reports import TABLE_REPORTS
     from neverlost.reports.terminal.results import console
 
-    written = rendered(bundle, out)
+    written = rendered(bundle, out, TABLE_REPORTS)
     for path in () if quiet else written:
         console().print(f"wrote {path}", markup=False)
     return 0

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from neverlost.reports import options
+from neverlost.reports.command_line import options
 
 KafkaHome = Annotated[
     str | None, typer.Option("--kafka-home", metavar="DIR", help="a Kafka distribution (a folder with libs/)")
@@ -37,9 +37,9 @@ def reproduce(
     quiet: options.Quiet = False,
 ) -> int:
     """Run the command; returns 0 when it was reproduced each time, 21 when not, 20 when the cluster could not be run."""
-    from neverlost.reports.output import Output
-    from neverlost.reports.reproduction import tries as trial
-    from neverlost.reports.reproduction.script import script
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.reproduce import tries as trial
+    from neverlost.reports.questions.reproduce.script import script
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError
 
@@ -53,5 +53,5 @@ def reproduce(
     if not 1 <= times <= 100:
         raise InputError(f"bad value '{times}' for --times: use a number from 1 to 100")
     out_console = terminal.console()
-    where = trial.Where(kafka_home, kafka_version, controllers, trust_maven)
+    where = trial.KafkaTarget(kafka_home, kafka_version, controllers, trust_maven)
     return trial.tried(question, where, times, output, lambda line: out_console.print(line, markup=False))

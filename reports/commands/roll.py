@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.keywords import SearchingCluster
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import SearchingCluster
 
 if TYPE_CHECKING:
-    from neverlost.plans import PlanResult
-    from neverlost.reports.output import Output
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.roll.plan_api import PlanResult
 
 
 def register(app: typer.Typer) -> None:
@@ -34,10 +34,10 @@ def roll(
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status: 12 where a stop alone can lose a record, 13 where one stops writes."""
-    from neverlost import rolls
-    from neverlost.reports import exit_status
-    from neverlost.reports.documents.roll import lines
-    from neverlost.reports.output import Output
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.roll import api as rolls
+    from neverlost.reports.questions.roll.document import lines
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.errors import InputError
 
@@ -67,9 +67,9 @@ def roll(
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
     """A plan instead; the first loss is shown whole."""
-    from neverlost import plans
-    from neverlost.reports import exit_status
-    from neverlost.reports.documents.plan import lines
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.questions.roll import plan_api as plans
+    from neverlost.reports.questions.roll.plan_document import lines
     from neverlost.reports.terminal.progress import LiveProgress
 
     with LiveProgress() as progress:

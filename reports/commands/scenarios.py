@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.keywords import Corpus
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import Corpus
 
 if TYPE_CHECKING:
-    from neverlost.checker.campaign.decided_cases import Judged
-    from neverlost.specs.scenario import Scenario
+    from neverlost.checker.questions.corpus.decided_cases import CaseResult
+    from neverlost.specs.cases.scenario import Scenario
 
 SCHEMA = "neverlost.scenarios/1"
 
@@ -31,16 +31,16 @@ def scenarios(
     **search: Unpack[Corpus],
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.checker.campaign.decided_cases import judge
-    from neverlost.checker.campaign.questions import Means
-    from neverlost.reports.documents import cases
-    from neverlost.reports.output import Output
-    from neverlost.reports.request import Request
+    from neverlost.checker.questions.corpus.decided_cases import judge
+    from neverlost.checker.questions.search_questions import ExecutionTarget
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.corpus import document as cases
+    from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
-    from neverlost.specs.scenario import chosen_scenarios
+    from neverlost.specs.cases.scenario import chosen_scenarios
 
-    output, request = Output(json, out, quiet), Request(**search)
-    means = Means(request.engine, request.master, request.options().spark_conf)
+    output, request = Output(json, out, quiet), RunOptions(**search)
+    means = ExecutionTarget(request.engine, request.master, request.options().spark_conf)
     asked = chosen_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
     with PartsProgress(total=len(wanted)) as progress:
@@ -56,14 +56,14 @@ def scenarios(
 
 
 def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
-    from neverlost.reports.output import verdict_line
+    from neverlost.reports.output.output import verdict_line
 
     return [verdict_line(each["verdict"], each["case"]) for one in document["scenarios"] for each in one["cases"]]
 
 
-def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any]:
+def _document(asked: list[Scenario], judged: dict[str, CaseResult]) -> dict[str, Any]:
     import neverlost
-    from neverlost.reports.documents.cases import document
+    from neverlost.reports.questions.corpus.document import document
 
     found = judged.values()
     return {
@@ -90,7 +90,7 @@ def _document(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, Any
     }
 
 
-def _counts(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, int]:
+def _counts(asked: list[Scenario], judged: dict[str, CaseResult]) -> dict[str, int]:
     found = list(judged.values())
     return {
         "scenarios": len(asked),
@@ -104,12 +104,12 @@ def _counts(asked: list[Scenario], judged: dict[str, Judged]) -> dict[str, int]:
     }
 
 
-def _show(asked: list[Scenario], judged: dict[str, Judged]) -> None:
+def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from neverlost.reports.terminal import results as terminal
-    from neverlost.specs.scenario import GROUPS
+    from neverlost.specs.cases.scenario import GROUPS
 
     out = terminal.console()
     for group, meaning in GROUPS.items():
@@ -138,22 +138,22 @@ def _show(asked: list[Scenario], judged: dict[str, Judged]) -> None:
     )
 
 
-def expected_text(one: Judged) -> str:
+def expected_text(one: CaseResult) -> str:
     """The expected verdict with the expected length."""
     return one.case.expected + (f" in {one.case.steps}" if one.case.steps else "")
 
 
-def found_cell(one: Judged) -> Any:
+def found_cell(one: CaseResult) -> Any:
     """What was found, green where it is expected, red where it is not."""
     from rich.text import Text
 
-    from neverlost.reports.documents.cases import found_text
+    from neverlost.reports.questions.corpus.document import found_text
 
     style = "yellow" if not one.is_decided else ("green" if one.is_expected else "bold red")
     mark = "" if one.is_expected or not one.is_decided else "DIFFERENT: "
     return Text(mark + found_text(one), style)
 
 
-def seconds_text(one: Judged) -> str:
+def seconds_text(one: CaseResult) -> str:
     """How long it took."""
     return f"{one.answer.seconds:.1f}"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 import neverlost
-from neverlost.keywords import Searching
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import Searching
 
 if TYPE_CHECKING:
-    from neverlost.reports.output import Output
+    pass
 
 
 def register(app: typer.Typer) -> None:
@@ -34,15 +34,12 @@ def sweep(
     **search: Unpack[Searching],
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.reports import exit_status
-    from neverlost.reports.ci import gate
-    from neverlost.reports.output import Output
+    from neverlost.reports.output import exit_status, gate
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, out, quiet)
-    if search.get("forecast"):
-        return _foretell(matrix, settings, properties, output, search)
     with LiveProgress() as progress:
         result = neverlost.sweep(
             matrix, settings, properties=properties, baseline=baseline, out=out, redact=redact, progress=progress, **search
@@ -59,31 +56,12 @@ def sweep(
 
 def show(result: neverlost.SweepResult) -> None:
     """The cells, the rule, what each setting survives, and what changed."""
-    from neverlost.reports.terminal import forecast
-    from neverlost.reports.terminal import sweep as shown
+    from neverlost.reports.questions.sweep import screen as shown
     from neverlost.reports.terminal.results import console
 
     out, document = console(), result.document
     shown.show(out, document)
-    forecast.show_afterwards(out, document)
     shown.show_boundary(out, document)
     shown.show_tolerance(out, document)
     if result.changes is not None:
         shown.show_changes(out, result.changes)
-
-
-def _foretell(matrix: str, settings: list[str] | None, properties: list[str] | None, output: Output, search: Searching) -> int:
-    """`--forecast`: what all searches together will cost at most."""
-    from neverlost import forecasts
-    from neverlost.reports import exit_status
-    from neverlost.reports.documents.forecast import SCHEMA
-    from neverlost.reports.terminal.forecast import show_cost
-    from neverlost.reports.terminal.results import console
-    from neverlost.sweeps import prepared
-
-    found, sweeper, request = prepared(matrix, settings, properties, **search)
-    cost = forecasts.cost_of_sweep(sweeper, request)
-    if output.is_read:
-        show_cost(console(), f"{found.name}: {len(found.cells)} cells, at most {len(sweeper.groups())} searches", cost)
-    output.deliver({"schema": SCHEMA, "matrix": found.name, "cells": len(found.cells), **cost.document()})
-    return exit_status.HOLDS if cost.fits else exit_status.INCONCLUSIVE

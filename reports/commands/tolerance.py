@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from neverlost.keywords import SearchingCluster
-from neverlost.reports import options
+from neverlost.reports.command_line import options
+from neverlost.reports.request.keywords import SearchingCluster
 
 if TYPE_CHECKING:
-    from neverlost.reports.output import Output
+    from neverlost.reports.output.output import Output
 
 
 def register(app: typer.Typer) -> None:
@@ -62,8 +62,9 @@ def tolerance(
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run the command; returns the exit status."""
-    from neverlost.reports.output import Output
-    from neverlost.reports.terminal import tolerance as shown
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.nines.beside_tolerance import BesideTolerance
+    from neverlost.reports.questions.tolerance import screen as shown
 
     output = Output(json, out, quiet)
     files, search = options.files_of(given)
@@ -86,7 +87,7 @@ def tolerance(
         beside=[each.strip() for each in beside.split(",")] if beside else None,
         change=change,
         waive=waive,
-        likely=nines,
+        likely=BesideTolerance(again) if nines else None,
         again=again,
         topics=topic,
         files=files,
@@ -116,11 +117,11 @@ def mended(waived: Iterable[str]) -> list[str]:
 def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: Any) -> int:
     """Whether the limits are survived: 12 or 13 where not."""
     import neverlost
-    from neverlost.reports import exit_status
-    from neverlost.reports.ci.gate import announce
     from neverlost.reports.commands.check import show
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.gate import announce
+    from neverlost.reports.questions.tolerance.api import RECORDS
     from neverlost.specs.configuration.choose import read_given
-    from neverlost.tolerances import RECORDS
 
     asked["properties"] = asked["properties"] or GATE
     records = [] if RECORDS in read_given(asked["config"], settings) else [f"{RECORDS}=1"]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import neverlost
-from neverlost.reports import options
+from neverlost.reports.command_line import options
 
 
 def register(app: typer.Typer) -> None:
@@ -25,8 +25,8 @@ def verify(
     """Run the command; 0 when everything was confirmed, 20 when something was not checked."""
     from rich.text import Text
 
-    from neverlost.reports import exit_status
-    from neverlost.reports.output import Output
+    from neverlost.reports.output import exit_status
+    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
 
     output = Output(json, quiet=quiet)

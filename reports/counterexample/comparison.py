@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.outcome import Trace, followed, same_steps
+from neverlost.checker.engine.outcome import Behaviour, followed, same_steps
 from neverlost.model.interpreters import ints
-from neverlost.model.scene import Lane, Scene
 from neverlost.model.sentences import Names, attempted, beliefs_of, leader_of, metadata_of, numbered, role_of
+from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 
 
@@ -21,7 +21,7 @@ class Comparison:
     that is not possible there, with the guard clause that blocks it (or what else does).
     """
 
-    trace: Trace
+    trace: Behaviour
     differs: tuple[int, tuple[str, ...]] | None
     refused: tuple[int, str] | None
 
@@ -43,7 +43,7 @@ class Comparison:
             found.append("the same steps leave nothing lost there")
         return "; ".join(found)
 
-    def document(self, system: System, trace: Trace) -> dict[str, Any]:
+    def document(self, system: System, trace: Behaviour) -> dict[str, Any]:
         """The divergence, for the result document."""
         says = ""
         if self.refused:
@@ -57,7 +57,7 @@ class Comparison:
         return found
 
 
-def follow(system: System, trace: Trace, other: System) -> Comparison:
+def follow(system: System, trace: Behaviour, other: System) -> Comparison:
     """The steps of a trace in another system, from the initial state that takes them furthest."""
     steps = same_steps(system, trace, other)
     behaviours = [followed(other, start, steps) for _, start in other.initial_states()]
@@ -65,7 +65,7 @@ def follow(system: System, trace: Trace, other: System) -> Comparison:
     return Comparison(taken, _first_difference(system, trace, other, taken), _refused(other, taken, steps))
 
 
-def _refused(system: System, taken: Trace, steps: Sequence[int | None]) -> tuple[int, str] | None:
+def _refused(system: System, taken: Behaviour, steps: Sequence[int | None]) -> tuple[int, str] | None:
     """The place of the first step that cannot be taken, and what blocks it."""
     place = len(taken.steps)
     if place == len(steps):
@@ -76,7 +76,7 @@ def _refused(system: System, taken: Trace, steps: Sequence[int | None]) -> tuple
     return place + 1, ", ".join(ints.refusals(system, taken.states[-1], system.steps[number]))
 
 
-def _first_difference(system: System, trace: Trace, other: System, taken: Trace) -> tuple[int, tuple[str, ...]] | None:
+def _first_difference(system: System, trace: Behaviour, other: System, taken: Behaviour) -> tuple[int, tuple[str, ...]] | None:
     draw, draw_other = system.model.portrait, other.model.portrait
     if draw is None or draw_other is None:
         return None
@@ -87,7 +87,7 @@ def _first_difference(system: System, trace: Trace, other: System, taken: Trace)
     return None
 
 
-def differences(here: Scene, there: Scene, given: Names = ()) -> list[str]:
+def differences(here: ClusterSnapshot, there: ClusterSnapshot, given: Names = ()) -> list[str]:
     """What a second scene shows otherwise than a first one."""
     names = numbered(max(len(here.lanes), len(there.lanes)), given)
     about = {
@@ -122,5 +122,5 @@ def _notes(here: list[str], there: list[str]) -> list[str]:
     return [*(each for each in there if each not in here), *(f'no "{each}"' for each in here if each not in there)]
 
 
-def _log(lane: Lane) -> str:
+def _log(lane: BrokerView) -> str:
     return "[" + " ".join(f"m{record}" + ("" if epoch is None else f"(e{epoch})") for record, epoch in lane.log) + "]"

@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.outcome import Finding, Trace, breaks, followed
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.outcome import Behaviour, Finding, breaks, followed
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
+from neverlost.model.protocols import models
 from neverlost.model.sentences import INITIAL, sentences
 from neverlost.model.system import State, System, bind
 from neverlost.specs.configuration.choose import broker_names, choose
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.errors import InputError, misread
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 FORMAT = "neverlost.trace/1"
 REMEDY = "make it again with neverlost check --out DIR"
@@ -74,7 +75,7 @@ def checksum(document: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
-def read_itf(path: Path | str) -> tuple[System, Property, Trace, Brokers]:
+def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
     """A saved counterexample, re-executed on the ints interpreter, with the user's brokers.
 
     Configuration that the model has gained since the trace was written has its default, as everywhere.
@@ -101,7 +102,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Trace, Brokers]:
         raise InputError(f"{str(path)!r} ends in a state that does not break {broken.name}")
     if about.get("checksum") != checksum(document):
         raise InputError(f"{str(path)!r} was changed since it was written: its checksum does not match")
-    return system, broken, Trace(tuple(states), steps), _brokers(system, about.get("brokers", {}), str(path))
+    return system, broken, Behaviour(tuple(states), steps), _brokers(system, about.get("brokers", {}), str(path))
 
 
 def _brokers(system: System, listed: Any, where: str) -> Brokers:
@@ -133,7 +134,6 @@ def _require_this_layout(names: list[str], system: System, where: str) -> None:
 
 
 def _configured(system: System) -> dict[str, Any]:
-    """The values of the fields that are configuration."""
     _, start = system.initial_states()[0]
     nested = system.nested(start)
     return {each.name: nested[each.name] for each in system.fields if each.frozen}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from neverlost.model.scene import Lane
 from neverlost.model.sentences import INITIAL, records_named
+from neverlost.model.snapshot import BrokerView
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 
@@ -29,7 +29,7 @@ def _frame(shown: Timeline, frame: Frame) -> list[str]:
     return lines + [f"    Note over B{broker}: lost: {records_named(lost)}" for broker, lost in gone.items() if lost]
 
 
-def _lane(shown: Timeline, lane: Lane, frame: Frame) -> str:
+def _lane(shown: Timeline, lane: BrokerView, frame: Frame) -> str:
     log = " ".join(f"m{record}" for record, _ in lane.log)
     parts = [shown.role(lane), f"[{log}]", f"LEO={lane.log_end_offset}"]
     parts += [] if lane.high_watermark is None else [f"HW={lane.high_watermark}"]

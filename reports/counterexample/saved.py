@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.outcome import Finding, Trace, Verdict
+from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict
 from neverlost.model.system import System
 from neverlost.reports.counterexample import mermaid, svg
 from neverlost.reports.counterexample.itf import read_itf, to_itf
@@ -28,7 +28,7 @@ class Counterexample:
 
     system: System
     broken: Property
-    trace: Trace
+    trace: Behaviour
     configuration: int = 0
     brokers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class Counterexample:
         return {} if self.timeline is None else {"svg": svg.render(self.timeline), "mmd": mermaid.render(self.timeline)}
 
 
-class Saved:
+class SavedCounterexamples:
     """The counterexamples of a directory, each read and re-executed when it is first wanted; `known` ones need not be."""
 
     def __init__(self, folder: Path, known: Mapping[str, Counterexample] | None = None) -> None:

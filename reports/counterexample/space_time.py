@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from neverlost.model.scene import DOWN, STALE_LEADER, Lane
 from neverlost.model.sentences import is_stale, isr_of
+from neverlost.model.snapshot import DOWN, STALE_LEADER, BrokerView
 from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, Message, broker_of, message_of
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
@@ -130,15 +130,15 @@ def _row(root: Element, shown: Timeline, frame: Frame, label: str, where: tuple[
             _note(root, lane.broker + 1, middle, [_log(lane), _watermark(lane)], lost)
 
 
-def _log(lane: Lane) -> str:
+def _log(lane: BrokerView) -> str:
     return "[" + " ".join(f"m{record}" for record, _ in lane.log) + "]"
 
 
-def _watermark(lane: Lane) -> str:
+def _watermark(lane: BrokerView) -> str:
     return "" if lane.high_watermark is None else f"HW={lane.high_watermark}"
 
 
-def _life(lane: Lane, shown: Timeline, frame: Frame) -> str:
+def _life(lane: BrokerView, shown: Timeline, frame: Frame) -> str:
     """How a lane is drawn: down, with knowledge that is no longer so, or plain."""
     if lane.role == DOWN:
         return "life down"

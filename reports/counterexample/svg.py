@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from neverlost.model.scene import Lane
 from neverlost.model.sentences import is_stale
+from neverlost.model.snapshot import BrokerView
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 MARGIN, GAP, PAD, COLUMN = 16, 10, 8, 252
@@ -67,7 +67,7 @@ class Sheet:
         epoch = "" if frame.scene.epoch is None else f", epoch {frame.scene.epoch}"
         return [line for each in (self.shown.leader(frame) + epoch, *self.shown.metadata(frame)) for line in self.wrapped(each)]
 
-    def beliefs(self, lane: Lane, frame: Frame) -> list[str]:
+    def beliefs(self, lane: BrokerView, frame: Frame) -> list[str]:
         """The lines under a broker's log."""
         return [line for each in self.shown.beliefs(lane, frame) for line in self.wrapped(each)]
 
@@ -133,7 +133,7 @@ def _cell(root: Element, sheet: Sheet, column: int, y: int, frame: Frame, change
     return group
 
 
-def _lane(root: Element, sheet: Sheet, lane: Lane, frame: Frame, y: int) -> None:
+def _lane(root: Element, sheet: Sheet, lane: BrokerView, frame: Frame, y: int) -> None:
     x = sheet.left(lane.broker + 1) + PAD
     role = sheet.shown.role(lane)
     _text(root, x, y + 18, role + ("" if lane.epoch is None else f", epoch {lane.epoch}"), "stale" if is_stale(role) else "")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from neverlost.reports.documents.merged_rows import plain, words
+from neverlost.reports.wording.merged_rows import plain, words
 
 Data = Mapping[str, Any]
 """What `neverlost.reports.page.render.report_data` gives."""

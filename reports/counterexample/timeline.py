@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from neverlost.checker.outcome import Trace
-from neverlost.model.scene import Lane, Scene
+from neverlost.checker.engine.outcome import Behaviour
 from neverlost.model.sentences import (
     Names,
     beliefs_of,
@@ -23,6 +22,7 @@ from neverlost.model.sentences import (
     sentences,
     weakness,
 )
+from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 from neverlost.specs.property import RECOVERY, SAFETY, Property
 
@@ -38,7 +38,7 @@ class Frame:
     number: int
     says: str
     is_fault: bool
-    scene: Scene
+    scene: ClusterSnapshot
     changed: tuple[frozenset[str], ...]
     dropped: tuple[tuple[int, ...], ...]
     controller_changed: bool
@@ -87,15 +87,15 @@ class Timeline:
         """What decides who leads."""
         return self.last.scene.authority
 
-    def name(self, lane: Lane) -> str:
+    def name(self, lane: BrokerView) -> str:
         """What a broker is called."""
         return self.names[lane.broker]
 
-    def role(self, lane: Lane) -> str:
+    def role(self, lane: BrokerView) -> str:
         """A broker's role in words."""
         return role_of(lane, self.names)
 
-    def beliefs(self, lane: Lane, frame: Frame) -> list[str]:
+    def beliefs(self, lane: BrokerView, frame: Frame) -> list[str]:
         """What a broker that believes it is leader knows."""
         return beliefs_of(lane, frame.scene, self.names)
 
@@ -107,7 +107,7 @@ class Timeline:
         """What the controller has."""
         return metadata_of(frame.scene, self.names)
 
-    def lost_at(self, lane: Lane, frame: Frame) -> list[int]:
+    def lost_at(self, lane: BrokerView, frame: Frame) -> list[int]:
         """Lost records that this broker drops in this frame, and at the end those that it should have."""
         gone = set(frame.dropped[lane.broker])
         if frame is self.last and (lane.is_leader or lane.broker in frame.scene.isr):
@@ -115,7 +115,7 @@ class Timeline:
         return sorted(gone & self.lost)
 
 
-def timeline(system: System, broken: Property, trace: Trace, breaks: bool = True, given: Names = ()) -> Timeline:
+def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = True, given: Names = ()) -> Timeline:
     """The frames of a trace, which need not break the property; `given` is what the user calls the replicas.
 
     Errors: `ValueError` for a model without a portrait.
@@ -134,7 +134,7 @@ def timeline(system: System, broken: Property, trace: Trace, breaks: bool = True
     return Timeline(system.model.name, f"{weakness(system)}violates {broken.name}{end}", shown, lost, names)
 
 
-def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[Scene]) -> tuple[Frame, ...]:
+def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[ClusterSnapshot]) -> tuple[Frame, ...]:
     """Frames of what happened (with whether it was a fault) and what it looked like then."""
     found = []
     for number, ((said, is_fault), scene) in enumerate(zip(says, scenes, strict=True)):
@@ -146,7 +146,7 @@ def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[Scene]) -> tuple[F
     return tuple(found)
 
 
-def _changes(was: tuple[Lane, Scene], now: tuple[Lane, Scene]) -> frozenset[str]:
+def _changes(was: tuple[BrokerView, ClusterSnapshot], now: tuple[BrokerView, ClusterSnapshot]) -> frozenset[str]:
     """The parts of a lane that differ; what a broker knows differs too when the controller's metadata moves on."""
     (before, _), (after, scene) = was, now
     names = numbered(len(scene.lanes))
@@ -160,7 +160,7 @@ def _changes(was: tuple[Lane, Scene], now: tuple[Lane, Scene]) -> frozenset[str]
     return frozenset(name for name, (old, new) in parts.items() if old != new)
 
 
-def _lost(scenes: list[Scene]) -> frozenset[int]:
+def _lost(scenes: list[ClusterSnapshot]) -> frozenset[int]:
     """Records promised in some frame that a leader or a member of the ISR lacks in the last one."""
     promised: set[int] = set().union(*(scene.promised for scene in scenes))
     last = scenes[-1]

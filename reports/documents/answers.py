@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.reports.documents.merged_rows import many
-from neverlost.reports.documents.survived import budget, fault_words
+from neverlost.reports.documents.fault_tolerance import budget, fault_words
+from neverlost.reports.wording.merged_rows import pluralize
 
 ORDER = ("violated", "inconclusive", "holds")
 """Verdicts from bad to good."""
@@ -94,7 +94,7 @@ def cause(cell: Cell) -> str:
     """How a cell is broken first, or why nothing is known."""
     steps, broken = shortest(cell)
     if broken is not None:
-        return f"{broken['name']}: {many(steps, 'step')}, {fault_words(budget(broken['faults'])) or 'no fault'}"
+        return f"{broken['name']}: {pluralize(steps, 'step')}, {fault_words(budget(broken['faults'])) or 'no fault'}"
     return str(cell.get("reason") or "") if cell["verdict"] == "inconclusive" else ""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neverlost.checker.campaign.boundary_rule import FAULTS, Place, Rule, smallest_rule
-from neverlost.checker.campaign.sweep import Sweep
-from neverlost.checker.outcome import Trace, Verdict
+from neverlost.checker.engine.outcome import Behaviour, Verdict
+from neverlost.checker.questions.sweep.boundary_rule import FAULTS, BoundaryRule, OrderedLabel, smallest_rule
+from neverlost.checker.questions.sweep.sweep import Sweep
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import parsed
-from neverlost.model.limits import AT_ONCE, AnyNumber, encoded
+from neverlost.model.limits import AT_ONCE, encoded
 from neverlost.reports.counterexample.comparison import follow
-from neverlost.reports.documents.merged_rows import merged, plain, values_of
+from neverlost.reports.wording.merged_rows import merged, plain, values_of
 from neverlost.specs.configuration.keys import is_setting, shown
 from neverlost.specs.configuration.matrix import Matrix
 
@@ -108,7 +109,7 @@ class Boundary:
         """Whether any cell is decided: of none, no rule is true or false."""
         return any(each is not Verdict.INCONCLUSIVE for each in self.verdicts)
 
-    def rule(self) -> tuple[Rule, int]:
+    def rule(self) -> tuple[BoundaryRule, int]:
         """The smallest rule for `violated`, over the decided cells; how many cells those are."""
         decided = [number for number, each in enumerate(self.verdicts) if each is not Verdict.INCONCLUSIVE]
         rows = [{key: self._placed(key, value) for key, value in self.rows[number].items()} for number in decided]
@@ -120,8 +121,8 @@ class Boundary:
         """Versions have an order, and limits of faults; a fault that a cell does not name cannot happen there."""
         if key.startswith(FAULTS):
             is_none = key == AT_ONCE and not value
-            return Place(encoded(AnyNumber() if is_none else value or 0), str(shown(value or 0)))
-        return Place(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
+            return OrderedLabel(encoded(AnyNumber() if is_none else value or 0), str(shown(value or 0)))
+        return OrderedLabel(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
 
     def sibling(self, number: int) -> dict[str, Any] | None:
         """The nearest cell that holds under the same faults and bounds, and where the two runs part."""
@@ -149,7 +150,7 @@ class Boundary:
         order = self.orders[key]
         return abs(order.index(one) - order.index(other)) if one in order and other in order else 0.5
 
-    def _comparison(self, number: int, other: int, trace: Trace) -> dict[str, Any]:
+    def _comparison(self, number: int, other: int, trace: Behaviour) -> dict[str, Any]:
         system = self.sweep.systems[number]
         return follow(system, trace, self.sweep.systems[other]).document(system, trace)
 

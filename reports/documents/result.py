@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import neverlost
-from neverlost.checker.digest import model_digest, question_id
-from neverlost.checker.outcome import Counts, Finding, JobsDone, Outcome, worst
+from neverlost.checker.engine.digest import model_digest
+from neverlost.checker.engine.outcome import Counts, Finding, JobsDone, Outcome, worst
+from neverlost.checker.questions.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.property import RECOVERY
@@ -44,7 +45,7 @@ def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     if finding.trace is not None:
         found |= {"steps": len(finding.trace.steps), "faults": finding.trace.faults(outcome.system), "trace": None}
         if finding.property.kind == RECOVERY:
-            from neverlost.checker.search.graph.recovery import trap
+            from neverlost.checker.engine.search.graph.recovery import trap
 
             left = trap(outcome.system, finding.trace.states[-1])
             found["trap"] = {"states": left.states, "ends": list(left.ends)}

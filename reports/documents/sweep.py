@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import neverlost
-from neverlost.checker.campaign.sweep import Exploration, Sweep
-from neverlost.checker.digest import model_digest, question_id
-from neverlost.checker.outcome import worst
+from neverlost.checker.engine.digest import model_digest
+from neverlost.checker.engine.outcome import worst
+from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.sweep.sweep import Exploration, Sweep
 from neverlost.reports.documents.boundary import Boundary
-from neverlost.reports.documents.merged_rows import merged, plain, values_of
+from neverlost.reports.documents.fault_tolerance import tolerance
 from neverlost.reports.documents.result import SCHEMA, counted, levels, question
-from neverlost.reports.documents.survived import tolerance
+from neverlost.reports.wording.merged_rows import merged, plain, values_of
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
@@ -97,7 +98,6 @@ def _sweep_id(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _search(search: Exploration) -> dict[str, Any]:
-    """What one search covered."""
     return {
         "model": search.model,
         "cells": len(search.cells),
@@ -125,7 +125,7 @@ def cell_name(cell: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweepCell:
     """A cell of a sweep: what it is called, what it asks (without the model's digest), and its verdicts by property."""
 
     name: str
@@ -133,13 +133,12 @@ class Asked:
     verdicts: Mapping[str, str]
 
 
-def _asked(cells: Any) -> dict[str, Asked]:
-    """By the identity of the question."""
+def _asked(cells: Any) -> dict[str, SweepCell]:
     found = {}
     for each in cells:
         question = {"model": each["model"], **each["config"], **each["bounds"]}
         verdicts = {one["name"]: one["verdict"] for one in each["properties"]}
-        found[json.dumps(question, sort_keys=True)] = Asked(cell_name(each), question, verdicts)
+        found[json.dumps(question, sort_keys=True)] = SweepCell(cell_name(each), question, verdicts)
     return found
 
 
@@ -169,7 +168,7 @@ def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[st
     return [each for old, new in [*pairs, *((each, None) for each in gone.values())] for each in _changes(old, new)]
 
 
-def _changes(old: Asked | None, new: Asked | None) -> Iterator[dict[str, Any]]:
+def _changes(old: SweepCell | None, new: SweepCell | None) -> Iterator[dict[str, Any]]:
     was, now = old.verdicts if old else {}, new.verdicts if new else {}
     differs = _difference(old.question, new.question) if old and new else ""
     for name in dict.fromkeys([*was, *now]):

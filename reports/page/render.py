@@ -8,38 +8,37 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.atlas.lookup import ENGINE as ATLAS
-from neverlost.checker.evidence import ledger
-from neverlost.checker.machine.whole_files import write_text
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.host.whole_files import write_text
+from neverlost.checker.questions.atlas.lookup import ENGINE as ATLAS
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.reports.bundle import measured
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
-from neverlost.reports.counterexample.saved import Saved
+from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
-from neverlost.reports.documents import provenance
+from neverlost.reports.documents import measurements as measured
 from neverlost.reports.documents.answers import groups, notices_of
 from neverlost.reports.documents.answers import named as listed
-from neverlost.reports.documents.forecast import afterwards
-from neverlost.reports.documents.merged_rows import many, words
-from neverlost.reports.documents.provenance import assumed_lines
-from neverlost.reports.documents.provenance import sentence as sentence_of
-from neverlost.reports.documents.survived import budget, fault_words
+from neverlost.reports.documents.fault_tolerance import budget, fault_words
 from neverlost.reports.documents.sweep import tolerated
 from neverlost.reports.page.drawing import STYLE, alone, inside
 from neverlost.reports.page.growth import growth_of
 from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
 from neverlost.reports.page.templating import for_markdown, for_pages
+from neverlost.reports.wording import provenance
+from neverlost.reports.wording.merged_rows import pluralize, words
+from neverlost.reports.wording.provenance import assumed_lines
+from neverlost.reports.wording.provenance import sentence as sentence_of
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 
 
 def write_reports(
-    folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: Saved | None = None
+    folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: SavedCounterexamples | None = None
 ) -> list[Path]:
     """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere.
 
@@ -63,10 +62,10 @@ def write_reports(
     return [place / "report.md", place / "report.html"]
 
 
-def report_data(folder: Path, document: Mapping[str, Any], traces: Saved | None = None) -> dict[str, Any]:
+def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCounterexamples | None = None) -> dict[str, Any]:
     """What both reports show: who asked what, the verdicts, what follows from all of them, and the counterexamples."""
     cells = [{"model": document.get("model"), **each} for each in document.get("cells") or [document]]
-    systems, drawn, traces = Systems(cells), Timelines(), traces or Saved(folder)
+    systems, drawn, traces = Systems(cells), Timelines(), traces or SavedCounterexamples(folder)
     shown = [
         _cell(each, [_entry(traces, each, entry, document, drawn, systems) for entry in each["properties"]]) for each in cells
     ]
@@ -110,7 +109,6 @@ def _totals(
         "searches": document.get("searches", []),
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
-        "forecast": _forecast(document),
         "measured": [{"place": place, "says": _measured(found)} for place, found in measured.of_result(document)],
     }
 
@@ -153,7 +151,6 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """A configuration with its verdicts."""
     return {
         "id": cell.get("id"),
         "cell": cell.get("cell", {}),
@@ -202,7 +199,9 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
         left = entry.get("trap")
         stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
         again = f" ({found}re-executed step by step{stuck})"
-        return f"{off}{entry['name']} is violated in {many(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
+        return (
+            f"{off}{entry['name']} is violated in {pluralize(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
+        )
     if entry["verdict"] == "holds" and about.get("method") == "induction":
         free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
         known = ledger.beyond(free, {**cell["config"], **cell["bounds"]})
@@ -220,16 +219,6 @@ def _agreed(cell: Mapping[str, Any]) -> str:
     if against:
         return f"; {' and '.join(against)} DISAGREED"
     return f"; agreed: {', '.join(each['way'] for each in asked)}" if asked else ""
-
-
-def _forecast(document: Mapping[str, Any]) -> str | None:
-    """What was predicted, beside what was found."""
-    if "forecast" not in document:
-        return None
-    searches = document.get("searches", [document])
-    was_cut = any(each.get("reason") or each["states"]["left"] for each in searches)
-    text = afterwards(document["forecast"], sum(each["states"]["distinct"] for each in searches), was_cut)
-    return text[0].upper() + text[1:]
 
 
 def counted(names: Sequence[str]) -> dict[str, int]:
@@ -252,12 +241,11 @@ def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[di
     return found + [_line(*each) for each in rest]
 
 
-def _line(configuration: str, line: ledger.Line) -> dict[str, str]:
+def _line(configuration: str, line: ledger.LedgerLine) -> dict[str, str]:
     return {"configuration": configuration, "property": line.goal, "status": line.status, "known": line.known, "how": line.how}
 
 
 def _graph(document: Mapping[str, Any]) -> Picture | None:
-    """The state graph of a result on one small configuration."""
     distinct = (document.get("states") or {}).get("distinct") or 0
     if document.get("cells") or not 0 < distinct <= DRAWN:
         return None
@@ -282,7 +270,7 @@ class Systems:
 
 
 def _entry(
-    traces: Saved,
+    traces: SavedCounterexamples,
     cell: Mapping[str, Any],
     each: Mapping[str, Any],
     document: Mapping[str, Any],

@@ -16,10 +16,10 @@ from xml.etree.ElementTree import Element, SubElement
 
 import networkx as nx
 
-from neverlost.checker.machine.whole_files import write_text
-from neverlost.checker.search.explore import explored_graph
-from neverlost.checker.search.graph.state_graph import Component, StateGraph, of_levels
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explored_graph
+from neverlost.checker.engine.host.whole_files import write_text
+from neverlost.checker.engine.search.graph.state_graph import Component, StateGraph, of_levels
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import holds, pack_rows
 from neverlost.model.sentences import beliefs_of, describe, leader_of, metadata_of, names_of, role_of
@@ -157,7 +157,6 @@ class Picture:
 
 
 def _legend(root: Element) -> None:
-    """What the marks mean."""
     head = {"id": "head", "viewBox": "0 0 8 8", "refX": "7", "refY": "4", "markerWidth": "7", "markerHeight": "7"}
     marker = SubElement(SubElement(root, "defs"), "marker", head | {"orient": "auto", "markerUnits": "userSpaceOnUse"})
     SubElement(marker, "path", {"class": "head", "d": "M0 0L8 4L0 8Z"})

@@ -6,8 +6,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from neverlost.reports.documents.merged_rows import where
-from neverlost.specs.visible import plain_markdown
+from neverlost.checker.engine.host.visible import plain_markdown
+from neverlost.reports.wording.merged_rows import where
 
 
 def for_pages() -> Environment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from neverlost.checker.machine.whole_files import write_text
+from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.model.system import System
 from neverlost.reports.page.templating import for_pages
 

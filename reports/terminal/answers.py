@@ -9,11 +9,12 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.checker.outcome import Verdict
-from neverlost.reports.documents import answers, provenance
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.reports.documents import answers
 from neverlost.reports.documents.answers import Group
-from neverlost.reports.documents.merged_rows import many
 from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES, show_below
+from neverlost.reports.wording import provenance
+from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.keys import is_without_faults
 
 NARROW = 110
@@ -43,7 +44,7 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
 
 
 def _first(group: Group) -> str:
-    from neverlost.specs.kafka_files.remedies import topic_of
+    from neverlost.specs.inputs.remedies import topic_of
 
     return topic_of(group.topics[0])
 
@@ -87,7 +88,7 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
         out.print(Text(f"  {place}{command['line']}"), soft_wrap=True)
     more = len(group.commands) - MOST_COMMANDS
     if more > 0:
-        out.print(Text(f"  ... and {many(more, 'more command')} (--format shell has all)", "dim"))
+        out.print(Text(f"  ... and {pluralize(more, 'more command')} (--format shell has all)", "dim"))
 
 
 def _show_notice(out: Console, notice: Mapping[str, Any]) -> None:

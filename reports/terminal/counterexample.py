@@ -6,8 +6,8 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.model.scene import Lane
 from neverlost.model.sentences import records_named
+from neverlost.model.snapshot import BrokerView
 from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 COLUMNS = 100
@@ -56,7 +56,7 @@ def _table(widths: list[int], room: int, justify: JustifyMethod = "left") -> Tab
     return table
 
 
-def _lane(shown: Timeline, lane: Lane, frame: Frame) -> list[Text]:
+def _lane(shown: Timeline, lane: BrokerView, frame: Frame) -> list[Text]:
     """A broker: name, role, epoch, log, log end offset, high watermark, what it believes."""
     changed, lost = frame.changed[lane.broker], shown.lost_at(lane, frame)
 

@@ -10,8 +10,8 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
-from neverlost.checker.prove.progress import Progress as Proved
-from neverlost.checker.search.options import Progress as SearchProgress
+from neverlost.checker.engine.proof.progress import ProofProgress as Proved
+from neverlost.checker.engine.search.options import SearchProgress as SearchProgress
 
 
 class _Bar:
@@ -62,7 +62,7 @@ class Steps(_Bar):
         self._bar.update(self._task, description=what, completed=done, total=total)
 
 
-class ProofProgress(_Bar):
+class ProofProgressBar(_Bar):
     """Progress of a proof: steps that are done, obligations that are proved, an estimate."""
 
     def __call__(self, progress: Proved) -> None:

@@ -12,15 +12,15 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
-from neverlost.checker.outcome import Outcome, Trace, Verdict
+from neverlost.checker.engine.host.visible import visible
+from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
-from neverlost.reports.documents import provenance
-from neverlost.reports.documents.merged_rows import many, spent
+from neverlost.reports.wording import provenance
+from neverlost.reports.wording.merged_rows import pluralize, spent
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
-from neverlost.specs.visible import visible
 
 STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCONCLUSIVE: "bold yellow"}
 
@@ -67,7 +67,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         line.append(finding.property.says)
         if finding.trace is not None:
             faults = spent(finding.trace.faults(outcome.system))
-            line.append(f" ({many(len(finding.trace.steps), 'step')}; {faults})", "dim")
+            line.append(f" ({pluralize(len(finding.trace.steps), 'step')}; {faults})", "dim")
         out.print(line)
         if finding.trace is not None and finding.property.kind == RECOVERY:
             show_trap(out, outcome.system, finding.trace)
@@ -88,9 +88,9 @@ def _show_brokers(out: Console, chosen: Chosen) -> None:
     out.print(Text(f"brokers 1, 2, ... stand for {shown}{more}", "dim"))
 
 
-def show_trap(out: Console, system: System, trace: Trace) -> None:
+def show_trap(out: Console, system: System, trace: Behaviour) -> None:
     """What is left after a counterexample to recovery."""
-    from neverlost.checker.search.graph.recovery import trap
+    from neverlost.checker.engine.search.graph.recovery import trap
 
     found = trap(system, trace.states[-1])
     ends = ", ".join(str(size) for size in sorted(set(found.ends)))

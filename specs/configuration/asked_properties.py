@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from neverlost.model.kernel import Model
 from neverlost.model.system import System
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.property import Property, guarantees, properties
+from neverlost.specs.properties import guarantees, properties
+from neverlost.specs.property import Property
 
 
 def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Property]:

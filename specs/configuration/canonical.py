@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from neverlost.model.interpreters.ints import Ints
-from neverlost.model.interpreters.noting import NotingView, read_by_steps
+from neverlost.model.interpreters.tracing import NotingView, read_by_steps
 from neverlost.model.kernel import Configuration, Model, Sizes
 from neverlost.model.system import System
 from neverlost.specs.configuration.keys import KEYS, MECHANISM

@@ -7,18 +7,16 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
-from neverlost.model.catalogue import models
+from neverlost.model.faults import DATA_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.kraft.faults import DATA_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, parsed, version_text
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
 from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, lacking, newest
 from neverlost.specs.configuration.power_loss import FLUSH, with_kills
-from neverlost.specs.defects import FIXES
-from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.kafka_files.version_defaults import (
+from neverlost.specs.configuration.version_defaults import (
     ELR,
     ELR_BY_DEFAULT,
     ELR_IS_OPEN,
@@ -29,7 +27,9 @@ from neverlost.specs.kafka_files.version_defaults import (
     parse_version,
     shown,
 )
-from neverlost.specs.setting import Kind, Notice, Origin, Place, Setting, of_kind
+from neverlost.specs.defects import FIXES
+from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, SourcePlace, of_kind
 
 Given = dict[str, tuple[Any, str]]
 """Raw values by key, each with the place that it came from, for messages."""
@@ -56,7 +56,7 @@ class Chosen:
     brokers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Mapping[str, Setting] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, SourcePlace] = field(default_factory=dict)
     out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reassigned: tuple[str, ...] = ()
     differs: str = ""
@@ -69,7 +69,7 @@ class Chosen:
     @property
     def left_out(self) -> str | None:
         """What the question leaves out, so that `holds` would be no answer: the state of a described partition."""
-        return next(map(str, of_kind(self.notices, Kind.LEFT_OUT)), None)
+        return next(map(str, of_kind(self.notices, NoticeKind.LEFT_OUT)), None)
 
 
 def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ def _of_kills(configuration: Configuration, answered: Mapping[str, str], subject
     key = next(each.key for each in (LOSSY_CRASH, DATA_LOSS) if configuration[each.key])
     how = f"{'with' if key == DATA_LOSS.key else 'as'} {KILL.key}={answered[KILL.key]}"
     says = f"a power loss with {FLUSH}=1 loses no record, but stops the broker: {key}={configuration[key]} is asked {how}"
-    return (Notice(Kind.ASSUMED, says, topics=subjects),)
+    return (Notice(NoticeKind.ASSUMED, says, topics=subjects),)
 
 
 def _setting(value: str, given: tuple[Any, str] | None, offered: Setting | None) -> Setting:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.strict_json import parsed_json
 
 STANDARD_INPUT = "-"
 TABLE_LINE = re.compile(r"\s*\[{1,2}([^\[\]]+)\]")
@@ -132,55 +132,6 @@ def read_json(path: PathLike[str] | str) -> dict[str, Any]:
     return found
 
 
-DEEPEST, LONGEST_NUMBER = 64, 24
-"""How far the values of a document are nested at most, and how many characters a number has."""
-
-
-def parsed_json(text: str, where: str) -> Any:
-    """A JSON value that every reader would read alike.
-
-    Errors: `InputError` for what is no JSON, for a name that an object has twice, for NaN and infinities, for numbers that are
-    too long, and for values that are nested too deep.
-    """
-    try:
-        found = json.loads(
-            text, object_pairs_hook=_once, parse_constant=_no_number, parse_int=_number(int), parse_float=_number(float)
-        )
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"{where} is not JSON: {problem}") from None
-    _require_shallow(found, where)
-    return found
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"an object has {next(name for name in names if names.count(name) > 1)!r} twice")
-    return found
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number")
-
-
-def _number(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        found = kind(text) if len(text) <= LONGEST_NUMBER else None
-        if found is None or found in (float("inf"), float("-inf")):
-            raise ValueError(f"the number {text[:LONGEST_NUMBER]}{'...' * (len(text) > LONGEST_NUMBER)} is too large")
-        return found
-
-    return read
-
-
-def _require_shallow(value: Any, where: str, depth: int = 0) -> None:
-    if depth > DEEPEST:
-        raise InputError(f"{where} is not a document of ours: its values are nested more than {DEEPEST} deep")
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _require_shallow(each, where, depth + 1)
-
-
 def parsed_toml(text: str, where: str) -> dict[str, Any]:
     """A TOML document.
 
@@ -211,9 +162,6 @@ def lines_of(text: str) -> dict[str, int]:
     return found
 
 
-Table = Mapping[str, Any]
-
-
 _KINDS = {str: "text", int: "whole number", bool: "true or false", list: "list", dict: "table"}
 
 
@@ -226,7 +174,7 @@ def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-class Reader:
+class TableReader:
     """A TOML table that is read key by key; a key that is not read is an error."""
 
     def __init__(self, table: Any, where: str) -> None:

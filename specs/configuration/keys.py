@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import FAULTS
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.kraft.faults import FAULTS
 from neverlost.model.kraft.mechanisms import PREFIX
-from neverlost.model.limits import AT_ONCE, MOST, NO_LIMIT, AnyNumber, parsed
+from neverlost.model.limits import AT_ONCE, MOST, NO_LIMIT, parsed
 from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
 from neverlost.model.transactions.store import RESULTS, TRANSACTION
 from neverlost.specs.defects import FIXES

@@ -18,9 +18,9 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import PREFIXED, TABLES, VERSION, Given, choose_each
 from neverlost.specs.configuration.input import flattened, is_there, lines_of, parsed_toml, read_text
+from neverlost.specs.configuration.version_defaults import ELR, FIRST_WITH_ELR, parse_version
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.kafka_files.version_defaults import ELR, FIRST_WITH_ELR, parse_version
 from neverlost.specs.setting import Notice, Setting
 
 MOST_CELLS = 20_000

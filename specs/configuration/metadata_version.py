@@ -6,9 +6,8 @@ Source: `MetadataVersion` of Kafka 4.4.0: the feature levels, `fetchRequestVersi
 
 from __future__ import annotations
 
-from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.text import quoted
-from neverlost.specs.kafka_files.version_defaults import Version, parse_version, shown
+from neverlost.specs.configuration.version_defaults import Version, parse_version, shown
+from neverlost.specs.errors import InputError, quoted
 from neverlost.specs.setting import Setting
 
 METADATA = "metadata.version"

@@ -9,9 +9,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import CRASH, DATA_LOSS, KILL, LOSSY_CRASH, OUT
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.kraft.faults import CRASH, DATA_LOSS, KILL, LOSSY_CRASH, OUT
-from neverlost.model.limits import MOST, AnyNumber
+from neverlost.model.limits import MOST
 from neverlost.specs.errors import InputError
 
 FLUSH = "flush.messages"

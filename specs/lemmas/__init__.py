@@ -1,1 +1,25 @@
 """Hand-written lemmas, one file per family of models, each exporting `THEORY`; found by listing this folder."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from neverlost.model.system import System
+from neverlost.specs.lemma import Lemma, Theory
+
+
+@cache
+def theories() -> tuple[Theory, ...]:
+    """Return every theory, from the files of this folder."""
+    return tuple(importlib.import_module(f"{__name__}.{each.name}").THEORY for each in pkgutil.iter_modules(__path__))
+
+
+def lemmas_of(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
+    """The hand-written lemmas of a system, for a property or for all; none where none was written that covers it."""
+    covering = (
+        theory for theory in theories() if system.model.name in theory.models and all(map(theory.covers, system.configurations))
+    )
+    found = next(covering, None)
+    return tuple(each for each in found.lemmas if goal is None or each.only_for in (None, goal)) if found else ()

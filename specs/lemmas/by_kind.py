@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import BY_NAME, FAULTS, NOTHING
 from neverlost.model.kernel import Configuration, Value, count, implies
-from neverlost.model.kraft.faults import BY_NAME, FAULTS, NOTHING
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import everyone
-from neverlost.model.limits import MOST, AnyNumber, can_happen, payer, victims
+from neverlost.model.limits import MOST, can_happen, payer, victims
 from neverlost.specs.lemma import Lemma, Theory
 from neverlost.specs.lemmas import unimpaired
 from neverlost.specs.lemmas.kraft_elr import is_active

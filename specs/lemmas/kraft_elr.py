@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from neverlost.model.faults import BROKER, FAULTS
 from neverlost.model.kernel import NO_REPLICA, Configuration, Value, count, implies
 from neverlost.model.kraft.broker.high_watermark import is_waited_for
 from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
-from neverlost.model.kraft.faults import BROKER, FAULTS
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, minimum_isr, others
 from neverlost.model.limits import is_counted

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from neverlost.model.faults import BY_NAME, FAULTS, KILLED, LOST
 from neverlost.model.kernel import NO_REPLICA, Configuration, Value, count, implies
 from neverlost.model.kraft.broker.high_watermark import is_waited_for
 from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
-from neverlost.model.kraft.faults import BY_NAME, FAULTS, KILLED, LOST
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import everyone, is_isr_big_enough, minimum_isr, others
 from neverlost.model.limits import can_happen, is_counted, payer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.kernel import Value, implies
-from neverlost.model.kraft.availability import is_settled, is_writable
+from neverlost.model.kraft.broker.availability import is_settled, is_writable
 from neverlost.specs.property import AVAILABILITY, Property
 
 

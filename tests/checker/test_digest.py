@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.digest import lemma_digest, model_digest, property_digest, question_digest
-from neverlost.checker.meaning import meaning
-from neverlost.model.catalogue import models
-from neverlost.specs.lemma import theories
-from neverlost.specs.property import properties
+from neverlost.checker.engine.digest import lemma_digest, model_digest, property_digest, question_digest
+from neverlost.checker.engine.semantic_digest import meaning
+from neverlost.model.protocols import models
+from neverlost.specs.lemmas import theories
+from neverlost.specs.properties import properties
 
 ROOT = Path(__file__).resolve().parents[2]
 Digests = dict[str, str]
@@ -24,10 +24,10 @@ Mutant = Callable[[Path], None]
 
 PROGRAM = """
 import json
-from neverlost.checker.digest import lemma_digest, model_digest, property_digest
-from neverlost.model.catalogue import models
-from neverlost.specs.lemma import theories
-from neverlost.specs.property import properties
+from neverlost.checker.engine.digest import lemma_digest, model_digest, property_digest
+from neverlost.model.protocols import models
+from neverlost.specs.lemmas import theories
+from neverlost.specs.properties import properties
 found = {f"model {name}": model_digest(each) for name, each in models().items()}
 found |= {f"property {name}": property_digest(each) for name, each in properties().items()}
 found |= {f"lemma {each.name}": lemma_digest(each) for theory in theories() for each in theory.lemmas}
@@ -81,7 +81,7 @@ def first_in(file: str, function: str, before: str, after: str) -> Mutant:
 def other_sentences(package: Path) -> None:
     """Another text wherever a declaration of the kraft models, or of one of the classic ones, says what it is."""
     changed = 0
-    for path in (*package.glob("model/kraft/*.py"), package / "model/versions/kip320.py"):
+    for path in (*package.glob("model/kraft/**/*.py"), package / "model/protocols/kip320.py"):
         text = path.read_text()
         changed += text.count('says="')
         path.write_text(text.replace('says="', 'says="In other words: '))
@@ -143,12 +143,12 @@ KEEPING: dict[str, Mutant] = {
 
 CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
     "a guard": (
-        first_in("model/versions/kip320.py", "follower_fetch", "s.leader_epoch[follower] ==", "s.leader_epoch[follower] >="),
+        first_in("model/protocols/kip320.py", "follower_fetch", "s.leader_epoch[follower] ==", "s.leader_epoch[follower] >="),
         {"model kip-320"},
         {"model kip-101", "model kip-279", "model kraft", "property strong-isr", "property acked-never-lost"},
     ),
     "the name of a clause": (
-        first_in("model/versions/kip320.py", "follower_fetch", 'yield "', 'yield "it is true: '),
+        first_in("model/protocols/kip320.py", "follower_fetch", 'yield "', 'yield "it is true: '),
         {"model kip-320"},
         {"model kip-279", "model kraft"},
     ),
@@ -165,7 +165,7 @@ CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
         {"property strong-isr"},
     ),
     "a default of the model": (
-        written("model/versions/kraft_elr.py", '"eligible.leader.replicas": True', '"eligible.leader.replicas": False'),
+        written("model/protocols/kraft_elr.py", '"eligible.leader.replicas": True', '"eligible.leader.replicas": False'),
         {"model kraft-elr"},
         {"model kraft"},
     ),

@@ -42,9 +42,9 @@ def script(place: Path, text: str) -> tuple[str, ...]:
 
 
 SYSTEM = """
-from neverlost.checker.search import memory
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
 from tests.support.searches import classic
 system = classic("kip-101", 2, 2, 2, 2)
 """
@@ -56,7 +56,7 @@ def test_the_folder_is_hostile(hostile: Path) -> None:
 
 def test_the_compiler_imports_nothing_from_there(hostile: Path) -> None:
     text = """
-    from neverlost.checker.native.programs import Programs
+    from neverlost.checker.engine.compiled.programs import Programs
     found = Programs(system, ())
     print(found._compiler.wait(), found.improve())
     """

@@ -8,12 +8,12 @@ from multiprocessing import Pipe
 
 import pytest
 
-from neverlost.checker.machine import interrupts
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.level_search import LevelSearch
-from neverlost.checker.search.options import Options
-from neverlost.specs.property import guarantees
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host import interrupts
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.search.level_search import LevelSearch
+from neverlost.checker.engine.search.options import Options
+from neverlost.specs.properties import guarantees
 from tests.support.searches import classic
 
 

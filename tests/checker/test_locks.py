@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.machine import locks, scratch
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options, Progress
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host import locks, scratch
+from neverlost.checker.engine.search.options import Options, SearchProgress
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support.program import neverlost
 from tests.support.searches import classic, essence
 
 HOLD = """
 import sys
-from neverlost.checker.machine import locks
+from neverlost.checker.engine.host import locks
 with locks.held(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
@@ -47,7 +47,7 @@ def test_a_directory_is_held_by_one_process_and_by_none_after_it_was_killed(tmp_
 def test_a_second_search_is_refused_and_the_first_is_exact(tmp_path: Path, more: tuple[str, ...]) -> None:
     system, refused = classic("kip-320", 2, 2, 2, 1), []
 
-    def meanwhile(progress: Progress) -> None:
+    def meanwhile(progress: SearchProgress) -> None:
         if progress.level == 5 and not refused:
             asked = ("--set", "replication.factor=2", "--state-dir", str(tmp_path / "s"))
             refused.append(neverlost("explore", "kip-320", *asked, *more))

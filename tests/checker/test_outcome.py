@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from neverlost.checker.outcome import EngineError, Trace, Verdict, followed, replayed, same_steps, worst
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.outcome import Behaviour, EngineError, Verdict, followed, replayed, same_steps, worst
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose
 
@@ -36,7 +36,7 @@ def system_of(replicas: int = 3) -> System:
     return bind(models()["truncate-to-hw"], chosen.configuration)
 
 
-def behaviour(system: System, length: int) -> Trace:
+def behaviour(system: System, length: int) -> Behaviour:
     """The lowest step that leads to a state not seen yet, again and again."""
     trace = followed(system, system.initial_states()[0][1], [])
     while len(trace.steps) < length:
@@ -50,8 +50,8 @@ def test_steps_are_followed_as_far_as_they_can_be_taken() -> None:
     trace = behaviour(system, 4)
     start = trace.states[0]
     refused = next(number for number in range(len(system.steps)) if not followed(system, start, [number]).steps)
-    assert followed(system, start, [*trace.steps[:2], None, trace.steps[2]]) == Trace(trace.states[:3], trace.steps[:2])
-    assert followed(system, start, [refused, *trace.steps]) == Trace(trace.states[:1], ())
+    assert followed(system, start, [*trace.steps[:2], None, trace.steps[2]]) == Behaviour(trace.states[:3], trace.steps[:2])
+    assert followed(system, start, [refused, *trace.steps]) == Behaviour(trace.states[:1], ())
     assert replayed(system, trace) == trace
 
 
@@ -73,4 +73,4 @@ def test_steps_have_the_same_label_in_another_system() -> None:
     assert [large.steps[each].label for each in numbers if each is not None] == [
         small.steps[each].label for each in trace.steps
     ]
-    assert None in same_steps(large, Trace(large.initial_states()[0][1:], tuple(range(len(large.steps)))), small)
+    assert None in same_steps(large, Behaviour(large.initial_states()[0][1:], tuple(range(len(large.steps)))), small)

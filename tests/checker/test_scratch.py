@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.machine import locks, scratch
+from neverlost.checker.engine.host import locks, scratch
 from neverlost.specs.errors import InputError
 
 

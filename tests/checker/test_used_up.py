@@ -21,7 +21,7 @@ from tests.support import apart, kills
 from tests.support.program import ROOT
 
 EARLY = """
-from neverlost.checker.search import memory
+from neverlost.checker.engine.engines import memory
 memory.WORTH_SHARING, memory.WORTH_COMPILING = 500, {compiling}
 from neverlost.reports.cli import main
 main()

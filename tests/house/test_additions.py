@@ -25,10 +25,11 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.touched = folder / "neverlost", set[str]()
-        left_out = shutil.ignore_patterns("__pycache__", "published", "decisions", "api")
+        left_out = shutil.ignore_patterns("__pycache__", "published", "decisions")
         for room in ROOMS:
             shutil.copytree(ROOT / room, self.folder / room, ignore=left_out)
-        shutil.copytree(ROOT / "reports" / "api", self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in (ROOT / ".package" / "neverlost").glob("*.py"):
+            shutil.copy(file, self.folder)
 
     def new(self, place: str, text: str) -> None:
         """A file that was not there."""
@@ -89,8 +90,8 @@ def test_a_property_is_one_file(copy: Copy) -> None:
 
 def test_a_version_is_one_file(copy: Copy) -> None:
     copy.new(
-        "model/versions/toy.py",
-        "from dataclasses import replace\n\nfrom neverlost.model.versions.kip320 import MODEL as KIP_320\n\n"
+        "model/protocols/toy.py",
+        "from dataclasses import replace\n\nfrom neverlost.model.protocols.kip320 import MODEL as KIP_320\n\n"
         "MODEL = replace(KIP_320, name='toy', summary='a toy')\n",
     )
     assert copy.document("explore", "toy", "--set", "replication.factor=2")["states"]["distinct"] == 5973
@@ -126,9 +127,9 @@ FAULTS = (
 BURN = '''@action(broker="replica", says="broker {broker} burns down", fault="fire")
 def broker_burn(k: Primitives, s: View, broker: int) -> Clauses:
     """A toy."""
-    yield from may_strike(k, s, FIRE, broker)
+    yield from fault_enabled(k, s, FIRE, broker)
     yield "broker is running", s.is_running[broker]
-    strike(s, FIRE, broker)
+    record_fault(s, FIRE, broker)
     truncate_to(k, s, broker, 0)
     stop(k, s, broker)
 
@@ -140,9 +141,9 @@ STOP_ACTIONS = (
 
 def test_a_fault_is_its_declaration_and_its_action(copy: Copy, tmp_path: Path) -> None:
     """And it is everywhere: keys, check, sweep, tolerance, a plan for a cluster, live runs, and what is said of a history."""
-    copy.change("model/kraft/faults.py", "FAULTS = (\n", FIRE)
-    copy.change("model/kraft/broker/stops.py", "STOP_ACTIONS = (\n", BURN)
-    copy.change("model/kraft/broker/stops.py", "import CLEAN_STOP, ", "import CLEAN_STOP, FIRE, ")
+    copy.change("model/faults.py", "FAULTS = (\n", FIRE)
+    copy.change("model/kraft/requests/stops.py", "STOP_ACTIONS = (\n", BURN)
+    copy.change("model/kraft/requests/stops.py", "import CLEAN_STOP, ", "import CLEAN_STOP, FIRE, ")
     assert len(copy.touched) == 2
     acked, keys = ("--property", "acked-never-lost"), ("--set", "model=kraft", *SMALL, "--set", "acks=1")
     found = copy.document("check", *keys, "--set", "faults.fire=1", *acked, "--out", "out", statuses=(12,))

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from neverlost.specs.property import properties
-from tests.bench import bench, reduction
-from tests.bench.measure import measure
-from tests.bench.peers import PEERS, Limits, Row, Size, tlc
-from tests.bench.reduction import Space
-from tests.support.searches import classic
+from tests.tools.bench import bench
+from tests.tools.bench.measure import measure
+from tests.tools.bench.peers import PEERS, Limits, Row, Size, tlc
 
 LIMITS = Limits(seconds=120, memory=1024, workers=1)
 SMALLEST = Size(2, 2, 2, 2)
@@ -141,13 +137,3 @@ def test_the_benchmark_fails_when_counts_differ(rows, status, words, monkeypatch
     document = json.loads(saved.read_text())
     assert [each["distinct"] for each in document["rows"][str(SMALLEST)]] == [row.distinct for row in rows]
     assert document["machine"]["cores"] >= 1
-
-
-@pytest.mark.parametrize("relation", ["conflicts", "helpers"])
-def test_a_reduction_by_a_false_relation_is_not_measured(relation):
-    """The smallest space in which a violation is then missed."""
-    space = Space(classic("truncate-to-hw", 2, 1, 1, 1), properties()["strong-isr"])
-    true = reduction.read(space)
-    assert len(space.reachable) == 353 and 1 < reduction.reduced(space, true) < 1.1
-    with pytest.raises(AssertionError, match="violated after None steps"):
-        reduction.reduced(space, replace(true, **{relation: [0] * len(getattr(true, relation))}))

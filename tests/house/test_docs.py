@@ -119,7 +119,9 @@ def test_every_link_of_the_documents_leads_somewhere() -> None:
 def test_the_readme_is_short_and_the_index_names_every_decision() -> None:
     assert len(README.splitlines()) <= 150
     folder = ROOT / "reports" / "decisions"
-    listed = re.findall(r"^\| \[(.+)\]\((\d[^)]+)\) \| (.+) \|$", (folder / "README.md").read_text(), flags=re.MULTILINE)
+    listed = re.findall(
+        r"^\| \[(.+)\]\((\d[^)]+)\) \| (.+) \| \d{4}-\d\d-\d\d \|$", (folder / "README.md").read_text(), flags=re.MULTILINE
+    )
     headings = {each.name: each.read_text().partition("\n")[0] for each in folder.glob("[0-9]*.md")}
     assert sorted((name, f"# {title}") for title, name, _ in listed) == sorted(headings.items())
     statuses = {each for *_, status in listed for each in re.findall(r"\b\d{3}\b", status) or [status]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.publish import __main__ as publish
+from tests.tools.publish import __main__ as publish
 
 
 def test_every_published_file_is_made_by_the_command_or_recorded() -> None:

@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.prove import bounded_search
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.checker.engine.proof import bounded_search
+from neverlost.checker.engine.search.options import Options
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import NO_REPLICA
-from neverlost.model.limits import AnyNumber, encoded, parsed
+from neverlost.model.limits import encoded, parsed
 from neverlost.model.system import State, System
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
 from tests.support.modern import system
 
 FIXED: dict[str, Any] = {"defects": "fixed"}
@@ -205,7 +207,7 @@ def check_solver_agrees(seed: int, depth: int) -> None:
     """Z3 finds a shortest counterexample of up to so many steps where the search does."""
     bound, searched = check_engines_agree(seed)
     near = [None if steps is None or steps > depth else steps for steps in lengths(searched)]
-    assert lengths(bounded_search.check(bound, [ACKED], depth).outcome) == near, drawn(seed)
+    assert lengths(bounded_search.check(bound, [ACKED], depth, lemmas=lemmas_of(bound)).outcome) == near, drawn(seed)
 
 
 def test_engines_agree() -> None:

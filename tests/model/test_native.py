@@ -13,14 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neverlost.model.catalogue import models
-from neverlost.model.interpreters import ints, native, native_program
-from neverlost.model.interpreters.llvm import Effort
-from neverlost.model.interpreters.machine_code import Machine
+from neverlost.model.faults import FAULTS, RACK_LOSS
+from neverlost.model.interpreters import compiled as native
+from neverlost.model.interpreters import compiled_program as native_program
+from neverlost.model.interpreters import ints
+from neverlost.model.interpreters.llvm import OptimizationLevel
+from neverlost.model.interpreters.mixed_versions import mixed
 from neverlost.model.kernel import ModelError, Value
-from neverlost.model.kraft.faults import FAULTS, RACK_LOSS
-from neverlost.model.mixed import mixed
 from neverlost.model.observed.protocol import OBSERVED, observed_system
+from neverlost.model.protocols import models
 from neverlost.model.system import Slot, State, System, bind
 from neverlost.specs.configuration.keys import configuration
 from tests.model.test_interpreters import (
@@ -34,6 +35,7 @@ from tests.model.test_interpreters import (
     rich_system,
     walk,
 )
+from tests.support.machine import Machine
 from tests.support.searches import kraft_matrix
 
 SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted([*models(), THREE])}
@@ -68,12 +70,12 @@ WELL = [name for name in SYSTEMS if name not in (*LARGE, "kraft")]
 """Whose good code does not take long."""
 
 
-def compiled(system: System, effort: Effort) -> Machine:
+def compiled(system: System, effort: OptimizationLevel) -> Machine:
     return Machine(system, [each.condition for each in defined(system)], effort)
 
 
 @cache
-def machine(name: str, effort: Effort) -> Machine:
+def machine(name: str, effort: OptimizationLevel) -> Machine:
     return compiled(SYSTEMS[name](), effort)
 
 
@@ -113,13 +115,13 @@ def check(found: Machine, states: list[State]) -> None:
 @pytest.mark.parametrize(
     ("name", "effort"),
     [
-        *[with_slow(name, Effort.NONE, fast=name not in LARGE) for name in SYSTEMS],
-        *[with_slow(name, Effort.GOOD, fast=name in WELL) for name in SYSTEMS],
+        *[with_slow(name, OptimizationLevel.NONE, fast=name not in LARGE) for name in SYSTEMS],
+        *[with_slow(name, OptimizationLevel.GOOD, fast=name in WELL) for name in SYSTEMS],
     ],
 )
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_machine_code_agrees_with_the_definition(name: str, effort: Effort, data: st.DataObject) -> None:
+def test_machine_code_agrees_with_the_definition(name: str, effort: OptimizationLevel, data: st.DataObject) -> None:
     found = machine(name, effort)
     states = walk(found.system, data.draw(st.integers(0, 2**32)), 257)
     for size in BATCHES:
@@ -128,7 +130,7 @@ def test_machine_code_agrees_with_the_definition(name: str, effort: Effort, data
 
 
 def test_a_batch_may_have_any_length() -> None:
-    found = machine("kip-320", Effort.NONE)
+    found = machine("kip-320", OptimizationLevel.NONE)
     states = walk(found.system, 5, 257) * 9
     after, origins, steps = found.successors(rows_of(found.system, states))
     assert origins.max() > 2048
@@ -167,14 +169,14 @@ def second_as_first(condition: Value, then: Value, otherwise: Value) -> Value:
 packed, unpacked, ite, clauses = native.packed, native.unpacked, native.Native.ite, native_program.clauses
 hasty = {"eq": lambda low, high, least, most: False if low < least or high > most else None}
 MUTANTS: dict[str, tuple[str, Any]] = {
-    "dropped guards": ("native_program.clauses", without_guards),
-    "dropped bounds": ("native.bounded", without_bounds),
-    "a wrong shift": ("native.packed", one_bit_off),
-    "a dropped mask": ("native.unpacked", without_mask),
-    "exchanged cases": ("native.Native.ite", staticmethod(second_as_first)),
-    "any for all": ("native.Native.all_of", staticmethod(native.Native.any_of)),
-    "all for any": ("native.Native.any_of", staticmethod(native.Native.all_of)),
-    "a wrong range": ("native.DECIDED", native.DECIDED | hasty),
+    "dropped guards": ("compiled_program.clauses", without_guards),
+    "dropped bounds": ("compiled.bounded", without_bounds),
+    "a wrong shift": ("compiled.packed", one_bit_off),
+    "a dropped mask": ("compiled.unpacked", without_mask),
+    "exchanged cases": ("compiled.Native.ite", staticmethod(second_as_first)),
+    "any for all": ("compiled.Native.all_of", staticmethod(native.Native.any_of)),
+    "all for any": ("compiled.Native.any_of", staticmethod(native.Native.all_of)),
+    "a wrong range": ("compiled.DECIDED", native.DECIDED | hasty),
 }
 
 
@@ -219,4 +221,4 @@ def test_a_mutant_of_the_emitter_is_caught(name: str, mutant: str, monkeypatch: 
     monkeypatch.setattr(f"neverlost.model.interpreters.{where}", change)
     monkeypatch.setattr("_pytest.assertion.util._reprcompare", None)  # what differs is not read
     with pytest.raises((AssertionError, ModelError, pytest.fail.Exception)):
-        check(compiled(SYSTEMS[name](), Effort.NONE), samples(name, 20 if name in KEPT else 400))
+        check(compiled(SYSTEMS[name](), OptimizationLevel.NONE), samples(name, 20 if name in KEPT else 400))

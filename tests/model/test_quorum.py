@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.outcome import replayed
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import replayed
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.modern import explored, system
 
 KEYS: dict[str, Any] = {"min_isr": None, "acks": None, "bounds.max_leader_epoch": 2}

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
+from neverlost.model.faults import ISR_SHRINK
 from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
 from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
 from neverlost.model.kraft.broker.leader import forget_leadership, is_up_to_date_leader, leads
-from neverlost.model.kraft.broker.stops import start
 from neverlost.model.kraft.controller.fencing import admit
-from neverlost.model.kraft.controller.leader_election import nowhere
+from neverlost.model.kraft.controller.leader_election import no_brokers
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader
-from neverlost.model.kraft.faults import ISR_SHRINK
+from neverlost.model.kraft.requests.stops import start
 from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import ELECTED, everyone, started
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.observed import starting_brokers as widened
+from neverlost.model.protocols import majority
 from neverlost.model.system import System
-from neverlost.model.versions import majority
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.modern import system
 
 SAFETY = [
@@ -158,7 +158,7 @@ def controller_move_partition_epoch(k: Any, s: Any, change: int) -> Clauses:
 @action(leader="replica", kept="replica", says="{leader} drops all slow followers but {kept} with one request")
 def leader_drop_several(k: Any, s: Any, leader: int, kept: int) -> Clauses:
     slow = [each for each in everyone(s) if each not in (leader, kept)]
-    yield from may_strike(k, s, ISR_SHRINK, *slow)
+    yield from fault_enabled(k, s, ISR_SHRINK, *slow)
     yield "as many may be slow", s.isr_shrink_left >= len(slow)
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
     yield "no request in flight", s.pending[leader] == NO_REPLICA
@@ -168,7 +168,7 @@ def leader_drop_several(k: Any, s: Any, leader: int, kept: int) -> Clauses:
     yield from change_partition(k, s, Change(isr, active, assignment_of(s)), KEPT)
     outdate_leader(k, s, True)
     for _ in slow:
-        strike(s, ISR_SHRINK, *slow)
+        record_fault(s, ISR_SHRINK, *slow)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_one_request_that_drops_several_changes_no_verdict(model: str, given: di
 def broker_restart_before_4_0(k: Any, s: Any, broker: int, outcome: int) -> Clauses:
     yield "broker is down", k.not_(s.is_running[broker])
     yield "old session has expired", s.is_fenced[broker]
-    yield from admit(k, s, broker, outcome, Change(list(s.isr), nowhere(s), assignment_of(s)))
+    yield from admit(k, s, broker, outcome, Change(list(s.isr), no_brokers(s), assignment_of(s)))
     start(k, s, broker)
 
 

@@ -6,28 +6,28 @@ from dataclasses import replace
 
 import pytest
 
-from neverlost.model.scene import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, Lane, Scene
 from neverlost.model.sentences import beliefs_of, changes, is_stale, metadata_of, numbered
+from neverlost.model.snapshot import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, BrokerView, ClusterSnapshot
 
 NAMES = ("101", "105", "104")
 EMPTY: tuple[tuple[int, int | None], ...] = ()
 M1 = ((1, None),)
 
 
-def scene(*lanes: Lane, **about: object) -> Scene:
-    found = Scene(leader=0, epoch=None, isr=(0, 1, 2), lanes=lanes, min_isr=2)
+def scene(*lanes: BrokerView, **about: object) -> ClusterSnapshot:
+    found = ClusterSnapshot(leader=0, epoch=None, isr=(0, 1, 2), lanes=lanes, min_isr=2)
     return replace(found, **about)  # type: ignore[arg-type]
 
 
-def leader(log: tuple[tuple[int, int | None], ...] = EMPTY, hw: int = 0, **about: object) -> Lane:
-    return replace(Lane(0, LEADER, log, hw, isr=(0, 1, 2), is_leader=True, follows=0), **about)  # type: ignore[arg-type]
+def leader(log: tuple[tuple[int, int | None], ...] = EMPTY, hw: int = 0, **about: object) -> BrokerView:
+    return replace(BrokerView(0, LEADER, log, hw, isr=(0, 1, 2), is_leader=True, follows=0), **about)  # type: ignore[arg-type]
 
 
-def follower(number: int, log: tuple[tuple[int, int | None], ...] = EMPTY) -> Lane:
-    return Lane(number, FOLLOWER, log, 0, follows=0)
+def follower(number: int, log: tuple[tuple[int, int | None], ...] = EMPTY) -> BrokerView:
+    return BrokerView(number, FOLLOWER, log, 0, follows=0)
 
 
-def said(before: Scene, after: Scene, actor: int | None = None) -> str:
+def said(before: ClusterSnapshot, after: ClusterSnapshot, actor: int | None = None) -> str:
     return "; ".join(changes(before, after, NAMES, actor))
 
 
@@ -75,7 +75,7 @@ def test_a_leader_that_wins_again_without_what_was_acknowledged() -> None:
 
 
 def test_a_fence_without_an_eligible_leader() -> None:
-    down = Lane(0, DOWN, M1)
+    down = BrokerView(0, DOWN, M1)
     before = scene(down, follower(1), follower(2), isr=(0,))
     assert said(before, replace(before, leader=None, fenced=(0,)), 0) == "no eligible leader is left"
 
@@ -90,12 +90,12 @@ def test_a_fence_without_an_eligible_leader() -> None:
     ],
 )
 def test_where_an_elected_leader_comes_from(before: dict[str, object], origin: str) -> None:
-    lanes = Lane(0, DOWN, EMPTY), follower(1), follower(2)
+    lanes = BrokerView(0, DOWN, EMPTY), follower(1), follower(2)
     assert origin in said(scene(*lanes, **before), scene(*lanes, leader=1, isr=(1,)))
 
 
 def test_an_elected_leader_that_lacks_what_was_acknowledged() -> None:
-    lanes = Lane(0, DOWN, EMPTY), follower(1, M1), follower(2)
+    lanes = BrokerView(0, DOWN, EMPTY), follower(1, M1), follower(2)
     before = scene(*lanes, leader=None, isr=(2,), acked=frozenset({1}))
     after = replace(before, leader=2)
     assert said(before, after) == "104 is elected leader as the last member of the ISR, though it lacks acknowledged m1"
@@ -115,7 +115,7 @@ def test_leaving_and_joining_the_isr() -> None:
 def test_records_that_are_truncated_and_lost() -> None:
     before = scene(leader(M1, 1), follower(1, M1), follower(2), acked=frozenset({1}))
     assert said(before, replace(before, lanes=(leader(M1, 1), follower(1), follower(2))), 1) == "truncates acknowledged m1"
-    gone = replace(before, lanes=(Lane(0, DOWN, EMPTY), follower(1), follower(2)))
+    gone = replace(before, lanes=(BrokerView(0, DOWN, EMPTY), follower(1), follower(2)))
     assert said(before, gone, 0) == "loses acknowledged m1, the last copy; 105 truncates acknowledged m1, the last copy"
 
 

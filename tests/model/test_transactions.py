@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.search.options import Options
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
-from neverlost.specs.property import guarantees, properties
+from neverlost.specs.properties import guarantees, properties
 from tests.support.program import neverlost
 
 TORN = {"atomic-visibility", "no-commit-after-abort"}

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.outcome import Trace, replayed
-from neverlost.checker.search.explore import explored_graph
-from neverlost.checker.search.graph.state_graph import StateGraph
+from neverlost.checker.engine.engines.explore import explored_graph
+from neverlost.checker.engine.outcome import Behaviour, replayed
+from neverlost.checker.engine.search.graph.state_graph import StateGraph
 from neverlost.model.interpreters import ints
 from neverlost.model.sentences import sentences
 from neverlost.model.system import System
@@ -75,14 +75,14 @@ def graph_of(model: str) -> StateGraph:
     return explored_graph(SYSTEMS[model]())
 
 
-def witness(graph: StateGraph, event: Callable[[Values, Values], bool]) -> Trace:
+def witness(graph: StateGraph, event: Callable[[Values, Values], bool]) -> Behaviour:
     """A shortest behaviour that ends with the event: edges are listed by the depth of where they start."""
     system = graph.system
     nested = cache(lambda number: system.nested(graph.state(number)))
     for source, target, step in zip(graph.sources.tolist(), graph.targets.tolist(), graph.steps.tolist(), strict=True):
         if event(nested(source), nested(target)):
             way = graph.shortest_way(source)
-            return replayed(system, Trace((*way.states, graph.state(target)), (*way.steps, step)))
+            return replayed(system, Behaviour((*way.states, graph.state(target)), (*way.steps, step)))
     raise AssertionError(f"{system.model.name}: no step {event.__name__.replace('_', ' ')}")
 
 

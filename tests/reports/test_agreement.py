@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.evidence import agreement
-from neverlost.checker.machine import interrupts
+from neverlost.checker.engine.host import interrupts
+from neverlost.checker.questions.check import agreement
 from neverlost.reports import cli
 from neverlost.reports.page.render import sentence
 

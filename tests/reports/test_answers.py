@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.atlas import lookup
+from neverlost.checker.questions.atlas import lookup
 from neverlost.reports.documents.answers import groups
-from neverlost.results import States
+from neverlost.reports.results.results import States
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.kafka_files import remedies
+from neverlost.specs.inputs import remedies
 from tests.support.program import DATA
 from tests.support.program import neverlost as run
 

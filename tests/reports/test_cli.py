@@ -130,12 +130,12 @@ def _changed(value: Any) -> Any:
 
 
 def test_every_keyword_of_a_search_is_an_option() -> None:
-    from neverlost.keywords import Checking, Cluster
-    from neverlost.reports.options import SHARED
-    from neverlost.reports.request import Request
+    from neverlost.reports.command_line.options import SHARED
+    from neverlost.reports.request.keywords import Checking, ClusterKeywords
+    from neverlost.reports.request.run_options import RunOptions
 
-    assert set(get_type_hints(Checking)) == {each.name for each in fields(Request)}
-    assert set(SHARED) == set(get_type_hints(Checking)) | set(get_type_hints(Cluster))
+    assert set(get_type_hints(Checking)) == {each.name for each in fields(RunOptions)}
+    assert set(SHARED) == set(get_type_hints(Checking)) | set(get_type_hints(ClusterKeywords))
 
 
 def test_every_command_can_be_quiet() -> None:
@@ -152,8 +152,8 @@ def test_every_command_can_be_quiet() -> None:
 
 
 def test_every_word_is_explained(tmp_path: Path) -> None:
-    from neverlost.reports.documents.words import words
-    from neverlost.specs.kafka_files.recognise import readers
+    from neverlost.reports.questions.explain.glossary import words
+    from neverlost.specs.inputs.recognise import readers
 
     said = neverlost(
         "explain", "min.insync.replicas", "fence", "acked-never-lost", "reelection-forgets-offsets", "holds"

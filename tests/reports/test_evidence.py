@@ -12,24 +12,24 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.evidence import reachable_states as reachable
-from neverlost.checker.machine.whole_files import as_json
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.evidence import reachable_states as reachable
+from neverlost.checker.engine.host.visible import UNSEEN
+from neverlost.checker.engine.host.whole_files import as_json
+from neverlost.checker.engine.search.options import Options
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.reports.bundle import seal as bundle
-from neverlost.reports.bundle import verify as verification
-from neverlost.reports.bundle.derive import derived
-from neverlost.reports.bundle.question import Question
+from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.bundle.seal import configuration_toml
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.documents.sweep import read_baseline
+from neverlost.reports.questions.verify import verify as verification
+from neverlost.reports.questions.verify.derive import derived
 from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
-from neverlost.specs.visible import UNSEEN
+from neverlost.specs.properties import properties
 from tests.checker.search.test_sweep import MATRIX
 from tests.support import forger
 from tests.support.program import neverlost
@@ -101,7 +101,7 @@ def test_a_bundle_verifies_on_another_checkout(checked: Path, swept: Path, tmp_p
 
 def test_what_takes_too_long_is_sampled_named_and_never_called_verified(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = opened(swept)
-    question = Question.of(files)
+    question = BundleQuestion.of(files)
     brief = derived(question, 1e-6)
     ids = [each["id"] for each in json.loads(files["result.json"])["cells"]]
     found = verification.compared(files, brief, seconds=0.0)
@@ -207,11 +207,13 @@ def test_a_certificate_with_one_state_off_is_refused(certified: Path, tmp_path: 
 
 def test_the_walk_shares_no_code_with_the_engines() -> None:
     """Only the definition is loaded: the model with its ints interpreter, and the properties."""
-    code = "import sys, neverlost.checker.evidence.reachable_states; print(*sorted(sys.modules))"
+    code = "import sys, neverlost.checker.engine.evidence.reachable_states; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     ours = {each for each in loaded if each.startswith("neverlost.checker")}
-    assert ours == {f"neverlost.checker{each}" for each in ("", ".evidence", ".evidence.reachable_states")}
+    assert ours == {
+        f"neverlost.checker{each}" for each in ("", ".engine", ".engine.evidence", ".engine.evidence.reachable_states")
+    }
     assert not {"numpy", "pyspark", "pyarrow", "z3", "neverlost.model.interpreters.columns"} & loaded
 
 
@@ -275,7 +277,7 @@ def test_what_is_no_document_is_refused_wherever_it_is_read(text: str, message: 
     for name in ("manifest.json", "result.json", "trace.itf.json"):
         (tmp_path / name).write_text(text)
     place = str(tmp_path)
-    for reader in (verification.verify, lambda path: bundle.rendered(path, None)):
+    for reader in (verification.verify, lambda path: bundle.rendered(path, None, {})):
         with pytest.raises(InputError, match=message):
             reader(place)
     for one in (read_itf, read_baseline):

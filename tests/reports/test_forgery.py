@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost import rolls
-from neverlost.reports.bundle import verify
-from neverlost.reports.bundle.derive import Derived, derived
 from neverlost.reports.counterexample.saved import SUFFIX
+from neverlost.reports.questions.roll import api as rolls
+from neverlost.reports.questions.verify import verify
+from neverlost.reports.questions.verify.derive import Derived, derived
 from neverlost.specs.errors import InputError
 from tests.support import forger
 from tests.support.forger import KINDS, TABLES, Bundle, Files

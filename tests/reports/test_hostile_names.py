@@ -10,9 +10,9 @@ import pytest
 from rich.text import Text
 
 import neverlost
-from neverlost.checker.machine.whole_files import as_json
+from neverlost.checker.engine.host.visible import UNSEEN, plain_markdown, visible
+from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.reports.terminal.results import Visible
-from neverlost.specs.visible import UNSEEN, plain_markdown, visible
 from tests.support.forger import MATRIX
 
 HOSTILE = "a\u202eb\u2066c\x1b[31md <img src=x onerror=alert(1)> ![x](http://h) [y](z) | `e`"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.table import table
+from neverlost.reports.results.table import table
 from tests.support.program import ROOT, document
 from tests.support.program import neverlost as program
 
@@ -39,7 +39,7 @@ def test_importing_costs_nothing() -> None:
 
 
 def test_every_name_is_there_with_types() -> None:
-    assert set(neverlost.__all__) <= set(dir(neverlost)) and (ROOT / "reports" / "api" / "py.typed").exists()
+    assert set(neverlost.__all__) <= set(dir(neverlost)) and (ROOT / ".package" / "neverlost" / "py.typed").exists()
     for name in neverlost.__all__:
         assert getattr(neverlost, name).__doc__, name
     for function in (neverlost.check, neverlost.explore, neverlost.sweep, neverlost.prove, neverlost.replay, neverlost.verify):
@@ -158,7 +158,7 @@ def test_a_script_needs_no_guard_for_its_workers(tmp_path: Path) -> None:
     """A user's script asks at its top level; worker processes that are spawned do not run it again."""
     script = """
 import neverlost
-from neverlost.checker.search import memory
+from neverlost.checker.engine.engines import memory
 
 class Counted(memory.Processes):
     def __init__(self, local, total):

@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 import pytest
 
 import neverlost
-from neverlost.bounded import dominant_loss
-from neverlost.checker.nines import exact
-from neverlost.checker.nines.bounds import strikes
-from neverlost.checker.nines.chain import chain
+from neverlost.checker.questions.nines import exact
+from neverlost.checker.questions.nines.bounds import strikes
+from neverlost.checker.questions.nines.chain import chain
+from neverlost.checker.questions.nines.rates import KINDS, YEAR, rates
+from neverlost.checker.questions.tolerance.region import Region, usual
 from neverlost.model.sentences import sentences
-from neverlost.reports.documents import nines as describe
+from neverlost.reports.questions.nines import document as describe
+from neverlost.reports.questions.nines.bounds import dominant_loss
 from neverlost.specs.errors import InputError
-from neverlost.specs.rates.rates import KINDS, YEAR, rates
-from neverlost.specs.region import Region, usual
 from tests.support.program import neverlost as run
 
 TWO = ["kafka.version=3.9", "replication.factor=2", "bounds.records=1", "broker.rack=a,b"]
@@ -215,7 +215,7 @@ def sentences_of(loss: dict[str, float]) -> str:
 
 
 def test_what_is_not_decided_has_no_number() -> None:
-    done = run("nines", *(f"--set={each}" for each in TWO), "--again", "--time-limit", "0.001", "--no-forecast")
+    done = run("nines", *(f"--set={each}" for each in TWO), "--again", "--time-limit", "0.001")
     answer = done.stdout.partition("\nThe probability of loss is a bound")[0]
     assert done.returncode == 20 and "Not decided, so nothing is bounded" in answer and not A_NUMBER.search(answer), answer
 

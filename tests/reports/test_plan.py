@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neverlost.checker.campaign.plan import Phase, carried, decided
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.roll.maintenance_plan import read_plan
+from neverlost.checker.questions.roll.plan_phases import Phase, carried, decided
 from neverlost.model.interpreters import ints
 from neverlost.model.system import bind
-from neverlost.plans import plan
+from neverlost.reports.questions.roll.plan_api import plan
 from neverlost.specs.errors import InputError
-from neverlost.specs.plan import read_plan
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.modern import explored, system
 from tests.support.program import ROOT, neverlost
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.atlas import lookup
-from neverlost.checker.atlas.index import shipped
-from neverlost.checker.campaign.tolerance import Tolerance
+from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.atlas.index import shipped
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
+from neverlost.checker.questions.tolerance.tolerance import Tolerance
 from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files import remedies
-from neverlost.specs.property import properties
-from neverlost.specs.spot import Spot, spots
+from neverlost.specs.inputs import remedies
+from neverlost.specs.properties import properties
 from tests.support.program import neverlost as program
 
 FLUSHED = ["kafka.version=3.9", "min.insync.replicas=2", "bounds.records=1", "flush.messages=1"]
@@ -96,7 +96,7 @@ def test_a_described_topic_says_so_by_its_name(tmp_path: Path) -> None:
 def test_a_table_counts_a_broker_without_power_with_those_that_lose_data() -> None:
     settings = ["kafka.version=3.9", "replication.factor=1", "flush.messages=1", "defects=fixed"]
     (table,) = neverlost.tolerance([*settings, "acks=1"]).tables
-    assert str(table.asked(Spot(1, 0))["faults.kill"]) == "any:data_loss"
+    assert str(table.asked(FaultBudget(1, 0))["faults.kill"]) == "any:data_loss"
     done = program("tolerance", *options(*settings))
     assert "a broker that loses power keeps them, but stops, and counts as one that loses data." in done.stdout
     refused = program("tolerance", *options(*settings), "--also", "kill=1")
@@ -108,8 +108,8 @@ def test_the_atlas_serves_no_row_without_the_kills() -> None:
     atlas, asked = shipped(), [properties()["acked-never-lost"]]
     found = choose(read_settings([*FLUSHED, "replication.factor=3"]))
     table = Tolerance(found.model, found.configuration, {}, {})
-    assert atlas is not None and lookup.answers(atlas, found.model, table.asked(Spot(0, 3)), asked) is not None
-    for spot in (each for each in spots(3) if each.losing):
+    assert atlas is not None and lookup.answers(atlas, found.model, table.asked(FaultBudget(0, 3)), asked) is not None
+    for spot in (each for each in fault_budgets(3) if each.losing):
         assert lookup.answers(atlas, found.model, found.configuration | spot.limits, asked) is not None, "the row is there"
         assert lookup.answers(atlas, found.model, table.asked(spot), asked) is None, spot
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.evidence import ledger
-from neverlost.checker.prove import smtlib
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options
-from neverlost.proofs import free_cells
-from neverlost.specs.property import properties
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.proof import smtlib
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.reports.questions.prove.api import free_cells
+from neverlost.specs.properties import properties
+from tests.support import obligations
 from tests.support.program import neverlost
 
 
@@ -52,7 +53,7 @@ def test_a_proof_leaves_its_obligations_and_a_line_in_the_ledger(tmp_path: Path)
     written = tmp_path / "obligations" / "strong-isr"
     many = sum(each["checks"] for each in json.loads((written / smtlib.MANIFEST).read_text())["files"])
     assert "HOLDS" in done.stdout and f"{many} of {many} obligations proved" in done.stdout
-    assert smtlib.recheck(written) == []
+    assert obligations.recheck(written) == []
     assert [each.status for each in ledger.read(tmp_path)] == ["proved"]
     document = json.loads((tmp_path / "result.json").read_text())
     assert document["proofs"][0]["open"] == [] and document["proofs"][0]["obligations"] == many
@@ -119,7 +120,7 @@ def explored_unsafe() -> set[tuple[str, bool, str]]:
     """The same question, put to the explorer."""
     given = {key: (value, "test") for key, value in dict(each.split("=") for each in KRAFT).items()}
     _, system, _ = free_cells(given, [each for each in FREE[:6] if not each.startswith("--")])
-    options = Options(limits=Limits(depth=5), workers=1, every_configuration=True)
+    options = Options(limits=SearchLimits(depth=5), workers=1, every_configuration=True)
     outcome = explore(system, [properties()["acked-never-lost"]], options)
     cells = [system.configurations[each.configuration] for each in outcome.findings if each.trace is not None]
     return {(each["acks"], each["unclean.leader.election.enable"], each["flush.messages"]) for each in cells}

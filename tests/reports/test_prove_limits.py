@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.induction import Effort, prove
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.induction import ProofBudget, prove
 from tests.checker.prove.test_bounded_search import is_alive
 from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
 
@@ -60,7 +60,7 @@ def test_too_little_time_or_memory_is_inconclusive(method: str, limit: str, reas
 @pytest.mark.slow
 def test_a_millisecond_for_each_obligation_proves_no_less_than_it_says() -> None:
     """What Z3 does not answer in time is unknown, and one unknown makes the proof inconclusive."""
-    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), Effort(patience=0.001), look_up=False)
+    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), ProofBudget(patience=0.001), look_up=False)
     unknown = [each for each in found.open if each.answer == "unknown"]
     assert unknown and all(each.reason.startswith("z3 said unknown") for each in unknown)
     assert found.verdict == Verdict.INCONCLUSIVE and not found.is_complete

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import neverlost
-from tests.publish.bundles import KINDS, MAKE, PLACE
 from tests.support.program import neverlost as program
 from tests.support.wheel import unpacked
+from tests.tools.publish.bundles import KINDS, MAKE, PLACE
 
 OTHER = os.environ.get("NEVERLOST_OTHER_PYTHON")
 """Another version of Python that has the dependencies."""

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import neverlost
-from neverlost.reports.bundle.measured import is_plain
 from neverlost.reports.bundle.question import SecretsWarning
 from neverlost.reports.bundle.redaction import without_secrets
-from neverlost.reports.bundle.verify import opened, verify
-from tests.publish.bundles import PLACE
+from neverlost.reports.documents.measurements import is_plain
+from neverlost.reports.questions.verify.verify import opened, verify
 from tests.support import forger
+from tests.tools.publish.bundles import PLACE
 
 SERVER = """broker.id=1
 listeners=SSL://10.1.2.3:9093

@@ -14,19 +14,19 @@ import pytest
 import xmlschema
 
 import neverlost
-from neverlost.checker.campaign.boundary_rule import Atom, Place, prove, smallest_rule
-from neverlost.checker.campaign.sweep import Sweep
-from neverlost.model.catalogue import models
+from neverlost.checker.questions.sweep.boundary_rule import Atom, OrderedLabel, prove, smallest_rule
+from neverlost.checker.questions.sweep.sweep import Sweep
+from neverlost.model.protocols import models
 from neverlost.reports.bundle.seal import write_traces
-from neverlost.reports.ci import gate
 from neverlost.reports.ci.formats import junit, markdown, sarif
-from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
 from neverlost.reports.documents import sweep as sweeping
 from neverlost.reports.documents.boundary import Boundary
+from neverlost.reports.output import gate
 from neverlost.reports.page.render import report_data, write_reports
+from neverlost.reports.questions.sweep.api import counterexamples
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.errors import InputError
-from neverlost.sweeps import counterexamples
 from tests.checker.search.test_sweep import found
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ def result() -> tuple[Matrix, Sweep, dict[str, Any]]:
 
 
 ROWS = [
-    {"size": size, "minimum": minimum, "lost": lost, "kind": kind, "version": Place(version, ("0.9", "1.0")[version])}
+    {"size": size, "minimum": minimum, "lost": lost, "kind": kind, "version": OrderedLabel(version, ("0.9", "1.0")[version])}
     for size in (1, 2, 3)
     for minimum in (1, 2, 3)
     for lost in (0, 1, 2)

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.search.memory import MemorySearch
-from neverlost.reports.bundle import verify
-from neverlost.reports.documents import tolerance as describe
-from neverlost.specs.spot import Spot, spots
-from neverlost.tolerances import Subject
+from neverlost.checker.engine.engines.memory import MemorySearch
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
+from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance.api import ToleranceSubject
+from neverlost.reports.questions.verify import verify
+from neverlost.reports.wording.table_words import LOST, OK, STOPS
 from tests.support.forger import asking
 from tests.support.program import neverlost as program
 
@@ -35,21 +36,28 @@ def pair() -> neverlost.ToleranceResult:
 
 
 def test_spots_are_all_ways_to_share_out_the_replicas() -> None:
-    assert spots(2) == [Spot(0, 0), Spot(0, 1), Spot(0, 2), Spot(1, 0), Spot(1, 1), Spot(2, 0)]
+    assert fault_budgets(2) == [
+        FaultBudget(0, 0),
+        FaultBudget(0, 1),
+        FaultBudget(0, 2),
+        FaultBudget(1, 0),
+        FaultBudget(1, 1),
+        FaultBudget(2, 0),
+    ]
 
 
 def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> None:
     """With one broker out the other is alone in the ISR, and a record that only it has goes with its unflushed data."""
     (table,) = pair.tables
     says = {spot: describe.answer(table, spot)[0] for spot in table.entries}
-    assert says[Spot(0, 1)] == "ok" and says[Spot(0, 2)] == "writes stop"
-    assert says[Spot(1, 1)] == says[Spot(2, 0)] == "LOST"
+    assert says[FaultBudget(0, 1)] == "ok" and says[FaultBudget(0, 2)] == "writes stop"
+    assert says[FaultBudget(1, 1)] == says[FaultBudget(2, 0)] == "LOST"
     assert describe.sentences(table)[0].startswith("No acknowledged record is lost while no broker loses data")
 
 
 def test_more_faults_never_look_safer(pair: neverlost.ToleranceResult) -> None:
     (table,) = pair.tables
-    order = [describe.OK, describe.STOPS, describe.LOST]
+    order = [OK, STOPS, LOST]
     grade = {spot: order.index(describe.answer(table, spot)[0]) for spot in table.entries}
     assert all(
         grade[one] <= grade[other] for one in grade for other in grade if one.losing <= other.losing and one.out <= other.out
@@ -103,7 +111,7 @@ def test_groups_that_are_looked_up_come_first_and_the_worst_of_them_first(tmp_pa
     described.write_text(text)
     seen: list[tuple[str, int, int]] = []
 
-    def decided(group: Sequence[Subject], of: int) -> None:
+    def decided(group: Sequence[ToleranceSubject], of: int) -> None:
         lost = max(describe.how_many_lost(each.table) for each in group)
         seen.append((",".join(group[0].chosen.subjects), of, lost))
 
@@ -280,9 +288,9 @@ def test_what_the_atlas_gave_up_is_no_loss_but_where_less_is_one() -> None:
 def test_as_designed_and_as_shipped() -> None:
     """The leader that returns (not reported) loses a record of two replicas without any data loss; as designed nothing does."""
     designed, shipped = neverlost.tolerance({key: value for key, value in PAIR.items() if key != "defects"}, workers=1).tables
-    assert describe.answer(designed, Spot(0, 1))[0] == "ok" and describe.answer(shipped, Spot(0, 1))[0] == "LOST"
-    assert "returning-leader (not reported)" in describe.known_defects(shipped.configuration)
-    assert describe.known_defects(designed.configuration) == []
+    assert describe.answer(designed, FaultBudget(0, 1))[0] == "ok" and describe.answer(shipped, FaultBudget(0, 1))[0] == "LOST"
+    assert "returning-leader (not reported)" in describe.defects_read(shipped)
+    assert describe.defects_read(designed) == []
 
 
 def test_waived_defects_are_left_out_and_named() -> None:
@@ -290,7 +298,7 @@ def test_waived_defects_are_left_out_and_named() -> None:
     given = PAIR | {"defects": "shipped"}
     waived = ["returning-leader", "late-record-forgets-request"]
     one, other = (neverlost.tolerance(given, waive=each, workers=1) for each in (waived[:1], waived))
-    assert [describe.answer(each.tables[0], Spot(0, 1))[0] for each in (one, other)] == ["LOST", "ok"]
+    assert [describe.answer(each.tables[0], FaultBudget(0, 1))[0] for each in (one, other)] == ["LOST", "ok"]
     assert other.document["notices"]["configuration"][-1]["says"] == (
         "waived: returning-leader (not reported), late-record-forgets-request (not reported)"
     )
@@ -320,8 +328,8 @@ def test_eligible_leader_replicas_make_the_difference(version: str, at_1_2: str)
     given = PAIR | {"kafka.version": version, "replication.factor": 3, "min.insync.replicas": 2}
     given |= {"eligible.leader.replicas": "true"} if version == "4.3" else {}
     (table,) = neverlost.tolerance(given).tables
-    assert describe.answer(table, Spot(1, 2))[0] == at_1_2
-    assert describe.answer(table, Spot(2, 1))[0] == "LOST"
+    assert describe.answer(table, FaultBudget(1, 2))[0] == at_1_2
+    assert describe.answer(table, FaultBudget(2, 1))[0] == "LOST"
 
 
 def test_a_majority_loses_nothing_to_stops_and_something_to_one_lost_log() -> None:

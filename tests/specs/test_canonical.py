@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.system import bind
 from neverlost.specs.configuration import canonical as canonicals
 from neverlost.specs.configuration.canonical import fields_read
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 ASKED = [properties()["acked-never-lost"], properties()["stays-writable"]]
 SMALL = {"replication.factor": 2, "bounds.records": 1, "faults.crash": "any", "faults.isr_shrink": "any"}

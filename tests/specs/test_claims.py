@@ -8,9 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.specs.claim import HOLDS, ONLY_IF, OUTSIDE, VIOLATED, Claim, cases_by_name, chosen_claims, read_source, sources
+from neverlost.specs.cases.claim import (
+    HOLDS,
+    ONLY_IF,
+    OUTSIDE,
+    VIOLATED,
+    Claim,
+    cases_by_name,
+    chosen_claims,
+    read_source,
+    sources,
+)
+from neverlost.specs.cases.scenario import scenarios
 from neverlost.specs.errors import InputError
-from neverlost.specs.scenario import scenarios
 from tests.support.program import ROOT, neverlost
 
 GOOD = """

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.cluster import ClusterConfiguration, read_cluster
-from neverlost.specs.kafka_files.known_keys import DECISIVE, known_to
-from neverlost.specs.setting import Kind, Origin, of_kind
+from neverlost.specs.inputs.cluster import ClusterConfiguration, read_cluster
+from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to
+from neverlost.specs.setting import NoticeKind, Origin, of_kind
 
 ELR = "eligible.leader.replicas"
 DATA = Path(__file__).resolve().parents[1] / "data" / "kafka" / "clients"
@@ -20,7 +20,7 @@ def one(**files: object) -> ClusterConfiguration:
     return found
 
 
-def said(configuration: ClusterConfiguration, kind: Kind) -> list[str]:
+def said(configuration: ClusterConfiguration, kind: NoticeKind) -> list[str]:
     return [str(each).replace(f"{DATA}/", "") for each in of_kind(configuration.notices, kind)]
 
 
@@ -85,7 +85,7 @@ def test_every_dialect_names_its_acks(name, acks, idempotence):
 @pytest.mark.parametrize("version", [None, "2.8", "4.4"])
 def test_an_acks_that_no_file_sets_is_said_beside_the_verdict(name, version):
     found = one(producer_properties=DATA / name, kafka_version=version, given=(ELR,))
-    is_said = any(each.startswith("acks") for each in said(found, Kind.ASSUMED))
+    is_said = any(each.startswith("acks") for each in said(found, NoticeKind.ASSUMED))
     assert is_said == (found.settings["acks"].how != Origin.FILE)
 
 
@@ -100,7 +100,7 @@ def test_without_a_producer_the_default_of_the_version_is_assumed_whatever_else_
                 assert found.settings["acks"].value == acks
                 assert found.settings["acks"].how == Origin.ASSUMED
                 start = f"acks={acks} is assumed, for no file shows a producer (Kafka {version}'s default)"
-                assert said(found, Kind.ASSUMED)[0].startswith(start)
+                assert said(found, NoticeKind.ASSUMED)[0].startswith(start)
         assert not [
             each
             for each in one(kafka_version=version, given=("acks", "eligible.leader.replicas")).notices
@@ -110,7 +110,7 @@ def test_without_a_producer_the_default_of_the_version_is_assumed_whatever_else_
 
 def test_producers_that_differ_are_judged_by_the_least_safe():
     found = one(producer_properties=DATA / "quarkus.properties", kafka_version="3.9")
-    assert said(found, Kind.WARNING) == [
+    assert said(found, NoticeKind.WARNING) == [
         "enable.idempotence is not set and does not go with acks=1 (Quarkus (SmallRye)'s default): the producer drops it",
         "the producers differ ('audit-out' in quarkus.properties: acks=all): 'orders-out' in quarkus.properties decides with "
         "acks=1, the least safe of them (Quarkus (SmallRye)'s default); give each its own file to judge it alone",
@@ -119,18 +119,18 @@ def test_producers_that_differ_are_judged_by_the_least_safe():
 
 def test_what_is_read_and_not_modelled_is_listed():
     found = one(producer_properties=DATA / "spring.yaml", consumer_properties=DATA / "spring.yaml", kafka_version="3.9")
-    assert [each.partition(":")[0] for each in said(found, Kind.NOT_MODELLED)] == [
+    assert [each.partition(":")[0] for each in said(found, NoticeKind.NOT_MODELLED)] == [
         "retries=0",
         "delivery.timeout.ms=30000",
         "isolation.level=read_committed",
         "auto.offset.reset=earliest",
     ]
-    assert all("spring.yaml line" in each for each in said(found, Kind.NOT_MODELLED))
+    assert all("spring.yaml line" in each for each in said(found, NoticeKind.NOT_MODELLED))
 
 
 def test_a_transaction_is_named_by_springs_prefix_for_it():
     found = one(producer_properties=DATA / "spring.properties", kafka_version="3.9")
-    assert said(found, Kind.WARNING) == [
+    assert said(found, NoticeKind.WARNING) == [
         "Kafka refuses to start a producer with transactional.id and no idempotence (spring.properties line 4); "
         "remove enable.idempotence=false"
     ]
@@ -140,7 +140,7 @@ def test_keys_of_serializers_are_listed_as_ignored(tmp_path):
     path = tmp_path / "p"
     path.write_text("acks=all\nschema.registry.url=http://r\nauto.register.schemas=false\n")
     found = one(producer_properties=path, kafka_version="3.9")
-    assert said(found, Kind.IGNORED) == [
+    assert said(found, NoticeKind.IGNORED) == [
         f"2 keys that Kafka's producer does not know: 'schema.registry.url', 'auto.register.schemas' ({path} line 2)"
     ]
 

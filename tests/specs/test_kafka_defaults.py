@@ -10,12 +10,12 @@ import pytest
 
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.keys import KEYS
+from neverlost.specs.configuration.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.chosen import chosen_configurations
-from neverlost.specs.kafka_files.clients.producer import producer
-from neverlost.specs.kafka_files.cluster import read_cluster
-from neverlost.specs.kafka_files.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
-from neverlost.specs.setting import Kind, Origin, Setting, Settings
+from neverlost.specs.inputs.chosen import chosen_configurations
+from neverlost.specs.inputs.clients.producer import producer
+from neverlost.specs.inputs.cluster import read_cluster
+from neverlost.specs.setting import NoticeKind, Origin, Setting, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = tomllib.loads((ROOT / "tests/data/kafka/producer-defaults.toml").read_text())
@@ -113,7 +113,7 @@ def test_every_setting_of_a_configuration_says_where_it_comes_from():
     assert where["bounds.records"] == ("1", "[bounds] of c.toml", "file")
     assert where["faults.fence"] == ("0", "the default of neverlost", "default")
     assert where["mechanism.strict-high-watermark"] == ("true", "Kafka 3.9", "default")
-    assert [each.kind for each in orders.notices] == [Kind.NOT_MODELLED, Kind.NOT_MODELLED]
+    assert [each.kind for each in orders.notices] == [NoticeKind.NOT_MODELLED, NoticeKind.NOT_MODELLED]
     assert [each.partition(" (")[0] for each in warnings] == ["topic 'clicks' is offline now", "clicks-1"]
     assert all(
         KEYS[key].parse(each.value, "x") == orders.configuration[key] for key, each in orders.settings.items() if key in KEYS

@@ -18,14 +18,14 @@ import pytest
 from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.input import LARGEST_FILE
 from neverlost.specs.configuration.keys import KEYS
+from neverlost.specs.configuration.version_defaults import defaults, parse_version
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.cluster import ClusterConfiguration
-from neverlost.specs.kafka_files.cluster import read_cluster as every_configuration
-from neverlost.specs.kafka_files.properties import parse_properties
-from neverlost.specs.kafka_files.recognise import described
-from neverlost.specs.kafka_files.topics_and_settings import Described, ranges, split_configs
-from neverlost.specs.kafka_files.version_defaults import defaults, parse_version
-from neverlost.specs.setting import Kind, Origin, Setting, of_kind
+from neverlost.specs.inputs.cluster import ClusterConfiguration
+from neverlost.specs.inputs.cluster import read_cluster as every_configuration
+from neverlost.specs.inputs.recognise import described
+from neverlost.specs.inputs.syntax.properties import parse_properties
+from neverlost.specs.inputs.syntax.topics_and_settings import Described, ranges, split_configs
+from neverlost.specs.setting import NoticeKind, Origin, Setting, of_kind
 from tests.support.program import neverlost
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "kafka"
@@ -52,12 +52,17 @@ def one(kafka_version: str = "3.9", **files: object) -> ClusterConfiguration:
     return found
 
 
+def defaulted(configuration: ClusterConfiguration) -> set[str]:
+    """The keys that no file sets."""
+    return {key for key, each in configuration.settings.items() if each.how != Origin.FILE}
+
+
 def warned(configuration: ClusterConfiguration) -> list[str]:
-    return [str(each) for each in of_kind(configuration.notices, Kind.WARNING)]
+    return [str(each) for each in of_kind(configuration.notices, NoticeKind.WARNING)]
 
 
 def assumed(configuration: ClusterConfiguration) -> list[str]:
-    return [str(each) for each in of_kind(configuration.notices, Kind.ASSUMED)]
+    return [str(each) for each in of_kind(configuration.notices, NoticeKind.ASSUMED)]
 
 
 @pytest.fixture
@@ -87,7 +92,7 @@ def test_topics_with_equal_configurations_share_a_verdict():
     assert where(unsafe, "replication.factor") == "describe-3.9.txt line 6"
     assert where(unsafe, "acks") == "producer.properties line 2"
     assert where(unsafe, UNCLEAN) == "Kafka 3.9's default"
-    assert unsafe.defaulted == {UNCLEAN, "flush.messages", ELR, "enable.idempotence"}
+    assert defaulted(unsafe) == {UNCLEAN, "flush.messages", ELR, "enable.idempotence"}
 
 
 def test_a_partition_is_judged_from_where_it_stands():
@@ -109,7 +114,7 @@ def test_a_partition_with_eligible_leader_replicas_proves_that_they_are_on():
     found, _ = read_cluster(describe=DATA / "describe-4.1-elr.txt", kafka_version="4.1")
     assert values(found, ELR) == ["true"]
     assert where(found, ELR) == "describe-4.1-elr.txt line 2"
-    assert ELR not in found.defaulted
+    assert ELR not in defaulted(found)
 
 
 def test_describe_of_zookeeper_times():

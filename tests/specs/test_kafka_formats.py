@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from neverlost.specs.configuration.input import _standard_input as standard_input
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.cluster import ClusterConfiguration
-from neverlost.specs.kafka_files.cluster import read_cluster as every_configuration
-from neverlost.specs.kafka_files.recognise import described, readers
-from neverlost.specs.setting import Kind, Origin, of_kind
+from neverlost.specs.inputs.cluster import ClusterConfiguration
+from neverlost.specs.inputs.cluster import read_cluster as every_configuration
+from neverlost.specs.inputs.recognise import described, readers
+from neverlost.specs.setting import NoticeKind, Origin, of_kind
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "kafka"
 FORMATS = DATA / "formats"
@@ -68,7 +68,7 @@ def sample(name: str) -> Path:
     return FORMATS / name if (FORMATS / name).exists() else DATA / name
 
 
-def said(configuration: ClusterConfiguration, *kinds: Kind) -> list[str]:
+def said(configuration: ClusterConfiguration, *kinds: NoticeKind) -> list[str]:
     return [str(each).replace(f"{FORMATS}/", "") for each in of_kind(configuration.notices, *kinds)]
 
 
@@ -141,7 +141,7 @@ def test_where_partitions_stand_is_read_from_json_too():
     first, second = read_cluster(describe=sample("kcat.json"), kafka_version="3.9")
     assert first.keys["start.outside_isr"][0] == "1"
     assert "start.outside_isr" not in second.keys
-    assert said(second, Kind.WARNING) == [
+    assert said(second, NoticeKind.WARNING) == [
         "the description of topic 'orders' has no configuration (kcat.json at topics[0]); "
         "give what kafka-configs.sh prints too",
         "topic 'orders' is offline now (partition 1) (kcat.json at topics[0].partitions[1])",
@@ -183,7 +183,7 @@ def test_a_cluster_of_strimzi_brings_its_brokers_settings_and_its_version():
 def test_eligible_leader_replicas_are_on_off_or_both_are_answered(version, files, values):
     found = read_cluster(describe=[sample("strimzi-list.json"), *map(sample, files)], kafka_version=version)
     assert [(each.settings[ELR].value, each.settings[ELR].how) for each in found] == values
-    unknown = [each for each in said(found[-1], Kind.ASSUMED) if "eligible" in each]
+    unknown = [each for each in said(found[-1], NoticeKind.ASSUMED) if "eligible" in each]
     assert unknown == (
         [
             "whether eligible leader replicas are on is not known: both are answered; give what kafka-features.sh describe "
@@ -196,7 +196,7 @@ def test_eligible_leader_replicas_are_on_off_or_both_are_answered(version, files
 
 def test_what_the_user_sets_is_not_assumed():
     (found,) = read_cluster(describe=sample("describe-3.9.txt"), kafka_version="4.4", given=(ELR, "acks"))[:1]
-    assert said(found, Kind.ASSUMED) == []
+    assert said(found, NoticeKind.ASSUMED) == []
 
 
 # The controllers
@@ -204,7 +204,7 @@ def test_what_the_user_sets_is_not_assumed():
 
 def test_few_controllers_and_a_missing_leader_are_pointed_out():
     (found,) = read_cluster(describe=[sample("kafkajs.json"), sample("quorum-status-one-voter.txt")], kafka_version="3.9")
-    assert [each.partition(":")[0] for each in said(found, Kind.WARNING)[:2]] == [
+    assert [each.partition(":")[0] for each in said(found, NoticeKind.WARNING)[:2]] == [
         "no controller leads now",
         "1 controller vote",
     ]
@@ -230,7 +230,7 @@ def test_the_controller_decides_with_its_own_file(tmp_path, server, controller, 
             files[option].write_text(text)
     (found,) = read_cluster(**files, kafka_version="3.9")
     assert found.settings[LEAST].value == value
-    warnings = [each for each in of_kind(found.notices, Kind.WARNING) if "differ" in each.says]
+    warnings = [each for each in of_kind(found.notices, NoticeKind.WARNING) if "differ" in each.says]
     assert bool(warnings) == differs
     if differs:
         assert warnings[0].says.startswith("brokers and controllers differ in min.insync.replicas: ")
@@ -255,15 +255,15 @@ def test_a_value_of_the_topic_or_of_the_whole_cluster_settles_what_static_files_
 
 def test_a_plan_beside_a_description_is_said_and_not_answered():
     every = read_cluster(describe=[sample("describe-3.9.txt"), sample("reassignment-plan.json")], kafka_version="3.9")
-    assert said(every[0], Kind.WARNING) == [
+    assert said(every[0], NoticeKind.WARNING) == [
         "the plan changes the replicas of topic 'orders', partition 1, from 3 to 2: the verdict is about the present number "
         "(reassignment-plan.json at partitions[1]); describe the topic again when it is done"
     ]
-    assert said(every[0], Kind.NOT_MODELLED) == [
+    assert said(every[0], NoticeKind.NOT_MODELLED) == [
         "a reassignment of topic 'orders' is planned, and is not part of the answer (reassignment-plan.json at partitions[0]); "
         "ask with --set faults.reassign=1"
     ]
-    assert said(every[2], Kind.NOT_MODELLED) == []
+    assert said(every[2], NoticeKind.NOT_MODELLED) == []
 
 
 # Versions that cannot both be

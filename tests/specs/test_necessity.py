@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.campaign.examined_model import Budget, _planned, examine
-from neverlost.checker.campaign.necessity import Need, clause_variants, clauses_of, judged, profiles
+from neverlost.checker.questions.necessity.examined_model import Budget, _planned, examine
+from neverlost.checker.questions.necessity.necessity import Need, clause_variants, clauses_of, judged, profiles
 from neverlost.model.kernel import BOUND
 from neverlost.reports.commands.necessity import SECONDS_EACH
 from neverlost.reports.terminal.progress import PartsProgress
+from neverlost.specs.cases.necessity_plan import plan_of, read_plan
 from neverlost.specs.errors import InputError
-from neverlost.specs.necessity import plan_of, read_plan
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.program import neverlost
 from tests.support.searches import classic
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from neverlost.checker.questions.nines.rates import KINDS, YEAR, rates
 from neverlost.specs.errors import InputError
-from neverlost.specs.rates.rates import KINDS, YEAR, rates
 
 
 def test_the_shipped_rates_are_complete_and_have_sources() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.campaign.necessity import Judgement
+from neverlost.checker.questions.necessity.necessity import VariantVerdict
 from neverlost.model.kraft.mechanisms import MECHANISMS, NEWEST
 from neverlost.specs.errors import InputError
-from tests.publish.rediscovery import Fix, Plan, is_found, page, read_plan, rediscovered, shortened, standard
+from tests.tools.publish.rediscovery import Fix, Plan, is_found, page, read_plan, rediscovered, shortened, standard
 
 NOTHING = Fix("nothing", "never", "2021", "nothing is taken out", {"mechanism.maximal-isr": "on"}, "")
 
@@ -49,7 +49,7 @@ def small(*ids: str) -> Plan:
 
 def test_a_fix_is_found_and_nothing_is_found_in_nothing() -> None:
     plan = small("KAFKA-15581", "KAFKA-16541")
-    found: list[tuple[Fix, Judgement | None]] = rediscovered(replace(plan, fixes=(*plan.fixes, NOTHING)), workers=2)
+    found: list[tuple[Fix, VariantVerdict | None]] = rediscovered(replace(plan, fixes=(*plan.fixes, NOTHING)), workers=2)
     assert {fix.id: is_found(judgement) for fix, judgement in found} == {
         "KAFKA-15581": True,
         "KAFKA-16541": False,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.campaign.decided_cases import Judged, judge
-from neverlost.reports.documents.cases import found_text
-from neverlost.specs.case import Case
+from neverlost.checker.questions.corpus.decided_cases import CaseResult, judge
+from neverlost.reports.questions.corpus.document import found_text
+from neverlost.specs.cases.case import Case
+from neverlost.specs.cases.scenario import GROUPS, Scenario, read_scenario, scenarios
 from neverlost.specs.errors import InputError
-from neverlost.specs.scenario import GROUPS, Scenario, read_scenario, scenarios
 from tests.support.program import interrupted, neverlost
 
 GOOD = """
@@ -42,7 +42,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def differing(judged: dict[str, Judged]) -> dict[str, str]:
+def differing(judged: dict[str, CaseResult]) -> dict[str, str]:
     return {name: f"{each.case.expected}, but {found_text(each)}" for name, each in judged.items() if not each.is_expected}
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import neverlost
-from neverlost import rolls
-from neverlost.checker.evidence import ledger
-from neverlost.checker.machine.whole_files import as_json
-from neverlost.reports.bundle import ledger_lines, measured, seal, verify
-from neverlost.reports.bundle.derive import Derived, derived
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.host.whole_files import as_json
+from neverlost.reports.bundle import ledger_lines, seal
 from neverlost.reports.bundle.question import digest
+from neverlost.reports.documents import measurements as measured
+from neverlost.reports.questions.roll import api as rolls
+from neverlost.reports.questions.verify import verify
+from neverlost.reports.questions.verify.derive import Derived, derived
 from neverlost.specs.errors import InputError
 from tests.support.program import DATA
 
@@ -95,7 +97,7 @@ def bundle(kind: str, place: Path) -> Bundle:
     return Bundle(files, derived(verify.asked(files)))
 
 
-def judged(files: Files, own: Derived) -> verify.Verification:
+def judged(files: Files, own: Derived) -> verify.BundleCheck:
     """What verify makes of files; a forged question is derived only where the result says that it answers it."""
     verify.asked(files)
     return verify.compared(files, own)

@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neverlost import atlases
-from neverlost.checker.machine import scratch
-from neverlost.checker.search import memory
-from neverlost.reports.bundle import contained, measured, question
-from neverlost.specs.common_settings import ONE, USUAL, Chapter
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.questions.atlas.common_settings import ONE, USUAL, Chapter
+from neverlost.reports.bundle import question
+from neverlost.reports.bundle import safe_paths as contained
+from neverlost.reports.documents import measurements as measured
+from neverlost.reports.questions.atlas import api as atlases
 from tests.support import apart, forger, forked
 from tests.support.program import DATA
 
@@ -44,9 +46,16 @@ BUILD = ("atlas", "build", "--chapter", "1", "--workers", "2", "--quiet")
 ON_SPARK = ("--master", "local[2]")
 SMALL_TASKS = ("--spark-conf", "neverlost.driver.states=500", "--spark-conf", "neverlost.task.least=300")
 
-MODULES = ("numpy", "pyarrow.parquet", "neverlost.checks", "neverlost.sweeps", "neverlost.observations", "neverlost.atlases",
-    "neverlost.checker.search.memory", "neverlost.checker.disk.on_disk_search", "neverlost.reports.page.render",
-    "neverlost.reports.ci.gate", "neverlost.reports.terminal.results")  # fmt: skip
+MODULES = (
+    "numpy",
+    "pyarrow.parquet",
+    *(f"neverlost.reports.questions.{each}.api" for each in ("check", "sweep", "observe", "atlas")),
+    "neverlost.checker.engine.engines.memory",
+    "neverlost.checker.engine.disk.on_disk_search",
+    "neverlost.reports.page.render",
+    "neverlost.reports.output.gate",
+    "neverlost.reports.terminal.results",
+)
 """What the works import, so that their copies need not."""
 
 Change = Callable[[], object]
@@ -71,7 +80,7 @@ def works(place: Path) -> list[Work]:
     """Each kind of work, leaving everything in `place`."""
     states, out, history = str(place / "states"), str(place / "out"), DATA / "observed" / "run-4.3.jsonl"
     kept, resume = ("--state-dir", states), ("--resume",)
-    check = ("check", *SPACE, "--no-forecast", "--out", out)
+    check = ("check", *SPACE, "--out", out)
     spark = ("--engine", "spark", *ON_SPARK, *SMALL_TASKS)
     table = ("--state-dir", states, "--out", str(place / "atlas.parquet"))
     return [
@@ -80,7 +89,7 @@ def works(place: Path) -> list[Work]:
         Work("stored", 45, (*check, *kept, "--workers", "1"), resume),
         Work("shared", 30, (*check, *kept, "--symmetry", "--workers", "2"), resume, True, _shared_at_once),
         Work("spark", 15, (*check, *kept, *spark), resume, True),
-        Work("sweep", 30, ("sweep", str(place / "matrix.toml"), "--no-forecast", "--out", out), (), True),
+        Work("sweep", 30, ("sweep", str(place / "matrix.toml"), "--out", out), (), True),
         Work("atlas", 25, (*BUILD, *table), (), True, _small_atlas),
         Work("atlas on spark", 5, (*BUILD, *table, *ON_SPARK), (), True, _small_atlas),
         Work("observe", 15, ("observe", str(history), "--no-losses", "--out", out), (), True),

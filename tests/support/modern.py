@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.kraft import mechanisms
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.defects import FIXES
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 SHORT = {
     "rf": "replication.factor",

@@ -19,15 +19,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from neverlost.checker.questions.nines.rates import rates
 from neverlost.reports import cli
-from neverlost.specs.claim import read_source
+from neverlost.specs.cases.claim import read_source
+from neverlost.specs.cases.necessity_plan import read_plan
+from neverlost.specs.cases.scenario import read_scenario
 from neverlost.specs.errors import InputError
-from neverlost.specs.necessity import read_plan
-from neverlost.specs.rates.rates import rates
-from neverlost.specs.scenario import read_scenario
-from tests.publish.bundles import PLACE
 from tests.support import forger, forked
 from tests.support.program import DATA, ROOT, neverlost
+from tests.tools.publish.bundles import PLACE
 
 CONTRACT = (0, 12, 13, 20, 21, 22, 64)
 SECONDS, BYTES = 60, 2 << 30
@@ -41,7 +41,7 @@ CONFIG = (
 )
 BRIEF = (
     *("--set", "faults.crash=0", "--set", "bounds.records=1"),
-    *("--time-limit", "0.3", "--no-forecast", "--workers", "1", "--quiet"),
+    *("--time-limit", "0.3", "--workers", "1", "--quiet"),
 )
 """What is read is what is tried: with faults to search for, `check` would make whole tables of what it reads."""
 ELSEWHERE = ("--out", "--state-dir", "--export", "--json", "--picture", "-")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from neverlost.checker.outcome import Outcome
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
 

@@ -38,7 +38,7 @@ def spark_home() -> Path:
 
 def environment(**more: str) -> dict[str, str]:
     """Variables for the cluster's processes and for drivers."""
-    from neverlost.checker.spark.java import java_home
+    from neverlost.checker.engine.spark.java import java_home
 
     given = {
         "SPARK_HOME": str(spark_home()),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.nines.chain import Strike
+from neverlost.checker.questions.nines.chain import Strike
 from neverlost.model.interpreters.columns import Successors, holds, pack_rows
 from neverlost.model.kraft.sizes import racks
 from neverlost.model.system import Step, System

@@ -13,7 +13,7 @@ HEAD = struct.Struct(">qiibihiqqqhii")
 """Base offset, length, leader epoch, magic, checksum, attributes, last offset delta, two timestamps, producer id and epoch,
 base sequence, count."""
 
-LENGTH_AT, OVERHEAD = 8, 12
+OVERHEAD = 12
 COMPRESSED, CONTROL = 0x07, 0x20
 
 
@@ -28,7 +28,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Batch:
+class RecordBatch:
     """One batch; `position` and `size` are bytes of the segment."""
 
     position: int
@@ -42,7 +42,7 @@ class Batch:
     """Producer id and epoch; -1 and -1 for a producer without."""
 
 
-def batches(segment: bytes) -> Iterator[Batch]:
+def batches(segment: bytes) -> Iterator[RecordBatch]:
     """The whole batches of a segment; one that is not wholly there, and the zeros of preallocation, end it.
 
     Errors: `ValueError` for a batch of an old format or a compressed one, which nothing here writes.
@@ -58,7 +58,7 @@ def batches(segment: bytes) -> Iterator[Batch]:
         body = segment[position + HEAD.size : position + size]
         records = tuple(_records(body, base, epoch, count))
         is_control = bool(attributes & CONTROL)
-        yield Batch(position, size, base, base + delta, epoch, records, is_control, (producer[0], producer[1]))
+        yield RecordBatch(position, size, base, base + delta, epoch, records, is_control, (producer[0], producer[1]))
         position += size
 
 

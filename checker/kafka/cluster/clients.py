@@ -32,7 +32,7 @@ def library() -> Any:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProduceResult:
     """The answer to a producer: an offset and when, or an error."""
 
     offset: int | None
@@ -67,7 +67,7 @@ class Sending:
             "topic.metadata.refresh.interval.ms": 500 if leader is None else -1,
         }
         self.acks, self.deadline = acks, time.monotonic() + seconds + 5
-        self._answer: Answer | None = None
+        self._answer: ProduceResult | None = None
         whole = {**settings, **QUIET, **more}
         self._producer = library().Producer(whole) if leader is None else _pinned(whole, topic, leader)
         self._producer.produce(topic, value=value, partition=0, on_delivery=self._note)
@@ -75,20 +75,20 @@ class Sending:
 
     def _note(self, error: Any, message: Any) -> None:
         offset = None if error is not None or self.acks == "0" else message.offset()
-        self._answer = Answer(offset, None if error is None else error.name(), time.time())
+        self._answer = ProduceResult(offset, None if error is None else error.name(), time.time())
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> ProduceResult | None:
         """The answer, or None as long as there is none."""
         self._producer.poll(0)
         return self._answer
 
-    def wait(self) -> Answer:
+    def wait(self) -> ProduceResult:
         """The answer, or that there was none in time."""
         while self._answer is None and time.monotonic() < self.deadline:
             self._producer.poll(0.1)
         self.close()
-        return self._answer or Answer(None, "no answer", time.time())
+        return self._answer or ProduceResult(None, "no answer", time.time())
 
     def close(self) -> None:
         """Forget what is still on its way."""

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neverlost.checker.kafka.cluster.batches import Record, batches
-from neverlost.checker.kafka.cluster.clients import Admin, Answer, Sending, fetch_all
+from neverlost.checker.kafka.cluster.clients import Admin, ProduceResult, Sending, fetch_all
 from neverlost.checker.kafka.cluster.jars import KafkaHome
-from neverlost.checker.kafka.cluster.metadata import LOG, Metadata, Partition, Registration
+from neverlost.checker.kafka.cluster.metadata import LOG, BrokerRegistration, MetadataImage, PartitionRecord
 from neverlost.checker.kafka.cluster.network import LOOPBACK, Network, free_port
 from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, until
 
@@ -58,7 +58,7 @@ STARTUP = 180
 
 
 @dataclass
-class Node:
+class KafkaNode:
     """A broker or a controller."""
 
     number: int
@@ -88,12 +88,12 @@ class Cluster:
     further_listeners: Mapping[str, str] = field(default_factory=dict)
     directories: int = 1
     network: Network = field(default_factory=Network)
-    brokers: dict[int, Node] = field(default_factory=dict)
-    controllers: dict[int, Node] = field(default_factory=dict)
+    brokers: dict[int, KafkaNode] = field(default_factory=dict)
+    controllers: dict[int, KafkaNode] = field(default_factory=dict)
     cluster_id: str = ""
     java: Java = field(init=False)
     commands: list[str] = field(default_factory=list)
-    _metadata: Metadata = field(default_factory=Metadata)
+    _metadata: MetadataImage = field(default_factory=MetadataImage)
     _admin: Admin | None = None
 
     def __post_init__(self) -> None:
@@ -118,11 +118,11 @@ class Cluster:
         self.wait(lambda: len(self.admin.brokers()) == brokers, "the admin client to see every broker", STARTUP)
 
     @property
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[KafkaNode]:
         """Controllers, then brokers."""
         return [*self.controllers.values(), *self.brokers.values()]
 
-    def _node(self, number: int) -> Node:
+    def _node(self, number: int) -> KafkaNode:
         folder = self.folder / (f"controller-{number}" if number >= FIRST_CONTROLLER else f"broker-{number}")
         folder.mkdir()
         internal = free_port()
@@ -130,9 +130,11 @@ class Cluster:
         further = {name: free_port() for name in self.further_listeners}
         several = self.directories if number < FIRST_CONTROLLER else 1
         directories = [folder / ("data" if each == 0 else f"data-{each}") for each in range(several)]
-        return Node(number, folder, process, free_port(), internal, self.network.gate(number, internal), directories, further)
+        return KafkaNode(
+            number, folder, process, free_port(), internal, self.network.gate(number, internal), directories, further
+        )
 
-    def configure(self, node: Node) -> None:
+    def configure(self, node: KafkaNode) -> None:
         """Write server.properties: others reach a node through its gate, clients reach a broker directly."""
         voters = ",".join(f"{each.number}@{LOOPBACK}:{each.gate_port}" for each in self.controllers.values())
         here = node.number in self.controllers
@@ -161,7 +163,7 @@ class Cluster:
             lines["advertised.listeners"] = ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in ports.items())
         (node.folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
 
-    def format(self, node: Node) -> None:
+    def format(self, node: KafkaNode) -> None:
         """Prepare the log directories that are not yet, as an operator does with kafka-storage.sh."""
         features = [part for name, level in self.features.items() for part in ("--feature", f"{name}={level}")]
         where = ["-t", self.cluster_id, "-c", str(node.folder / "server.properties")]
@@ -178,7 +180,7 @@ class Cluster:
     # what the controller holds
 
     @property
-    def metadata(self) -> Metadata:
+    def metadata(self) -> MetadataImage:
         """The metadata log so far, from the controller whose log is longest."""
         logs = [node.data / LOG for node in self.controllers.values()]
         there = [path for path in logs if path.exists()]
@@ -186,7 +188,7 @@ class Cluster:
             self._metadata.follow(max(there, key=lambda path: path.stat().st_size))
         return self._metadata
 
-    def partition(self, topic: str, number: int = 0) -> Partition:
+    def partition(self, topic: str, number: int = 0) -> PartitionRecord:
         """A partition as the controller holds it.
 
         Errors: `ClusterError` for one that does not exist.
@@ -196,7 +198,7 @@ class Cluster:
             raise ClusterError(f"partition {topic}-{number} does not exist")
         return found
 
-    def registration(self, broker: int) -> Registration | None:
+    def registration(self, broker: int) -> BrokerRegistration | None:
         """A broker's registration, if it has one."""
         return self.metadata.brokers.get(broker)
 
@@ -253,7 +255,7 @@ class Cluster:
             self._admin = Admin(lambda: self.bootstrap)
         return self._admin
 
-    def create_topic(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str] | None = None) -> Partition:
+    def create_topic(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str] | None = None) -> PartitionRecord:
         """A topic of one partition with this assignment; returns when its leader has applied its leadership."""
         self.admin.create_topic(topic, list(replicas), dict(configs or {}))
         self.wait(lambda: self.metadata.partition(topic) is not None, f"topic {topic}", 30)
@@ -261,7 +263,7 @@ class Cluster:
         self.wait(lambda: self.high_watermark(found.leader, topic) is not None, f"broker {found.leader} to lead {topic}", 30)
         return found
 
-    def produce(self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, **settings: object) -> Answer:
+    def produce(self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, **settings: object) -> ProduceResult:
         """Send one record to partition 0 and wait for the answer; a refusal is an answer too."""
         return self.send(topic, value, acks, seconds, None, **settings).wait()
 
@@ -298,7 +300,7 @@ class Cluster:
         return "; ".join([*parts, f"fenced {fenced}"])
 
 
-def last_words(node: Node) -> str:
+def last_words(node: KafkaNode) -> str:
     """The last thing that a node printed as an error."""
     lines = node.process.printed().splitlines()
     errors = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from neverlost.checker.kafka.cluster.cluster import Cluster, Node
+from neverlost.checker.kafka.cluster.cluster import Cluster, KafkaNode
 from neverlost.checker.kafka.cluster.disk import lose_end
-from neverlost.checker.kafka.cluster.network import FETCH, HEARTBEAT, Rule
+from neverlost.checker.kafka.cluster.network import FETCH, HEARTBEAT, TrafficRule
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.cluster.requests import alter_directory, alter_reassignment
 
@@ -36,16 +36,12 @@ def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: 
 
 
 def lose_disk(cluster: Cluster, broker: int) -> None:
+    """The disk of a broker is replaced."""
+    replace_disk(cluster, cluster.brokers[broker])
+
+
+def replace_disk(cluster: Cluster, node: KafkaNode) -> None:
     """SIGKILL and an empty log directory, formatted again as an operator does after replacing a disk."""
-    _replace(cluster, cluster.brokers[broker])
-
-
-def lose_controller_disk(cluster: Cluster, controller: int) -> None:
-    """The same for a controller: it is formatted anew, under its old id."""
-    _replace(cluster, cluster.controllers[controller])
-
-
-def _replace(cluster: Cluster, node: Node) -> None:
     node.process.kill()
     for each in node.directories:
         shutil.rmtree(each)
@@ -117,17 +113,17 @@ def resume(cluster: Cluster, broker: int) -> None:
     cluster.brokers[broker].process.resume()
 
 
-def slow_follower(cluster: Cluster, follower: int) -> list[Rule]:
+def slow_follower(cluster: Cluster, follower: int) -> list[TrafficRule]:
     """A follower's fetches are blocked, its heartbeats are not.  A leader drops it once it lacks something for long enough."""
     return [cluster.network.cut(follower, leader, FETCH) for leader in cluster.brokers if leader != follower]
 
 
-def silence(cluster: Cluster, broker: int) -> list[Rule]:
+def silence(cluster: Cluster, broker: int) -> list[TrafficRule]:
     """No request of a broker reaches the controllers, while it goes on serving its clients and followers."""
     return [cluster.network.cut(broker, controller) for controller in cluster.controllers]
 
 
-def lose_heartbeats(cluster: Cluster, broker: int) -> list[Rule]:
+def lose_heartbeats(cluster: Cluster, broker: int) -> list[TrafficRule]:
     """Only heartbeats are lost: the broker is fenced and knows it, since it still reads the metadata."""
     return [cluster.network.cut(broker, controller, HEARTBEAT) for controller in cluster.controllers]
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from neverlost.checker.engine.spark.java import java_home
 from neverlost.checker.kafka.cluster.checksums import require_known
-from neverlost.checker.spark.java import java_home
 from neverlost.specs.errors import InputError
 
 CORE = re.compile(r"kafka_2\.1[0-9]-(\d+)\.(\d+)\.(\d+)[^/]*\.jar$")

@@ -16,12 +16,12 @@ from typing import Any
 
 from neverlost.checker.kafka.cluster.batches import batches, unsigned_varint
 
-NO_LEADER, NO_CHANGE = -1, -2
+NO_CHANGE = -2
 LOG = Path("__cluster_metadata-0", "00000000000000000000.log")
 
 
 @dataclass(frozen=True)
-class Partition:
+class PartitionRecord:
     """A partition as the controller holds it."""
 
     topic_id: uuid.UUID
@@ -39,7 +39,7 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Registration:
+class BrokerRegistration:
     """A broker as the controller holds it."""
 
     broker: int
@@ -57,7 +57,7 @@ class Event:
     says: dict[str, Any]
 
 
-class Reader:
+class RecordReader:
     """A cursor over a record's bytes, in Kafka's flexible encoding."""
 
     def __init__(self, body: bytes) -> None:
@@ -97,7 +97,7 @@ class Reader:
         count = max(self.unsigned() - 1, 0)
         self.at += 16 * count
 
-    def tagged(self, known: dict[int, tuple[str, Callable[[Reader], Any]]]) -> dict[str, Any]:
+    def tagged(self, known: dict[int, tuple[str, Callable[[RecordReader], Any]]]) -> dict[str, Any]:
         """Tagged fields by name; unknown tags are passed over."""
         found = {}
         for _ in range(self.unsigned()):
@@ -110,19 +110,19 @@ class Reader:
         return found
 
 
-def _int8(reader: Reader) -> int:
+def _int8(reader: RecordReader) -> int:
     return int(reader.take("b"))
 
 
-def _topic(reader: Reader, version: int) -> dict[str, Any]:
+def _topic(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"name": reader.string(), "topic_id": reader.uuid()}
 
 
-def _remove_topic(reader: Reader, version: int) -> dict[str, Any]:
+def _remove_topic(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"topic_id": reader.uuid()}
 
 
-def _partition(reader: Reader, version: int) -> dict[str, Any]:
+def _partition(reader: RecordReader, version: int) -> dict[str, Any]:
     found = {"number": reader.take("i"), "topic_id": reader.uuid()}
     for name in ("replicas", "isr", "removing", "adding"):
         found[name] = reader.numbers()
@@ -130,26 +130,26 @@ def _partition(reader: Reader, version: int) -> dict[str, Any]:
         found[name] = reader.take("i")
     if version >= 1:
         reader.uuids()
-    tags = {0: ("recovery", _int8), 1: ("elr", Reader.numbers), 2: ("last_known_elr", Reader.numbers)}
+    tags = {0: ("recovery", _int8), 1: ("elr", RecordReader.numbers), 2: ("last_known_elr", RecordReader.numbers)}
     return found | reader.tagged(tags)
 
 
-def _partition_change(reader: Reader, version: int) -> dict[str, Any]:
+def _partition_change(reader: RecordReader, version: int) -> dict[str, Any]:
     found = {"number": reader.take("i"), "topic_id": reader.uuid()}
-    tags: dict[int, tuple[str, Callable[[Reader], Any]]] = {
-        0: ("isr", Reader.numbers),
+    tags: dict[int, tuple[str, Callable[[RecordReader], Any]]] = {
+        0: ("isr", RecordReader.numbers),
         1: ("leader", lambda each: each.take("i")),
-        2: ("replicas", Reader.numbers),
-        3: ("removing", Reader.numbers),
-        4: ("adding", Reader.numbers),
+        2: ("replicas", RecordReader.numbers),
+        3: ("removing", RecordReader.numbers),
+        4: ("adding", RecordReader.numbers),
         5: ("recovery", _int8),
-        6: ("elr", Reader.numbers),
-        7: ("last_known_elr", Reader.numbers),
+        6: ("elr", RecordReader.numbers),
+        7: ("last_known_elr", RecordReader.numbers),
     }
     return found | reader.tagged(tags)
 
 
-def _register(reader: Reader, version: int) -> dict[str, Any]:
+def _register(reader: RecordReader, version: int) -> dict[str, Any]:
     found: dict[str, Any] = {"broker": reader.take("i")}
     if version >= 2:
         found["is_migrating"] = bool(reader.take("b"))
@@ -164,28 +164,28 @@ def _register(reader: Reader, version: int) -> dict[str, Any]:
     return found
 
 
-def _change_registration(reader: Reader, version: int) -> dict[str, Any]:
+def _change_registration(reader: RecordReader, version: int) -> dict[str, Any]:
     found = {"broker": reader.take("i"), "epoch": reader.take("q")}
     return found | reader.tagged({0: ("fenced", _int8), 1: ("controlled_shutdown", _int8)})
 
 
-def _fence(reader: Reader, version: int) -> dict[str, Any]:
+def _fence(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"broker": reader.take("i"), "epoch": reader.take("q")}
 
 
-def _config(reader: Reader, version: int) -> dict[str, Any]:
+def _config(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"resource": reader.take("b"), "of": reader.string(), "name": reader.string(), "value": reader.string()}
 
 
-def _feature(reader: Reader, version: int) -> dict[str, Any]:
+def _feature(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"name": reader.string(), "level": reader.take("h")}
 
 
-def _clear_elr(reader: Reader, version: int) -> dict[str, Any]:
+def _clear_elr(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"topic": reader.string()}
 
 
-KINDS: dict[int, tuple[str, Callable[[Reader, int], dict[str, Any]]]] = {
+KINDS: dict[int, tuple[str, Callable[[RecordReader, int], dict[str, Any]]]] = {
     0: ("register", _register),
     2: ("topic", _topic),
     3: ("partition", _partition),
@@ -209,23 +209,23 @@ def parsed(value: bytes) -> tuple[str, dict[str, Any]] | None:
     if frame != 1 or kind not in KINDS:
         return None
     name, read = KINDS[kind]
-    return name, read(Reader(value[at:]), version)
+    return name, read(RecordReader(value[at:]), version)
 
 
 @dataclass
-class Metadata:
+class MetadataImage:
     """The state that follows from the records read so far, and the records themselves."""
 
     topics: dict[str, uuid.UUID] = field(default_factory=dict)
-    partitions: dict[tuple[uuid.UUID, int], Partition] = field(default_factory=dict)
-    brokers: dict[int, Registration] = field(default_factory=dict)
+    partitions: dict[tuple[uuid.UUID, int], PartitionRecord] = field(default_factory=dict)
+    brokers: dict[int, BrokerRegistration] = field(default_factory=dict)
     configs: dict[tuple[int, str], dict[str, str | None]] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     end: int = 0
     _position: int = 0
 
-    def partition(self, topic: str, number: int = 0) -> Partition | None:
+    def partition(self, topic: str, number: int = 0) -> PartitionRecord | None:
         """A partition, if it exists."""
         found = self.topics.get(topic)
         return None if found is None else self.partitions.get((found, number))
@@ -258,14 +258,16 @@ class Metadata:
             self._remove(says["topic_id"])
         elif event.kind == "partition":
             known: dict[str, Any] = {name: () if value is None else value for name, value in says.items() if name != "recovery"}
-            self.partitions[says["topic_id"], says["number"]] = Partition(**known, is_recovering=bool(says.get("recovery")))
+            self.partitions[says["topic_id"], says["number"]] = PartitionRecord(
+                **known, is_recovering=bool(says.get("recovery"))
+            )
         elif event.kind == "partition change":
             place = says["topic_id"], says["number"]
             self.partitions[place] = changed(self.partitions[place], says)
         elif event.kind == "clear elr":
             self._clear_elr(says["topic"])
         elif event.kind == "register":
-            self.brokers[says["broker"]] = Registration(says["broker"], says["epoch"], says["is_fenced"])
+            self.brokers[says["broker"]] = BrokerRegistration(says["broker"], says["epoch"], says["is_fenced"])
         elif event.kind in ("fence", "unfence"):
             self._change_broker(says["broker"], is_fenced=event.kind == "fence")
         elif event.kind == "change registration":
@@ -295,7 +297,7 @@ class Metadata:
             self._change_broker(says["broker"], in_controlled_shutdown=True)
 
 
-def changed(before: Partition, says: dict[str, Any]) -> Partition:
+def changed(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:
     """A partition after one change; a leader that is named moves the leader epoch, even if it is the same."""
     values: dict[str, Any] = {}
     for name in ("isr", "replicas", "removing", "adding", "elr", "last_known_elr"):

@@ -21,11 +21,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-FETCH, ALTER_PARTITION, REGISTER, HEARTBEAT = 1, 56, 62, 63
-"""API numbers, for `Rule.api`."""
+FETCH, ALTER_PARTITION, HEARTBEAT = 1, 56, 63
+"""API numbers, for `TrafficRule.api`."""
 
 BOTH, REQUESTS, ANSWERS = "both", "requests", "answers"
-"""What of an exchange a rule stops, for `Rule.part`."""
+"""What of an exchange a rule stops, for `TrafficRule.part`."""
 
 SENDER = re.compile(rb"^(?:broker-(\d+)-fetcher-.*|raft-client-(\d+)|(\d+))$")
 LOOPBACK = "127.0.0.1"
@@ -34,7 +34,7 @@ PORTS = range(12000, 30000)
 
 
 @dataclass(frozen=True)
-class Rule:
+class TrafficRule:
     """Traffic that does not pass: who asks, whom, and what (None: anything); requests and answers, or one of them."""
 
     source: int | None
@@ -52,7 +52,7 @@ class Network:
     """The gates of one cluster and the rules in force."""
 
     def __init__(self) -> None:
-        self.rules: set[Rule] = set()
+        self.rules: set[TrafficRule] = set()
         self.changed = threading.Condition()
         self.waiting: Counter[tuple[int | None, int, int, bool]] = Counter()
         """Frames that are held now: who asked, whom, what, and whether it is the answer."""
@@ -67,24 +67,24 @@ class Network:
         """Whether some rule holds a frame back."""
         return any(rule.stops(source, target, api, is_answer) for rule in tuple(self.rules))
 
-    def hold(self, source: int | None, target: int, api: int | None = None, part: str = BOTH) -> Rule:
+    def hold(self, source: int | None, target: int, api: int | None = None, part: str = BOTH) -> TrafficRule:
         """Hold traffic back from now on; what is held is sent when the rule is lifted."""
-        rule = Rule(source, target, api, part)
+        rule = TrafficRule(source, target, api, part)
         with self.changed:
             self.rules.add(rule)
         return rule
 
-    def is_holding(self, rule: Rule) -> bool:
+    def is_holding(self, rule: TrafficRule) -> bool:
         """Whether a frame waits now that this rule stops."""
         return any(count and rule.stops(*frame) for frame, count in tuple(self.waiting.items()))
 
-    def cut(self, source: int | None, target: int, api: int | None = None) -> Rule:
+    def cut(self, source: int | None, target: int, api: int | None = None) -> TrafficRule:
         """Hold traffic back and close the connections that carry it: what is under way is lost."""
         rule = self.hold(source, target, api)
         self.gates[target].close_connections(rule)
         return rule
 
-    def lift(self, *rules: Rule) -> None:
+    def lift(self, *rules: TrafficRule) -> None:
         """Let held traffic pass again; without rules, all of it."""
         with self.changed:
             self.rules -= set(rules or self.rules)
@@ -125,7 +125,7 @@ class Gate:
         self.port = int(self.listener.getsockname()[1])
         threading.Thread(target=self._accept, name=f"gate-{node}", daemon=True).start()
 
-    def close_connections(self, rule: Rule) -> None:
+    def close_connections(self, rule: TrafficRule) -> None:
         """Close those that carry what a rule stops."""
         for each in tuple(self.connections):
             apis = tuple(each.apis) or (-1,)

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.kafka.conform.classes.broker import Host
-from neverlost.checker.kafka.conform.classes.jvm import (
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.cases.settings import ConformSetting
+from neverlost.checker.kafka.conform.java.jvm import (
     PACKAGE,
     MissingClass,
     call,
@@ -25,9 +27,7 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     new,
     proxy,
 )
-from neverlost.checker.kafka.conform.comparison import Difference, Tally
-from neverlost.checker.kafka.conform.settings import Setting
-from neverlost.checker.machine import scratch
+from neverlost.checker.kafka.conform.java.partition import Host
 
 PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"
 PUBLISHES = ("onMetadataUpdate", "publish")
@@ -104,7 +104,7 @@ STOPS = (((True, True), (0, 1)), ((True, False), (0, 1)), ((False, False), (0, 1
 """Two directories, those with a clean-shutdown file, and those that are still there at the start."""
 
 
-def compare(setting: Setting) -> Tally:
+def compare(setting: ConformSetting) -> Tally:
     """What the mechanisms of a setting's version say of both, against the classes."""
     begun, tally = time.monotonic(), Tally("broker")
     configuration = setting.configuration
@@ -130,7 +130,7 @@ def compare(setting: Setting) -> Tally:
     return tally
 
 
-def _judge(tally: Tally, setting: Setting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
+def _judge(tally: Tally, setting: ConformSetting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
     """One case; what this version has not is a gap."""
     try:
         kafka = ask()

@@ -10,9 +10,9 @@ import importlib.resources
 import tomllib
 from typing import Any
 
-from neverlost.checker.kafka.conform.classes.jvm import java_class
-from neverlost.checker.kafka.conform.comparison import Difference, Tally
-from neverlost.model.catalogue import models
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.java.jvm import java_class
+from neverlost.model.protocols import models
 
 LIST = "entry_points.toml"
 

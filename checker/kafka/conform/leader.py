@@ -15,11 +15,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases import reached
-from neverlost.checker.kafka.conform.classes.broker import STARTED, Broker, Host
-from neverlost.checker.kafka.conform.classes.jvm import call, call_known, field_of, has_method, java_class, option
-from neverlost.checker.kafka.conform.comparison import Answers, Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.entry_calls import (
+from neverlost.checker.kafka.conform.cases.cases import reached
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.entry_calls import (
     LEADER_EPOCH,
     PARTITION_EPOCH,
     Script,
@@ -28,18 +26,20 @@ from neverlost.checker.kafka.conform.entry_calls import (
     run,
     shown,
 )
-from neverlost.checker.kafka.conform.leader_cases import (
+from neverlost.checker.kafka.conform.cases.leader_cases import (
     LEADER,
     RETRIED_ERRORS,
     LeaderEvent,
+    LeaderModel,
+    LeaderOutcome,
     LeaderState,
-    Model,
-    Outcome,
     events,
     random_states,
     reached_states,
 )
-from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.checker.kafka.conform.cases.settings import ConformSetting
+from neverlost.checker.kafka.conform.java.jvm import call, call_known, field_of, has_method, java_class, option
+from neverlost.checker.kafka.conform.java.partition import STARTED, Broker, Host
 from neverlost.model.kernel import NO_REPLICA
 
 UNKNOWN_END = -1
@@ -72,7 +72,7 @@ FENCED_GAP = "fetches of fenced followers: Partition asks KRaftMetadataCache by 
 class Observed:
     """What a Partition shows after an event; `asked` are the brokers that its pending request adds or drops."""
 
-    outcome: Outcome
+    outcome: LeaderOutcome
     asked: frozenset[int]
 
     def __str__(self) -> str:
@@ -200,7 +200,7 @@ class Leader:
         """What the Partition holds now."""
         return observed(self.broker, self.min_isr)
 
-    def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[Outcome]) -> Script | None:
+    def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
         """Calls of entry points after which a new Partition shows what this one did; None where the calls tried do not."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
         expected = shown_set(shown(each.state, each.acked if acked is not None else None) for each in answers)
@@ -242,7 +242,7 @@ def observed(broker: Broker, min_isr: int) -> Observed:
         epoch_start=0 if start.isEmpty() else int(start.get()),
     )
     acked = frozenset(each for each in range(seen.log_end) if broker.acknowledged(each + 1) == (True, "NONE"))
-    return Observed(Outcome(found.normal, acked), asked)
+    return Observed(LeaderOutcome(found.normal, acked), asked)
 
 
 def scala_set(*values: int) -> Any:
@@ -253,12 +253,12 @@ def scala_set(*values: int) -> Any:
     return java_class("scala.jdk.javaapi.CollectionConverters").asScala(found).toSet()
 
 
-class Comparison:
+class LeaderComparison:
     """The model's answers and Kafka's, state by state and event by event."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: ConformSetting) -> None:
         self.setting = setting
-        self.model = Model(setting.system)
+        self.model = LeaderModel(setting.system)
         self.replicas = setting.system.sizes["replica"]
         self.leaders: dict[int, Leader] = {}
         self.tally = Tally("leader")
@@ -308,7 +308,7 @@ class Comparison:
         leader.fire(event)
         return str(leader.observed())
 
-    def _differs(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[Outcome]) -> None:
+    def _differs(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> None:
         known = None
         if event.name == "shrink" and len(found.asked) > 1:
             known = KNOWN["several"]
@@ -339,7 +339,7 @@ def entry_point(event: LeaderEvent) -> str:
     return METHODS.get(event.name, "Partition.fetchRecords" if "fetch" in event.name else "Partition.makeLeader")
 
 
-def _agrees(found: Observed, answers: set[Outcome]) -> bool:
+def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
     """Whether what Kafka did is something that the model does."""
     if len(found.asked) > 1:
         return False
@@ -347,19 +347,19 @@ def _agrees(found: Observed, answers: set[Outcome]) -> bool:
     return any(each.state == looked.state and each.acked in (None, looked.acked) for each in answers)
 
 
-def compare(setting: Setting) -> Tally:
+def compare(setting: ConformSetting) -> Tally:
     """Every event from every state of a leader that the model reaches under a setting."""
     return _compared(setting, None)
 
 
-def compare_random(setting: Setting, count: int, seed: int) -> Tally:
+def compare_random(setting: ConformSetting, count: int, seed: int) -> Tally:
     """Events drawn from random legal states."""
     return _compared(setting, (count, seed))
 
 
-def answers(setting: Setting) -> Answers:
+def answers(setting: ConformSetting) -> Answers:
     """What a Partition does at every event from every state of a leader that the model reaches."""
-    comparison = Comparison(setting)
+    comparison = LeaderComparison(setting)
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
     found: Answers = {}
     try:
@@ -374,9 +374,9 @@ def answers(setting: Setting) -> Answers:
     return found
 
 
-def _compared(setting: Setting, drawn: tuple[int, int] | None) -> Tally:
+def _compared(setting: ConformSetting, drawn: tuple[int, int] | None) -> Tally:
     begun = time.monotonic()
-    comparison = Comparison(setting)
+    comparison = LeaderComparison(setting)
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
     try:
         if drawn is None:

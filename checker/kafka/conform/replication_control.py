@@ -14,16 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases import KNOWS, Case, Knowledge, cases, known_of_4_0, moved, reached
-from neverlost.checker.kafka.conform.change_builder import ELECTIONS, LEADER_EPOCH, PARTITION_EPOCH
-from neverlost.checker.kafka.conform.change_builder import EVENTS as BUILT
-from neverlost.checker.kafka.conform.classes.controller import Controller, Registration
-from neverlost.checker.kafka.conform.classes.jvm import has_method
-from neverlost.checker.kafka.conform.comparison import Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.entry_calls import ControllerScript, partition_record
-from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Knowledge, cases, known_of_4_0, moved, reached
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, partition_record
+from neverlost.checker.kafka.conform.cases.settings import ConformSetting
+from neverlost.checker.kafka.conform.java.jvm import has_method
+from neverlost.checker.kafka.conform.java.replication_control_manager import Controller, PartitionState
+from neverlost.checker.kafka.conform.partition_change_builder import ELECTIONS, LEADER_EPOCH, PARTITION_EPOCH
+from neverlost.checker.kafka.conform.partition_change_builder import EVENTS as BUILT
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.kernel import NO_REPLICA, Configuration
-from neverlost.model.limits import AnyNumber
 
 EVENTS = (*BUILT, "controller_set_min_isr", "controller_assign_directory")
 METHODS = {
@@ -61,7 +61,7 @@ Calls = tuple[tuple[Any, ...], ...]
 """Names of a controller's methods with what they are given."""
 
 
-class Judge:
+class ControllerOracle:
     """One controller whose partition is installed again for every case."""
 
     def __init__(self, configuration: Configuration, brokers: int) -> None:
@@ -76,7 +76,7 @@ class Judge:
         self.has_directories = has_method(self.controller.replication, "handleAssignReplicasToDirs")
         self.calls = 0
 
-    def answers(self, case: Case) -> frozenset[Knowledge]:
+    def answers(self, case: ConformCase) -> frozenset[Knowledge]:
         """What Kafka does in a case, for every first replica in the order of assignment; nothing where it has no such event."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()
@@ -108,7 +108,7 @@ class Judge:
         last = () if before.last_known_leader == NO_REPLICA else (before.last_known_leader + 1,)
         leader = before.leader if before.leader == NO_REPLICA else before.leader + 1
         control.install(
-            Registration(
+            PartitionState(
                 ordered(before.replicas),
                 ordered(before.isr),
                 ordered(before.elr),
@@ -122,13 +122,13 @@ class Judge:
             {each + 1 for each in before.fenced},
         )
 
-    def _after(self, case: Case, order: tuple[int, ...]) -> Knowledge:
+    def _after(self, case: ConformCase, order: tuple[int, ...]) -> Knowledge:
         self.install(case.before, order)
         self.calls += 1
         self._fire(case, order)
         return self.read(case.before)
 
-    def _fire(self, case: Case, order: tuple[int, ...]) -> None:
+    def _fire(self, case: ConformCase, order: tuple[int, ...]) -> None:
         control, event = self.controller, case.event
         broker = dict(case.arguments).get("broker", NO_REPLICA) + 1
         if event.startswith("controller_fence"):
@@ -161,7 +161,7 @@ class Judge:
         else:
             raise ValueError(event)
 
-    def alter(self, case: Case, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
+    def alter(self, case: ConformCase, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
         """The leader's request of a case, with epochs that are so much off: the error's name."""
         control = self.controller
         epochs = dict(control.epochs)
@@ -175,7 +175,7 @@ class Judge:
             epochs,
         )[0]
 
-    def refusals(self, case: Case) -> list[tuple[str, str, str, Calls]]:
+    def refusals(self, case: ConformCase) -> list[tuple[str, str, str, Calls]]:
         """What should be refused of a case's request: the request, the error that the model has for it, Kafka's, the calls."""
         tried: list[tuple[str, str, dict[str, Any]]] = [
             ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
@@ -201,7 +201,7 @@ class Judge:
         self.calls += len(found)
         return found
 
-    def known(self, case: Case, kafka: frozenset[Knowledge]) -> str | None:
+    def known(self, case: ConformCase, kafka: frozenset[Knowledge]) -> str | None:
         """Why an answer that is not the model's is no surprise; None where it is."""
         before = case.before
         if case.event == "controller_assign_directory":
@@ -214,7 +214,7 @@ class Judge:
         has_rule = has_method(self.controller.replication, "handleBrokerShutdown")
         return REGISTRATION if is_alone and not has_rule else known_of_4_0(case, self.configuration)
 
-    def script(self, case: Case, expected: tuple[str, ...], refused: Calls | None = None) -> ControllerScript:
+    def script(self, case: ConformCase, expected: tuple[str, ...], refused: Calls | None = None) -> ControllerScript:
         """A case as calls, in every order of assignment, and what the model expects; or those of a request that was refused."""
         before = case.before
         script = ControllerScript(
@@ -279,7 +279,7 @@ def _shown(known: Knowledge) -> str:
     return f"{replace(known, min_isr_changed=0)} ({KNOWS[known.epochs]})"
 
 
-def unanswered(found: Sequence[Case], configuration: Configuration) -> list[Case]:
+def unanswered(found: Sequence[ConformCase], configuration: Configuration) -> list[ConformCase]:
     """Events that can always come, where the model has no step for them: the controller must change nothing either."""
     answered = {(each.event.removesuffix("_uncleanly"), each.before) for each in found}
     moves = configuration["faults.leader_move"] == AnyNumber()
@@ -292,26 +292,26 @@ def unanswered(found: Sequence[Case], configuration: Configuration) -> list[Case
     }
     known = sorted({each.before for each in found}, key=repr)
     return [
-        Case(event, (), before, frozenset() if event in ELECTIONS else frozenset({before}))
+        ConformCase(event, (), before, frozenset() if event in ELECTIONS else frozenset({before}))
         for event, is_possible in can_come.items()
         for before in known
         if is_possible(before) and (event.removesuffix("_uncleanly"), before) not in answered
     ]
 
 
-def compare(setting: Setting) -> Tally:
+def compare(setting: ConformSetting) -> Tally:
     """Every distinct case of a setting's reachable states, by the controller's own entry points."""
     begun = time.monotonic()
     states = reached(setting.system)
     found, transitions = cases(states, dict.fromkeys(EVENTS))
     found += unanswered(found, setting.configuration)
     tally = Tally("controller", cases=len(found), transitions=transitions, states=len(states))
-    judge = Judge(setting.configuration, setting.system.sizes["replica"])
+    judge = ControllerOracle(setting.configuration, setting.system.sizes["replica"])
 
     tested: set[str] = set()
 
     def differs(
-        case: Case,
+        case: ConformCase,
         shown: str,
         kafka: tuple[str, ...],
         model: tuple[str, ...],

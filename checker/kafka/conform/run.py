@@ -7,33 +7,28 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.kafka.conform import (
-    broker_order,
-    change_builder,
-    entry_points,
-    leader,
-    replication_control,
-)
-from neverlost.checker.kafka.conform.classes import jvm
-from neverlost.checker.kafka.conform.classes.kafka import Kafka
-from neverlost.checker.kafka.conform.comparison import Answers, Tally
-from neverlost.checker.kafka.conform.quorum import voters
-from neverlost.checker.kafka.conform.settings import (
+from neverlost.checker.engine.host import processes
+from neverlost.checker.engine.spark.java import java_home
+from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
+from neverlost.checker.kafka.conform import broker_order, entry_points, leader, replication_control
+from neverlost.checker.kafka.conform import partition_change_builder as change_builder
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Tally
+from neverlost.checker.kafka.conform.cases.settings import (
     SEED,
     SHORT_RANDOM_STATES,
-    Setting,
+    ConformSetting,
     controller_settings,
     leader_settings,
     random_settings,
     setting,
 )
+from neverlost.checker.kafka.conform.java import jvm
+from neverlost.checker.kafka.conform.java.kafka import Kafka
+from neverlost.checker.kafka.conform.quorum import voters
 from neverlost.checker.kafka.conform.transactions import comparison as transactions
-from neverlost.checker.machine import processes
-from neverlost.checker.spark.java import java_home
-from neverlost.checker.spark.questions import Where
 from neverlost.specs.errors import InputError
 
-Progress = Callable[[str, "Report"], None]
+Progress = Callable[[str, "ConformReport"], None]
 """Called with what has just been compared and with all there is so far."""
 
 
@@ -47,7 +42,7 @@ class Job:
 
 
 @dataclass
-class Report:
+class ConformReport:
     """What was compared for one Kafka; `left` names the jobs that were not done, each with its reason."""
 
     kafka: Kafka
@@ -107,12 +102,12 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
     return found
 
 
-def compare(kafka: Kafka, todo: Sequence[Job], where: Where, progress: Progress) -> Report:
+def compare(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Progress) -> ConformReport:
     """Do all jobs; Ctrl-C keeps what was compared.
 
     Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
     """
-    found = Report(kafka, left={f"{each.part}: {each.name}": processes.INTERRUPTED for each in todo})
+    found = ConformReport(kafka, left={f"{each.part}: {each.name}": processes.INTERRUPTED for each in todo})
     begun = time.monotonic()
     try:
         for number, result in _results(kafka, todo, where):
@@ -131,7 +126,7 @@ def compare(kafka: Kafka, todo: Sequence[Job], where: Where, progress: Progress)
     return found
 
 
-ANSWERS: dict[str, Callable[[Setting], Answers]] = {"builder": change_builder.answers, "leader": leader.answers}
+ANSWERS: dict[str, Callable[[ConformSetting], Answers]] = {"builder": change_builder.answers, "leader": leader.answers}
 """What two versions can be asked alike."""
 
 
@@ -147,7 +142,7 @@ class Between:
     seconds: float = 0.0
 
 
-def between(old: Kafka, new: Kafka, short: bool, where: Where, progress: Callable[[str], None]) -> Between:
+def between(old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: Callable[[str], None]) -> Between:
     """Put the cases of both versions' models to the classes of both, and name those that are answered otherwise.
 
     Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
@@ -175,7 +170,7 @@ def between(old: Kafka, new: Kafka, short: bool, where: Where, progress: Callabl
     return found
 
 
-def _asked_of_both(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[Setting, str]]:
+def _asked_of_both(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[ConformSetting, str]]:
     """The settings of both versions' models, without ELR where only one has it."""
     settings = leader_settings if part == "leader" else controller_settings
     found = [(each, kafka.minor) for kafka in (old, new) for each in settings(kafka, short)]
@@ -188,12 +183,12 @@ def _note_changes(found: Between, before: Answers, after: Answers) -> None:
     found.changed += [(case, before[case], after[case]) for case in before if before[case] != after[case]]
 
 
-def _answer(send: processes.Send, kafka: Kafka, part: str, setting: Setting) -> Answers:
+def _answer(send: processes.Send, kafka: Kafka, part: str, setting: ConformSetting) -> Answers:
     _load(kafka)
     return ANSWERS[part](setting)
 
 
-def _results(kafka: Kafka, todo: Sequence[Job], where: Where) -> Iterator[tuple[int, Tally | str]]:
+def _results(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget) -> Iterator[tuple[int, Tally | str]]:
     arguments = [(kafka, each.part, each.arguments) for each in todo]
     for message in where.run(_work, arguments):
         if message.kind != "progress":

@@ -84,7 +84,7 @@ BEGINS = re.compile(r"^\W*(?:baseOffset|offset|payload): ")
 
 
 @dataclass(frozen=True)
-class Entry:
+class MetadataRecord:
     """One metadata record.  Units: seconds.  `batch` is the base offset of its batch: one controller event."""
 
     at: float
@@ -93,7 +93,7 @@ class Entry:
     place: str
 
 
-def printed(body: bytes, place: str) -> Iterator[Entry]:
+def printed(body: bytes, place: str) -> Iterator[MetadataRecord]:
     """The records of the tool's output, of one file or several.
 
     Errors: `InputError` with the line, for one that is cut or that does not follow from the one before.
@@ -116,7 +116,7 @@ def printed(body: bytes, place: str) -> Iterator[Entry]:
             # only records of the log itself (leader changes, snapshot headers) have a key
             said = _payload(record[4], where) if record[3] == "-1" else None
             if said is not None:
-                yield Entry(int(record[2]) / 1000, batch if batch >= 0 else offset, Event(offset, *said), where)
+                yield MetadataRecord(int(record[2]) / 1000, batch if batch >= 0 else offset, Event(offset, *said), where)
         elif BEGINS.match(line):
             raise InputError(f"{where}: {line.strip()[:60]!r} is cut or changed; give the tool's lines unchanged")
     _follows(last + 1, expected, f"{place}: at the end")

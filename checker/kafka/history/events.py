@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.history.history import History, Seen
+from neverlost.checker.kafka.history.history import History, HistoryObservation
 from neverlost.specs.errors import InputError
 
 
@@ -23,17 +23,17 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Change:
+class ControllerEvent:
     """One controller event: what it did to brokers and to the partition, and the metadata before and after."""
 
-    seen: tuple[Seen, ...]
+    seen: tuple[HistoryObservation, ...]
     before: Known
     after: Known
     brokers: tuple[tuple[int, str], ...]
     has_partition: bool
 
 
-def changes_of(history: History) -> tuple[Known, float, list[Change]]:
+def changes_of(history: History) -> tuple[Known, float, list[ControllerEvent]]:
     """The metadata that the history begins with, when that was, and every controller event after it."""
     known: Known | None = None
     fenced: dict[int, bool] = {}
@@ -46,7 +46,7 @@ def changes_of(history: History) -> tuple[Known, float, list[Change]]:
             known, began = Known(partition.says, later), partition.at
         elif known is not None:
             after = Known(partition.says if partition is not None else known.partition, later)
-            changes.append(Change(tuple(group), known, after, brokers, partition is not None))
+            changes.append(ControllerEvent(tuple(group), known, after, brokers, partition is not None))
             known = after
         fenced = later
     if known is None:
@@ -55,7 +55,7 @@ def changes_of(history: History) -> tuple[Known, float, list[Change]]:
     return first, began, changes
 
 
-def _events(history: History) -> list[list[Seen]]:
+def _events(history: History) -> list[list[HistoryObservation]]:
     """Observations of the controller, those of one event together.
 
     A batch may hold several events: a broker's change goes with a change of the partition beside it that it explains.
@@ -63,8 +63,8 @@ def _events(history: History) -> list[list[Seen]]:
     Source: ReplicationControlManager (handleBrokerFenced, handleBrokerUnfenced, handleBrokerInControlledShutdown),
     ClusterControlManager.registerBroker.
     """
-    groups: list[list[Seen]] = []
-    before: Seen | None = None
+    groups: list[list[HistoryObservation]] = []
+    before: HistoryObservation | None = None
     for each in history.of("partition", "broker"):
         last = groups[-1][-1] if groups else None
         if last is not None and len(groups[-1]) == 1 and _is_one_batch(last, each) and _is_caused(last, each, before):
@@ -75,12 +75,12 @@ def _events(history: History) -> list[list[Seen]]:
     return groups
 
 
-def _is_one_batch(first: Seen, second: Seen) -> bool:
+def _is_one_batch(first: HistoryObservation, second: HistoryObservation) -> bool:
     """Whether the controller wrote two observations together."""
     return first.source == second.source and first.get("batch") is not None and first.get("batch") == second.get("batch")
 
 
-def _is_caused(first: Seen, second: Seen, before: Seen | None) -> bool:
+def _is_caused(first: HistoryObservation, second: HistoryObservation, before: HistoryObservation | None) -> bool:
     """Whether two observations in a row are a registration's change and what it did to the partition."""
     if {first.saw, second.saw} != {"partition", "broker"} or before is None:
         return False
@@ -94,7 +94,7 @@ def _is_caused(first: Seen, second: Seen, before: Seen | None) -> bool:
     return was_there and (has_gone or is_led_no_more)
 
 
-def replicas_of(start: Known, changes: list[Change]) -> tuple[int, ...]:
+def replicas_of(start: Known, changes: list[ControllerEvent]) -> tuple[int, ...]:
     """Every broker that ever was a replica: the first ones in their order, then those that came."""
     found = dict.fromkeys(start.lists("replicas"))
     for each in changes:

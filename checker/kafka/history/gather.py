@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neverlost.checker.kafka.history.history import COMPLETE, History, Seen, history_of, seen_of
+from neverlost.checker.kafka.history.history import COMPLETE, History, HistoryObservation, history_of, seen_of
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
-    from neverlost.checker.kafka.history.dumped_log import Entry
+    from neverlost.checker.kafka.history.dumped_log import MetadataRecord
 
 
 def gathered(metadata: list[str], printed: list[str], clients: list[str], topic: str, partition: int) -> History:
@@ -43,11 +43,11 @@ def gathered(metadata: list[str], printed: list[str], clients: list[str], topic:
     return history_of({"topic": topic, "partition": partition, "config": config, "complete": sorted(complete)}, seen, topic)
 
 
-def _metadata(paths: list[str]) -> list[Entry]:
+def _metadata(paths: list[str]) -> list[MetadataRecord]:
     """The records of several files of one log, in order; files may overlap."""
     from neverlost.checker.kafka.history.metadata_log import entries
 
-    found: dict[int, Entry] = {}
+    found: dict[int, MetadataRecord] = {}
     for each in (one for path in paths for one in entries(path)):
         before = found.setdefault(each.event.offset, each)
         if (before.at, before.event.kind) != (each.at, each.event.kind):
@@ -58,9 +58,9 @@ def _metadata(paths: list[str]) -> list[Entry]:
     return [found[offset] for offset in sorted(found)]
 
 
-def _clients(paths: list[str]) -> tuple[list[Seen], set[str]]:
+def _clients(paths: list[str]) -> tuple[list[HistoryObservation], set[str]]:
     """Lines as a history has them; a line that is only `{"complete": [...]}` says what the file has all of."""
-    seen: list[Seen] = []
+    seen: list[HistoryObservation] = []
     complete: set[str] | None = None
     for path in paths:
         whole: set[str] = set()

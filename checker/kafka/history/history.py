@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from neverlost.checker.machine.whole_files import write_text
+from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError, unknown
 
@@ -40,7 +40,7 @@ MOST_LINES = 2_000_000
 
 
 @dataclass(frozen=True)
-class Seen:
+class HistoryObservation:
     """One observation.  Units: seconds.  `place` says where it stands, for messages."""
 
     saw: str
@@ -66,10 +66,10 @@ class History:
     partition: int
     config: Mapping[str, Any]
     complete: frozenset[str]
-    seen: tuple[Seen, ...]
+    seen: tuple[HistoryObservation, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    def of(self, *kinds: str) -> list[Seen]:
+    def of(self, *kinds: str) -> list[HistoryObservation]:
         """The observations of some kinds."""
         return [each for each in self.seen if each.saw in kinds]
 
@@ -118,7 +118,7 @@ FIELDS: dict[str, dict[str, tuple[Check, str]]] = {
 """The fields of each kind; those with a question mark may be left out."""
 
 
-def seen_of(line: Any, place: str) -> Seen:
+def seen_of(line: Any, place: str) -> HistoryObservation:
     """One line of a history.
 
     Errors: `InputError` with the place, the field, its value and what it must be.
@@ -148,7 +148,7 @@ def seen_of(line: Any, place: str) -> Seen:
     source = line.get("source", saw)
     if not _is_text(source):
         raise InputError(f"{place}: bad value {json.dumps(source)[:80]} for source; use a text")
-    return Seen(saw, at, until, source, says, place)
+    return HistoryObservation(saw, at, until, source, says, place)
 
 
 def _time(value: Any, name: str, place: str) -> float:
@@ -172,7 +172,7 @@ def read_history(path: Path | str) -> History:
     return history_of(found[0][1], [seen_of(line, place) for place, line in found[1:]], found[0][0])
 
 
-def history_of(header: Mapping[str, Any], seen: Iterable[Seen], place: str) -> History:
+def history_of(header: Mapping[str, Any], seen: Iterable[HistoryObservation], place: str) -> History:
     """A history from its header and its observations, in the order of their times.
 
     Errors: `InputError` for a header that is none.

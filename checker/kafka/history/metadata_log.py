@@ -10,9 +10,9 @@ from typing import Any
 import google_crc32c
 
 from neverlost.checker.kafka.cluster.batches import HEAD, batches
-from neverlost.checker.kafka.cluster.metadata import Event, Metadata, Partition, parsed
-from neverlost.checker.kafka.history.dumped_log import LISTS, Entry, printed
-from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.cluster.metadata import Event, MetadataImage, PartitionRecord, parsed
+from neverlost.checker.kafka.history.dumped_log import LISTS, MetadataRecord, printed
+from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.specs.configuration.input import read_bytes
 from neverlost.specs.errors import InputError
 
@@ -20,7 +20,7 @@ LARGEST_LOG = 1 << 30
 """Units: bytes.  Where a metadata log begins a new segment (`metadata.log.segment.bytes`)."""
 
 
-def entries(path: Path | str) -> list[Entry]:
+def entries(path: Path | str) -> list[MetadataRecord]:
     """The records of a segment, a snapshot, or the tool's output.
 
     Errors: `InputError` for a file that is neither, with its place.
@@ -37,7 +37,7 @@ def entries(path: Path | str) -> list[Entry]:
     return found
 
 
-def _binary(body: bytes, place: str) -> Iterator[Entry]:
+def _binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
     """The records of a segment or a snapshot; a batch that was still being written ends it."""
     position, expected = 0, -1
     try:
@@ -52,7 +52,7 @@ def _binary(body: bytes, place: str) -> Iterator[Entry]:
             for record in () if batch.is_control else batch.records:
                 said = parsed(record.value or b"\x00\x00\x00")
                 if said is not None:
-                    yield Entry(
+                    yield MetadataRecord(
                         head[7] / 1000, batch.base_offset, Event(record.offset, *said), f"{place} offset {record.offset}"
                     )
     except (ValueError, IndexError, struct.error, UnicodeDecodeError, OverflowError) as problem:
@@ -67,12 +67,12 @@ CHECKED = 21
 """From which byte of a batch its checksum counts.  Source: DefaultRecordBatch.computeChecksum, Crc32C.java."""
 
 
-def observations(found: Iterable[Entry], topic: str, number: int) -> tuple[list[Seen], dict[str, Any]]:
+def observations(found: Iterable[MetadataRecord], topic: str, number: int) -> tuple[list[HistoryObservation], dict[str, Any]]:
     """What the records say about one partition and all brokers, and what they say about its configuration.
 
     Errors: `InputError` for records that do not follow from one another, and for a partition that is not there.
     """
-    state, seen, last = Metadata(), [], None
+    state, seen, last = MetadataImage(), [], None
     incarnations: dict[int, Any] = {}
     for each in found:
         try:
@@ -95,11 +95,11 @@ def observations(found: Iterable[Entry], topic: str, number: int) -> tuple[list[
     return seen, _config(state, topic)
 
 
-def _seen(entry: Entry, saw: str, says: dict[str, Any]) -> Seen:
-    return Seen(saw, entry.at, entry.at, "controller", says | {"batch": entry.batch}, entry.place)
+def _seen(entry: MetadataRecord, saw: str, says: dict[str, Any]) -> HistoryObservation:
+    return HistoryObservation(saw, entry.at, entry.at, "controller", says | {"batch": entry.batch}, entry.place)
 
 
-def _fields(partition: Partition) -> dict[str, Any]:
+def _fields(partition: PartitionRecord) -> dict[str, Any]:
     lists = {name: list(getattr(partition, name)) for name in LISTS}
     return {
         "leader": partition.leader,
@@ -109,7 +109,7 @@ def _fields(partition: Partition) -> dict[str, Any]:
     }
 
 
-def _broker(entry: Entry, incarnations: dict[int, Any]) -> dict[str, Any] | None:
+def _broker(entry: MetadataRecord, incarnations: dict[int, Any]) -> dict[str, Any] | None:
     """A registration's change; a broker that registers again as the same incarnation changes nothing."""
     kind, says = entry.event.kind, entry.event.says
     if kind == "register":
@@ -129,7 +129,7 @@ TOPIC = 2
 READ = ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages")
 
 
-def _config(state: Metadata, topic: str) -> dict[str, Any]:
+def _config(state: MetadataImage, topic: str) -> dict[str, Any]:
     """Keys that the log decides: the topic's own settings, and whether ELR is on."""
     configs = {**state.configs.get((4, ""), {}), **state.configs.get((TOPIC, topic), {})}
     found: dict[str, Any] = {name: configs[name] for name in READ if configs.get(name) is not None}

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError
 
@@ -93,7 +93,7 @@ def _time(stamp: re.Match[str], place: str) -> float:
         raise InputError(f"{place}: bad time {stamp[0]!r}; use the lines as Kafka prints them") from None
 
 
-def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[list[Seen], bool]:
+def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[list[HistoryObservation], bool]:
     """The partition's changes in order, and whether every one of them is there.
 
     Errors: `InputError` where the files state nothing about the partition, or contradict each other.
@@ -122,9 +122,9 @@ def _plain(value: Any) -> Any:
     return frozenset(value) if isinstance(value, list) else value
 
 
-def _completed(by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]) -> tuple[list[Seen], bool]:
+def _completed(by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]) -> tuple[list[HistoryObservation], bool]:
     """Fields that a line leaves out are those of before, in the same leader epoch; a change without an ISR is left out."""
-    seen: list[Seen] = []
+    seen: list[HistoryObservation] = []
     epochs, before = sorted(by_epoch), Facts()
     is_whole, began = epochs == list(range(epochs[0], epochs[-1] + 1)), first[epochs[0]][0]
     for epoch in epochs:
@@ -138,6 +138,6 @@ def _completed(by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]) 
             continue
         if not facts["replicas"]:
             facts["replicas"] = sorted({*facts["isr"], *facts["elr"], facts["leader"]} - {-1})
-        seen.append(Seen("partition", min(began, at), max(began, at), "printed", facts, place))
+        seen.append(HistoryObservation("partition", min(began, at), max(began, at), "printed", facts, place))
         began, before = at, facts
     return seen, is_whole

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.cluster import Cluster
-from neverlost.checker.kafka.cluster.metadata import Partition
-from neverlost.checker.kafka.cluster.network import Rule
+from neverlost.checker.kafka.cluster.metadata import PartitionRecord
+from neverlost.checker.kafka.cluster.network import TrafficRule
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.live.workload import Notebook
-from neverlost.model.kraft.faults import FAULTS as DECLARED
-from neverlost.model.kraft.faults import Fault
+from neverlost.model.faults import FAULTS as DECLARED
+from neverlost.model.faults import Fault
 from neverlost.specs.errors import unknown
 
 TOPIC = "observed"
 
 
 @dataclass
-class Stage:
+class LiveCluster:
     """A running cluster with what the faults need."""
 
     cluster: Cluster
@@ -31,7 +31,7 @@ class Stage:
     over: float
 
     @property
-    def partition(self) -> Partition:
+    def partition(self) -> PartitionRecord:
         """The partition, as the controller holds it now."""
         return self.cluster.partition(TOPIC)
 
@@ -64,15 +64,15 @@ def look_at_disk(found: Cluster, notebook: Notebook, broker: int) -> None:
     notebook.note("log", f"disk {broker}", begun, time.time(), broker=broker, log_end=end, records=records)
 
 
-Misfortune = Callable[[Stage, int], None]
+Misfortune = Callable[[LiveCluster, int], None]
 """What is done to a broker, until it is over."""
 
 
-def _crash(stage: Stage, broker: int) -> None:
+def _crash(stage: LiveCluster, broker: int) -> None:
     faults.crash(stage.cluster, broker)
 
 
-def _lossy_crash(stage: Stage, broker: int) -> int:
+def _lossy_crash(stage: LiveCluster, broker: int) -> int:
     faults.crash(stage.cluster, broker)
     end = stage.cluster.log_end(broker, TOPIC)
     kept = max(0, end - stage.chance.randint(0, 30))
@@ -81,16 +81,16 @@ def _lossy_crash(stage: Stage, broker: int) -> int:
     return kept
 
 
-def _disk_loss(stage: Stage, broker: int) -> int:
+def _disk_loss(stage: LiveCluster, broker: int) -> int:
     faults.lose_disk(stage.cluster, broker)
     return 0
 
 
-def _clean_stop(stage: Stage, broker: int) -> None:
+def _clean_stop(stage: LiveCluster, broker: int) -> None:
     faults.stop(stage.cluster, broker)
 
 
-ENDS: Mapping[str, tuple[Callable[[Stage, int], int | None], float]] = {
+ENDS: Mapping[str, tuple[Callable[[LiveCluster, int], int | None], float]] = {
     "crash": (_crash, 12),
     "crash-lossy": (_lossy_crash, 12),
     "lose-disk": (_disk_loss, 12),
@@ -103,7 +103,7 @@ def _ended(fault: Fault) -> Misfortune:
     """A process that ends, and starts again after a while."""
     end, longest = ENDS[fault.done]
 
-    def misfortune(stage: Stage, broker: int) -> None:
+    def misfortune(stage: LiveCluster, broker: int) -> None:
         begun = time.time()
         stage.ended(broker, fault.ends, begun, end(stage, broker))
         stage.rest(0.5, longest)
@@ -112,10 +112,10 @@ def _ended(fault: Fault) -> Misfortune:
     return misfortune
 
 
-def _cuts(cut: Callable[[Cluster, int], list[Rule]], shortest: float, longest: float) -> Misfortune:
+def _cuts(cut: Callable[[Cluster, int], list[TrafficRule]], shortest: float, longest: float) -> Misfortune:
     """Traffic that is blocked for a while."""
 
-    def misfortune(stage: Stage, broker: int) -> None:
+    def misfortune(stage: LiveCluster, broker: int) -> None:
         rules = cut(stage.cluster, broker)
         stage.rest(shortest, longest)
         stage.cluster.network.lift(*rules)
@@ -126,7 +126,7 @@ def _cuts(cut: Callable[[Cluster, int], list[Rule]], shortest: float, longest: f
 def _pauses(shortest: float, longest: float) -> Misfortune:
     """A process that stands still for a while."""
 
-    def misfortune(stage: Stage, broker: int) -> None:
+    def misfortune(stage: LiveCluster, broker: int) -> None:
         faults.pause(stage.cluster, broker)
         stage.rest(shortest, longest)
         faults.resume(stage.cluster, broker)
@@ -137,23 +137,23 @@ def _pauses(shortest: float, longest: float) -> Misfortune:
 _silence, _sleep = _cuts(faults.silence, 7, 12), _pauses(7, 12)
 
 
-def _session_timeout(stage: Stage, broker: int) -> None:
+def _session_timeout(stage: LiveCluster, broker: int) -> None:
     (_silence if stage.chance.random() < 0.5 else _sleep)(stage, broker)
 
 
-def _network(stage: Stage, broker: int) -> None:
+def _network(stage: LiveCluster, broker: int) -> None:
     others = [each for each in stage.cluster.brokers if each != broker]
     with faults.partitioned(stage.cluster, [broker], others):
         stage.rest(4, 9)
 
 
-def _leader_move(stage: Stage, broker: int) -> None:
+def _leader_move(stage: LiveCluster, broker: int) -> None:
     if broker in stage.partition.replicas and not stage.is_reassigning:
         with contextlib.suppress(ClusterError):
             faults.move_leader(stage.cluster, TOPIC, broker)
 
 
-def _reassign(stage: Stage, broker: int) -> None:
+def _reassign(stage: LiveCluster, broker: int) -> None:
     """A replica moves to the broker that has none, where it may lack its fetches.
 
     When it does not get there it is taken back as operators do it: cancelled, or replaced by a reassignment to what was before,
@@ -179,7 +179,7 @@ def _reassign(stage: Stage, broker: int) -> None:
             faults.cancel_reassignment(stage.cluster, TOPIC)
 
 
-def _controller(stage: Stage, broker: int) -> None:
+def _controller(stage: LiveCluster, broker: int) -> None:
     old = faults.fail_controller(stage.cluster)
     stage.rest(0.5, 3)
     stage.cluster.controllers[old].process.start()

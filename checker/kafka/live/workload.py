@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from neverlost.checker.kafka.cluster.clients import QUIET, library
-from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.history.history import HistoryObservation
 
 PAUSE = 0.05
 """Seconds between two records, and between two looks at the high watermark while a leader answers."""
@@ -19,14 +19,14 @@ class Notebook:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.seen: list[Seen] = []
+        self.seen: list[HistoryObservation] = []
 
     def note(self, saw: str, source: str, at: float | None = None, until: float | None = None, **says: Any) -> None:
         """Write one observation down; now, when no time is given."""
         moment = time.time()
         begun = moment if at is None else at
         with self._lock:
-            self.seen.append(Seen(saw, begun, begun if until is None else until, source, says))
+            self.seen.append(HistoryObservation(saw, begun, begun if until is None else until, source, says))
 
 
 class Workload:

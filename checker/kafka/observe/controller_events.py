@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from neverlost.checker.kafka.history.events import Change, Known
-from neverlost.checker.kafka.observe.explained import Relation
-from neverlost.checker.kafka.observe.question import Asked, Call, Question, always
-from neverlost.checker.kafka.observe.starting_model import LISTS, REGISTRATIONS, Setting, is_changed, lists_of
+from neverlost.checker.kafka.history.events import ControllerEvent, Known
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, always
+from neverlost.checker.kafka.observe.match_history import Relation
+from neverlost.checker.kafka.observe.starting_model import LISTS, REGISTRATIONS, HistorySetting, is_changed, lists_of
 from neverlost.model.kraft.state import ELECTED
 from neverlost.model.observed.protocol import METADATA
 
@@ -21,17 +21,17 @@ REGISTERS: Mapping[str, tuple[str, ...]] = {
 FENCES = ("controller_fence_dead", "controller_fence_live")
 
 
-def controller_questions(setting: Setting) -> Iterator[Question]:
+def controller_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
     """One for each controller event of which the model sees something."""
     for number, change in enumerate(setting.changes):
         calls = _calls(setting, change)
         if calls:
-            asked = Asked(("change", number), calls, _fits(setting, change))
+            asked = StepQuery(("change", number), calls, _fits(setting, change))
             ends = max(each.until for each in change.seen)
-            yield Question(change.seen, change.seen[0].at, ends, change.seen[0].source, always(asked))
+            yield HistoryQuestion(change.seen, change.seen[0].at, ends, change.seen[0].source, always(asked))
 
 
-def _calls(setting: Setting, change: Change) -> list[Call]:
+def _calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
     """The actions that a controller event may be; none where the model sees nothing of it."""
     if not setting.is_whole:
         return [("metadata_shows", {})] if change.has_partition else []
@@ -43,7 +43,7 @@ def _calls(setting: Setting, change: Change) -> list[Call]:
     return [(name, {}) for name in sorted(METADATA) if not (setting.sees_brokers and name in REGISTRATIONS)]
 
 
-def _registrations(setting: Setting, change: Change) -> Iterator[Call]:
+def _registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
     """What a controller event did to registrations of replicas; one that is fenced already is not fenced again."""
     for broker, state in change.brokers:
         at = setting.index(broker)
@@ -52,7 +52,7 @@ def _registrations(setting: Setting, change: Change) -> Iterator[Call]:
             yield from ((name, {"broker": at}) for name in REGISTERS.get(state, FENCES))
 
 
-def _fits(setting: Setting, change: Change) -> Relation:
+def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
     """Whether a step leaves the metadata that were seen, and moves the epochs as they moved."""
     before, after = change.before, change.after
     moved = after.partition["partition_epoch"] - before.partition["partition_epoch"]
@@ -81,7 +81,7 @@ def _fits(setting: Setting, change: Change) -> Relation:
     return changes_partition
 
 
-def shows(k: Any, now: Any, setting: Setting, known: Known) -> Any:
+def shows(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
     """Whether a state has the metadata that were seen."""
     sizes, last_known = now.sizes, known.lists("last_known_elr")
     if not sizes["elr"] and (known.lists("elr") or last_known):

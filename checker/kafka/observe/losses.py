@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.kafka.history.events import Known
-from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.checker.kafka.observe.controller_events import shows
-from neverlost.checker.kafka.observe.explained import Explanation, Observation, Observer, Relation, States
-from neverlost.checker.kafka.observe.judgement import Judgement, described
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.match_history import Explanation, ObservedStep, Observer, Relation, States
 from neverlost.checker.kafka.observe.offset_groups import OffsetGroup
 from neverlost.model.kernel import count
 from neverlost.model.kraft.state import ELECTED, everyone
@@ -93,7 +93,7 @@ class Recovery:
 
     def after(self, states: States, fault: int) -> States:
         """The states after a fault."""
-        return self.recoverer.after(states, Observation(("fault", fault), (fault,)))
+        return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
 
     def losing(self, record: int) -> States:
         """The states from which a leader without the record may follow; asked for when all cases are known."""
@@ -148,7 +148,7 @@ class _Span:
     ends: int
 
 
-def intervals(judgement: Judgement) -> list[Interval]:
+def intervals(judgement: HistoryVerdict) -> list[Interval]:
     """How safe every acknowledged offset was in every interval that was explained.
 
     Errors: `TooLarge` when a limit of the observers is reached.
@@ -168,7 +168,7 @@ def intervals(judgement: Judgement) -> list[Interval]:
     return found
 
 
-def _spans(judgement: Judgement) -> list[_Span]:
+def _spans(judgement: HistoryVerdict) -> list[_Span]:
     """The times between events of the controller or of a process."""
     events = sorted(
         (each.earliest if each.saw == "process" else each.latest, label)
@@ -185,7 +185,7 @@ def _spans(judgement: Judgement) -> list[_Span]:
 
 
 def _cases(
-    judgement: Judgement, spans: list[_Span], group: OffsetGroup, explanation: Explanation, recovery: Recovery
+    judgement: HistoryVerdict, spans: list[_Span], group: OffsetGroup, explanation: Explanation, recovery: Recovery
 ) -> Iterator[_Case]:
     """The intervals at whose end a group's record was acknowledged."""
     if group.acknowledged is None:
@@ -204,7 +204,7 @@ def _cases(
                 yield _Case(span.number, group, recovery, record, min(copies), max(copies), here, after)
 
 
-def _at_the_end(judgement: Judgement, span: _Span, states: States, observer: Observer) -> States:
+def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer: Observer) -> States:
     """Those that follow, with the metadata of the interval, before the process ends that ends it, if one does.
 
     Observations near the end may have come after the next event.
@@ -221,7 +221,7 @@ def _at_the_end(judgement: Judgement, span: _Span, states: States, observer: Obs
     return observer.where(states, lambda k, s: s.is_running[broker]) or states
 
 
-def _known(judgement: Judgement, since: float) -> Known:
+def _known(judgement: HistoryVerdict, since: float) -> Known:
     """The controller's metadata after everything up to a moment."""
     found = judgement.setting.start
     for each in judgement.setting.changes:
@@ -270,24 +270,13 @@ def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
     return tuple(sorted(merged, key=lambda each: each.offsets))
 
 
-def _interval(judgement: Judgement, span: _Span, exposures: tuple[Exposure, ...]) -> Interval:
+def _interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Exposure, ...]) -> Interval:
     known = _known(judgement, span.since)
     event = "; ".join(map(_short, judgement.matching.seen(span.begins))) or "the history begins"
     leader, isr, elr = known.partition["leader"], known.lists("isr"), known.lists("elr")
     return Interval(span.since, span.until, event, leader, isr, elr, exposures)
 
 
-def _short(seen: Seen) -> str:
+def _short(seen: HistoryObservation) -> str:
     """An event in words; leader, ISR and ELR after it stand beside it."""
     return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else described(seen)
-
-
-def ranges(offsets: tuple[int, ...]) -> str:
-    """Offsets as people write them: `0-4,7`."""
-    found: list[list[int]] = []
-    for each in offsets:
-        if found and each == found[-1][1] + 1:
-            found[-1][1] = each
-        else:
-            found.append([each, each])
-    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neverlost.checker.kafka.history.history import History
-from neverlost.checker.kafka.observe.judgement import Judgement, described, judge
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described, judge
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.specs.configuration.choose import Given
@@ -11,7 +11,7 @@ from neverlost.specs.configuration.choose import Given
 NOT_SHOWN = "this history does not show it: it is explained without it"
 
 
-def switched_off(history: History, given: Given, with_all: Judgement) -> dict[str, str]:
+def switched_off(history: History, given: Given, with_all: HistoryVerdict) -> dict[str, str]:
     """For each mechanism that is on: what is refused without it, or that the history does not show it."""
     if with_all.verdict != "explained":
         return {}

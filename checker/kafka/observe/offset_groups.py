@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from neverlost.checker.kafka.history.history import Seen
+from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.checker.kafka.observe.controller_events import controller_questions
-from neverlost.checker.kafka.observe.explained import Observation, Observer, States
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, Tracked, always
+from neverlost.checker.kafka.observe.match_history import ObservedStep, Observer, States
+from neverlost.checker.kafka.observe.observed_offsets import disk_questions, high_watermark_questions
 from neverlost.checker.kafka.observe.process_events import process_questions
-from neverlost.checker.kafka.observe.question import Asked, Call, Question, Tracked, always
-from neverlost.checker.kafka.observe.shown_offsets import disk_questions, high_watermark_questions
-from neverlost.checker.kafka.observe.starting_model import Setting
+from neverlost.checker.kafka.observe.starting_model import HistorySetting
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class OffsetGroup:
 
     offsets: tuple[int, ...]
     names: tuple[str, ...]
-    observations: tuple[Observation, ...]
+    observations: tuple[ObservedStep, ...]
     repeats: bool = False
 
     @property
@@ -59,13 +59,13 @@ class RecordKey(NamedTuple):
 class Matching:
     """The groups of a history."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: HistorySetting) -> None:
         self.setting, self.questions = setting, questions_of(setting)
         self._steps: dict[tuple[int, bool, Hashable], tuple[int, ...]] = {}
-        self._records: list[Seen] = []
+        self._records: list[HistoryObservation] = []
         self._labels: dict[int, int] = {}
 
-    def seen(self, label: int) -> tuple[Seen, ...]:
+    def seen(self, label: int) -> tuple[HistoryObservation, ...]:
         """What an observation's label stands for: questions first, then single records; nothing for -1."""
         if label < 0:
             return ()
@@ -92,9 +92,9 @@ class Matching:
         return time if self._grid[at] == time else math.nextafter(self._grid[at], -math.inf)
 
     @cached_property
-    def about(self) -> dict[int, list[Seen]]:
+    def about(self) -> dict[int, list[HistoryObservation]]:
         """Acknowledgements and reads by offset."""
-        found: dict[int, list[Seen]] = {}
+        found: dict[int, list[HistoryObservation]] = {}
         for each in self.setting.history.of("acked", "read"):
             if each["offset"] >= 0 and (each.saw == "read" or each["acks"] != "0"):
                 found.setdefault(each["offset"], []).append(each)
@@ -156,24 +156,24 @@ class Matching:
         """The states that the history of a group may begin in."""
         return self.setting.starts(group.tracked.count, group.repeats)
 
-    def _observations(self, tracked: Tracked, repeats: bool = False) -> tuple[Observation, ...]:
+    def _observations(self, tracked: Tracked, repeats: bool = False) -> tuple[ObservedStep, ...]:
         """Every question, then what was seen of the records at the offset."""
         return tuple(self._observation(label, each, tracked, repeats) for label, each in self._asked(tracked))
 
-    def _observation(self, label: int, question: Question, tracked: Tracked, repeats: bool) -> Observation:
+    def _observation(self, label: int, question: HistoryQuestion, tracked: Tracked, repeats: bool) -> ObservedStep:
         asked = question.asked(tracked)
         steps = self._numbers(tracked.count, repeats, asked)
-        return Observation(asked.key, steps, asked.fits, question.earliest, question.latest, question.source, label)
+        return ObservedStep(asked.key, steps, asked.fits, question.earliest, question.latest, question.source, label)
 
-    def _asked(self, tracked: Tracked) -> Iterator[tuple[int, Question]]:
+    def _asked(self, tracked: Tracked) -> Iterator[tuple[int, HistoryQuestion]]:
         """What is asked about an offset, by label."""
         yield from enumerate(self.questions)
         for action, record, at, seen in self._records_at(tracked):
             number = tracked.number(record)
-            asked = always(Asked(RecordKey(action, number), [(action, {"record": number})]))
-            yield self._label(seen), Question((), at, at, f"{action} {record or 'unknown record'}", asked)
+            asked = always(StepQuery(RecordKey(action, number), [(action, {"record": number})]))
+            yield self._label(seen), HistoryQuestion((), at, at, f"{action} {record or 'unknown record'}", asked)
 
-    def _records_at(self, tracked: Tracked) -> Iterator[tuple[str, str | None, float, Seen | None]]:
+    def _records_at(self, tracked: Tracked) -> Iterator[tuple[str, str | None, float, HistoryObservation | None]]:
         """What is seen of the records at one offset, with the moment that says least: sent early, notified late.
 
         None stands for every unknown record, and for what was not seen.
@@ -194,7 +194,7 @@ class Matching:
                 once.add((action, each["record"]))
                 yield action, each["record"], self._up(each.until), each
 
-    def _label(self, seen: Seen | None) -> int:
+    def _label(self, seen: HistoryObservation | None) -> int:
         if seen is None:
             return -1
         if id(seen) not in self._labels:
@@ -202,7 +202,7 @@ class Matching:
             self._records.append(seen)
         return self._labels[id(seen)]
 
-    def _numbers(self, count: int, repeats: bool, asked: Asked) -> tuple[int, ...]:
+    def _numbers(self, count: int, repeats: bool, asked: StepQuery) -> tuple[int, ...]:
         """The steps that may have been seen; found once."""
         where = (count, repeats, asked.key)
         if where not in self._steps:
@@ -210,7 +210,7 @@ class Matching:
         return self._steps[where]
 
 
-def questions_of(setting: Setting) -> list[Question]:
+def questions_of(setting: HistorySetting) -> list[HistoryQuestion]:
     """What every offset is asked about.  An observation's label is its place here."""
     return [
         *controller_questions(setting),

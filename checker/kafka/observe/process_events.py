@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.history.history import History, Seen
-from neverlost.checker.kafka.observe.question import Asked, Question, Tracked, always
-from neverlost.checker.kafka.observe.starting_model import Setting
-from neverlost.model.kraft.faults import KILLED, LOST
+from neverlost.checker.kafka.history.history import History, HistoryObservation
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, always
+from neverlost.checker.kafka.observe.starting_model import HistorySetting
+from neverlost.model.faults import KILLED, LOST
 from neverlost.model.observed.protocol import FAULT_OF
 
 SLACK = 5.0
@@ -25,7 +25,7 @@ class _Stop:
     latest: float
 
 
-def process_questions(setting: Setting) -> Iterator[Question]:
+def process_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
     """One for each start and end; the end of a process that has not registered since its last end is no stop of a broker."""
     registered = _registrations(setting.history)
     stops: dict[int, _Stop] = {}
@@ -37,18 +37,17 @@ def process_questions(setting: Setting) -> Iterator[Question]:
         if each["state"] == "started":
             if stop is None:
                 continue
-            asked = always(Asked(("start", at), [("process_start", {"broker": at})]))
+            asked = always(StepQuery(("start", at), [("process_start", {"broker": at})]))
         elif stop is not None and not any(stop.at <= time <= each.until for time in times):
             asked = _ending_unregistered(each, at)
         else:
             asked = _ending(each, at)
             again = next((time for time in times if time > each.until), math.inf)
             stop = stops[broker] = _Stop(each.at, min(again, each.until + SLACK))
-        yield Question((each,), each.at, max(each.until, stop.latest), f"process {broker}", asked)
+        yield HistoryQuestion((each,), each.at, max(each.until, stop.latest), f"process {broker}", asked)
 
 
 def _registrations(history: History) -> dict[int, list[float]]:
-    """When each broker registered."""
     found: dict[int, list[float]] = {}
     for each in history.of("broker"):
         if each["state"] == "registered":
@@ -56,12 +55,12 @@ def _registrations(history: History) -> dict[int, list[float]]:
     return found
 
 
-def _ending_unregistered(seen: Seen, at: int) -> Callable[[Tracked], Asked]:
+def _ending_unregistered(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
     state, end = seen["state"], seen.get("log_end")
 
-    def asked(tracked: Tracked) -> Asked:
+    def asked(tracked: Tracked) -> StepQuery:
         may = [0] if state != LOST else [0, 1] if end is None else [int(end <= tracked.offset)]
-        return Asked(("unregistered", at, tuple(may)), [("process_end", {"broker": at, "lost": lost}) for lost in may])
+        return StepQuery(("unregistered", at, tuple(may)), [("process_end", {"broker": at, "lost": lost}) for lost in may])
 
     return asked
 
@@ -71,14 +70,14 @@ def endings(state: str) -> tuple[str, ...]:
     return tuple(name for name, fault in FAULT_OF.items() if fault.ends == state and name != "broker_lose_down")
 
 
-def _ending(seen: Seen, at: int) -> Callable[[Tracked], Asked]:
+def _ending(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
     """What was lost may lie beyond the tracked offset: then the process ended and kept all that is looked at."""
     state, end = seen["state"], seen.get("log_end")
 
     def emptied(k: Any, was: Any, now: Any) -> Any:
         return now.log_record[at][0] == 0
 
-    def asked(tracked: Tracked) -> Asked:
+    def asked(tracked: Tracked) -> StepQuery:
         if state != LOST:
             names, is_cut = endings(state), end is not None and end <= tracked.offset
         elif end is None:
@@ -87,6 +86,6 @@ def _ending(seen: Seen, at: int) -> Callable[[Tracked], Asked]:
             is_cut = end <= tracked.offset
             names = endings(KILLED) + (endings(LOST) if is_cut else ())
         calls = [(name, {"broker": at}) for name in names]
-        return Asked(("process", at, names, is_cut), calls, emptied if is_cut and state == LOST else None)
+        return StepQuery(("process", at, names, is_cut), calls, emptied if is_cut and state == LOST else None)
 
     return asked

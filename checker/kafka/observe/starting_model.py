@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import chain, combinations, product
 from typing import Any
 
-from neverlost.checker.kafka.history.events import Change, Known, changes_of, replicas_of
+from neverlost.checker.kafka.history.events import ControllerEvent, Known, changes_of, replicas_of
 from neverlost.checker.kafka.history.history import History
-from neverlost.checker.kafka.observe.explained import Observer, States
+from neverlost.checker.kafka.observe.match_history import Observer, States
 from neverlost.model.kernel import NO_REPLICA, Configuration
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
@@ -43,7 +43,7 @@ def lists_of(sizes: Mapping[str, int]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Setting:
+class HistorySetting:
     """A history with what it takes to ask the model about it."""
 
     history: History
@@ -51,7 +51,7 @@ class Setting:
     replicas: tuple[int, ...]
     start: Known
     start_at: float
-    changes: tuple[Change, ...]
+    changes: tuple[ControllerEvent, ...]
     until: float = float("inf")
     """The moment of the monotonic clock at which it is given up."""
     observers: dict[tuple[int, bool], Observer] = field(default_factory=dict, compare=False)
@@ -183,7 +183,7 @@ def is_changed(k: Any, before: Any, after: Any) -> Any:
     return k.any_of(*differs)
 
 
-def setting_of(history: History, given: Given, until: float = float("inf")) -> Setting:
+def setting_of(history: History, given: Given, until: float = float("inf")) -> HistorySetting:
     """What a history needs; `given` are the keys of the command line, which win over those of the header;
     `until` is the moment of the monotonic clock at which it is given up.
 
@@ -192,11 +192,11 @@ def setting_of(history: History, given: Given, until: float = float("inf")) -> S
     start, start_at, changes = changes_of(history)
     replicas = replicas_of(start, changes)
     configuration = _configuration(history, given, start, replicas, changes)
-    return Setting(history, configuration, replicas, start, start_at, tuple(changes), until)
+    return HistorySetting(history, configuration, replicas, start, start_at, tuple(changes), until)
 
 
 def _configuration(
-    history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[Change]
+    history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[ControllerEvent]
 ) -> Configuration:
     """The configuration of the version, the header and the command line, with the sizes of the history."""
     offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}

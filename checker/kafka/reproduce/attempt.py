@@ -11,11 +11,11 @@ from functools import partial
 from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.clients import Sending
 from neverlost.checker.kafka.cluster.cluster import Cluster
-from neverlost.checker.kafka.cluster.metadata import Partition
-from neverlost.checker.kafka.cluster.network import ANSWERS, BOTH, FETCH, Rule
-from neverlost.checker.kafka.reproduce.holds import Holds, rules
-from neverlost.checker.kafka.reproduce.plan import Plan
-from neverlost.model.scene import Scene
+from neverlost.checker.kafka.cluster.metadata import PartitionRecord
+from neverlost.checker.kafka.cluster.network import ANSWERS, BOTH, FETCH, TrafficRule
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, rules
+from neverlost.model.snapshot import ClusterSnapshot
 
 Notify = Callable[[str], None]
 
@@ -26,7 +26,7 @@ class Moment:
 
     says: str
     seconds: float
-    scene: Scene
+    scene: ClusterSnapshot
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Divergence:
 
 
 @dataclass
-class Outcome:
+class AttemptOutcome:
     """What came of it.  By record: when and at which offset it was `acknowledged`, `read_before` the end."""
 
     divergence: Divergence | None = None
@@ -83,13 +83,13 @@ class Attempt:
     """
 
     cluster: Cluster
-    plan: Plan
+    plan: ReproductionPlan
     topic: str
     notify: Notify
     patience: float = 60
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: AttemptOutcome = field(default_factory=AttemptOutcome)
     sendings: dict[int, Sending] = field(default_factory=dict)
-    rules: set[Rule] = field(default_factory=set)
+    rules: set[TrafficRule] = field(default_factory=set)
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -98,7 +98,7 @@ class Attempt:
         return time.monotonic() - self.started
 
     @property
-    def partition(self) -> Partition:
+    def partition(self) -> PartitionRecord:
         """The partition, as the controller holds it now."""
         return self.cluster.partition(self.topic)
 
@@ -116,7 +116,7 @@ class Attempt:
         self.outcome.done.append(f"{self.seconds:6.1f} s  {what}")
         self.notify(self.outcome.done[-1])
 
-    def hold(self, holds: Holds) -> None:
+    def hold(self, holds: TrafficBlocks) -> None:
         """Cut what must not flow from now on, then let flow what may."""
         wanted, network = rules(self.cluster, holds), self.cluster.network
         for rule in wanted - self.rules:

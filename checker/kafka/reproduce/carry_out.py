@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.reproduce.attempt import Attempt
-from neverlost.checker.kafka.reproduce.plan import Stage
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionStep
 from neverlost.checker.kafka.reproduce.target import Target
 
 FILLER = b"m0"
 """A record that slow followers lack.  Kafka drops no follower that has everything, however late its fetches are."""
 
 
-def carry_out(attempt: Attempt, stage: Stage) -> None:
+def carry_out(attempt: Attempt, stage: ReproductionStep) -> None:
     """Do what a stage begins with; where nothing is done, what was held flows again.
 
     Errors: `ClusterError` where the cluster does not let it be done.
@@ -24,14 +24,14 @@ def carry_out(attempt: Attempt, stage: Stage) -> None:
         OPERATIONS[stage.operation](attempt, stage)
 
 
-def _produce(attempt: Attempt, stage: Stage) -> None:
+def _produce(attempt: Attempt, stage: ReproductionStep) -> None:
     number, acks = len(attempt.sendings) + 1, attempt.plan.acks
     attempt.note(f"produce m{number} to broker {stage.broker} with acks={acks}")
     value, patience = f"m{number}".encode(), attempt.patience * 3
     attempt.sendings[number] = attempt.cluster.send(attempt.topic, value, acks, patience, to=stage.broker)
 
 
-def _lag(attempt: Attempt, stage: Stage) -> None:
+def _lag(attempt: Attempt, stage: ReproductionStep) -> None:
     """Make a follower lack something, and wait until the leader wants to drop it."""
     cluster, topic, follower, leader = attempt.cluster, attempt.topic, stage.broker, stage.argument[0]
     mark = cluster.brokers[leader].process.mark
@@ -48,12 +48,12 @@ def _lag(attempt: Attempt, stage: Stage) -> None:
     )
 
 
-def _move(attempt: Attempt, stage: Stage) -> None:
+def _move(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.note(f"elect broker {stage.broker}, now first in the assignment, as the preferred leader")
     faults.move_leader(attempt.cluster, attempt.topic, stage.broker)
 
 
-def _reassign(attempt: Attempt, stage: Stage) -> None:
+def _reassign(attempt: Attempt, stage: ReproductionStep) -> None:
     """Those that stay keep their order."""
     order = [each for each in attempt.partition.replicas if each in stage.argument]
     order += [each for each in stage.argument if each not in order]
@@ -61,22 +61,22 @@ def _reassign(attempt: Attempt, stage: Stage) -> None:
     faults.reassign(attempt.cluster, attempt.topic, order)
 
 
-def _cancel(attempt: Attempt, stage: Stage) -> None:
+def _cancel(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.note("cancel the reassignment")
     faults.cancel_reassignment(attempt.cluster, attempt.topic)
 
 
-def _set_min_isr(attempt: Attempt, stage: Stage) -> None:
+def _set_min_isr(attempt: Attempt, stage: ReproductionStep) -> None:
     value = str(stage.argument[0])
     attempt.note(f"set min.insync.replicas of the topic to {value}")
     attempt.cluster.admin.set_topic_config(attempt.topic, "min.insync.replicas", value)
 
 
-def _learn(attempt: Attempt, stage: Stage) -> None:
+def _learn(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.note(f"broker {stage.broker} may read the metadata log again")
 
 
-def _replay(attempt: Attempt, stage: Stage) -> None:
+def _replay(attempt: Attempt, stage: ReproductionStep) -> None:
     """Nothing else shows it: the broker prints that it is the leader already.
 
     Then time must pass: the high watermark waits for a replica outside the ISR that was caught up a moment ago
@@ -93,32 +93,32 @@ def _replay(attempt: Attempt, stage: Stage) -> None:
     attempt.cluster.wait(lambda: time.monotonic() > until, "replica.lag.time.max.ms to pass", attempt.patience)
 
 
-def _silence(attempt: Attempt, stage: Stage) -> None:
+def _silence(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.note(f"broker {stage.broker}'s heartbeats are lost")
 
 
-def _reconnect(attempt: Attempt, stage: Stage) -> None:
+def _reconnect(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.note(f"broker {stage.broker}'s heartbeats arrive again")
 
 
-def _crash(attempt: Attempt, stage: Stage) -> None:
+def _crash(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.note(f"kill -9 broker {stage.broker}")
     faults.crash(attempt.cluster, stage.broker)
 
 
-def _crash_lossy(attempt: Attempt, stage: Stage) -> None:
+def _crash_lossy(attempt: Attempt, stage: ReproductionStep) -> None:
     offset = attempt.records(stage.broker)[stage.argument[0]].offset
     attempt.note(f"kill -9 broker {stage.broker}, and lose its log from offset {offset} on")
     for each in faults.crash_lossy(attempt.cluster, stage.broker, attempt.topic, offset):
         attempt.notify(f"     {each}")
 
 
-def _lose_disk(attempt: Attempt, stage: Stage) -> None:
+def _lose_disk(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.note(f"kill -9 broker {stage.broker}, wipe its log directory and format it")
     faults.lose_disk(attempt.cluster, stage.broker)
 
 
-def _stop(attempt: Attempt, stage: Stage) -> None:
+def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
     """A broker that shuts down waits until the others have read that it leads no more; it need not read so itself."""
 
     def hand_over() -> None:
@@ -129,13 +129,13 @@ def _stop(attempt: Attempt, stage: Stage) -> None:
     faults.stop(attempt.cluster, stage.broker, hand_over)
 
 
-def _stop_and_take_out(attempt: Attempt, stage: Stage) -> None:
+def _stop_and_take_out(attempt: Attempt, stage: ReproductionStep) -> None:
     _stop(attempt, stage)
     gone = faults.take_out_directory(attempt.cluster, stage.broker, attempt.topic)
     attempt.note(f"take the log directory {gone} of broker {stage.broker}, which has the partition, out of log.dirs")
 
 
-def _assign_directory(attempt: Attempt, stage: Stage) -> None:
+def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
     """The broker reports the directory to the controller as soon as the copy there has caught up."""
     broker = attempt.leader or stage.target.running[0]
     here = attempt.cluster.log_folder(broker, attempt.topic).parent
@@ -144,12 +144,12 @@ def _assign_directory(attempt: Attempt, stage: Stage) -> None:
     faults.move_to_directory(attempt.cluster, broker, attempt.topic, there)
 
 
-def _start(attempt: Attempt, stage: Stage) -> None:
+def _start(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.note(f"start broker {stage.broker}")
     faults.start(attempt.cluster, stage.broker)
 
 
-OPERATIONS: Mapping[str, Callable[[Attempt, Stage], None]] = {
+OPERATIONS: Mapping[str, Callable[[Attempt, ReproductionStep], None]] = {
     "produce": _produce,
     "lag": _lag,
     "move": _move,

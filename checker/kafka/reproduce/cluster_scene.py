@@ -6,7 +6,7 @@ import re
 
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.reproduce.attempt import Attempt, number_of
-from neverlost.model.scene import DOWN, LEADER, Lane, Scene
+from neverlost.model.snapshot import DOWN, LEADER, BrokerView, ClusterSnapshot
 
 EPOCHS = (
     r"Leader {partition} with .*starts at leader epoch (?P<leader>\d+) .*with partition epoch (?P<partition>\d+)",
@@ -30,10 +30,10 @@ def known_epochs(cluster: Cluster, broker: int, topic: str) -> tuple[int, int]:
     return leader_epoch, partition_epoch
 
 
-def scene(attempt: Attempt) -> Scene:
+def scene(attempt: Attempt) -> ClusterSnapshot:
     """The cluster as the pictures draw it; brokers are counted from 0 there."""
     now, brokers = attempt.partition, attempt.cluster.brokers
-    return Scene(
+    return ClusterSnapshot(
         leader=None if now.leader < 0 else now.leader - 1,
         epoch=now.leader_epoch,
         isr=tuple(sorted(each - 1 for each in now.isr)),
@@ -45,13 +45,13 @@ def scene(attempt: Attempt) -> Scene:
     )
 
 
-def _lane(attempt: Attempt, broker: int) -> Lane:
+def _lane(attempt: Attempt, broker: int) -> BrokerView:
     now, cluster, topic = attempt.partition, attempt.cluster, attempt.topic
     numbered = [(number_of(each), each.leader_epoch) for each in cluster.log(broker, topic)]
     log = tuple((number, epoch) for number, epoch in numbered if number is not None)
     if not cluster.brokers[broker].process.is_running:
-        return Lane(broker - 1, DOWN, log)
+        return BrokerView(broker - 1, DOWN, log)
     epoch, _ = known_epochs(cluster, broker, topic)
     role = LEADER if now.leader == broker else "replica" if broker in now.replicas else "no replica"
     high = cluster.high_watermark(broker, topic)
-    return Lane(broker - 1, role, log, high, None if epoch < 0 else epoch, is_leader=now.leader == broker)
+    return BrokerView(broker - 1, role, log, high, None if epoch < 0 else epoch, is_leader=now.leader == broker)

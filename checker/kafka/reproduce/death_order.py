@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neverlost.checker.outcome import Trace, followed
+from neverlost.checker.engine.outcome import Behaviour, followed
+from neverlost.model.faults import BY_NAME, KILLED, LOST
 from neverlost.model.kernel import Action
-from neverlost.model.kraft.faults import BY_NAME, KILLED, LOST
 from neverlost.model.system import System
 
 DEATHS = (KILLED, LOST)
 """How a process ends that the controller misses later, when its session has expired."""
 
 
-def as_sessions_expire(system: System, trace: Trace) -> Trace:
+def as_sessions_expire(system: System, trace: Behaviour) -> Behaviour:
     """The same steps to the same end, in which no broker is missed before another that died earlier.
 
     A broker dies later than in the trace, after those that are missed before it, where the steps between commute with its
@@ -28,7 +28,7 @@ def as_sessions_expire(system: System, trace: Trace) -> Trace:
     return trace
 
 
-def _dying_later(system: System, trace: Trace, broker: int) -> Trace | None:
+def _dying_later(system: System, trace: Behaviour, broker: int) -> Behaviour | None:
     """One broker's last death moved behind the last miss of others that must come first; None if nothing is to be moved."""
     died, missed = _last(system, trace, _is_death), _last(system, trace, lambda each: each.name == "controller_fence_dead")
     both = died.keys() & missed.keys()
@@ -44,11 +44,10 @@ def _dying_later(system: System, trace: Trace, broker: int) -> Trace | None:
 
 
 def _is_death(action: Action) -> bool:
-    """Whether one broker's process dies."""
     return action.fault is not None and "broker" in action.parameters and BY_NAME[action.fault].ends in DEATHS
 
 
-def _last(system: System, trace: Trace, is_wanted: Callable[[Action], bool]) -> dict[int, int]:
+def _last(system: System, trace: Behaviour, is_wanted: Callable[[Action], bool]) -> dict[int, int]:
     """Where a step of a kind was last taken, by broker."""
     steps = [system.steps[number] for number in trace.steps]
     return {step.arguments["broker"]: place for place, step in enumerate(steps) if is_wanted(step.action)}

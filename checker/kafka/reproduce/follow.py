@@ -8,18 +8,18 @@ from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.process import ClusterError, Unmet
-from neverlost.checker.kafka.reproduce.attempt import Attempt, Divergence, Moment, Notify, Outcome, led, listed
+from neverlost.checker.kafka.reproduce.attempt import Attempt, AttemptOutcome, Divergence, Moment, Notify, led, listed
 from neverlost.checker.kafka.reproduce.carry_out import carry_out, elect_by_hand
 from neverlost.checker.kafka.reproduce.cluster_scene import scene
 from neverlost.checker.kafka.reproduce.differences import differences
-from neverlost.checker.kafka.reproduce.plan import Plan, Stage
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, ReproductionStep
 from neverlost.checker.kafka.reproduce.target import Target
 
 STILL = 20
 """Seconds after which what has not changed will not: thrice what it takes to miss a broker, more than to drop a follower."""
 
 
-def follow(cluster: Cluster, plan: Plan, topic: str, notify: Notify) -> Outcome:
+def follow(cluster: Cluster, plan: ReproductionPlan, topic: str, notify: Notify) -> AttemptOutcome:
     """Try a plan on a topic of its own; every fault is undone before the partition is read.
 
     Errors: `ClusterError` where the cluster does not come to the plan's beginning, or not back.
@@ -35,7 +35,6 @@ def follow(cluster: Cluster, plan: Plan, topic: str, notify: Notify) -> Outcome:
 
 
 def _begin(attempt: Attempt) -> None:
-    """Create the topic, and wait for the plan's beginning."""
     plan, configs = attempt.plan, attempt.plan.topic_configs
     for each in attempt.cluster.brokers:
         faults.put_in_directories(attempt.cluster, each)
@@ -46,7 +45,7 @@ def _begin(attempt: Attempt) -> None:
     _remember(attempt, "the beginning")
 
 
-def _is_seen(attempt: Attempt, stage: Stage) -> bool:
+def _is_seen(attempt: Attempt, stage: ReproductionStep) -> bool:
     """Whether the stage went as the model did."""
     says = "; ".join(stage.says)
     try:

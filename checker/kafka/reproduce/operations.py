@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from neverlost.model.faults import BY_NAME, FAULTS
 from neverlost.model.kernel import Action, members
-from neverlost.model.kraft.faults import BY_NAME, FAULTS
 from neverlost.model.system import Step
 
 DONE = {

@@ -1,1 +1,1 @@
-"""What a broker does: it leads, follows, reads the metadata, stops and starts; never what the controller decides."""
+"""What a broker does: it leads, follows, reads the metadata; never what the controller decides."""

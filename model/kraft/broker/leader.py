@@ -5,12 +5,12 @@ Source: Partition.scala (appendRecordsToLeader, updateFollowerFetchState, makeLe
 
 from __future__ import annotations
 
+from neverlost.model.faults import PRODUCER_RETRY
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, larger
 from neverlost.model.kraft.broker.high_watermark import acknowledge, is_waited_for, raise_high_watermark, settle_epoch_start
 from neverlost.model.kraft.broker.log import append, has_room, is_prefix, log_end, offsets
-from neverlost.model.kraft.faults import PRODUCER_RETRY
 from neverlost.model.kraft.state import ACKS, UP_TO_DATE, everyone, is_isr_big_enough, others
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
 
@@ -117,14 +117,14 @@ def leader_append_retry(k: Primitives, s: View, record: int, leader: int) -> Cla
 
     Without idempotence the retry of a record whose answer was lost is appended twice (KIP-98).
     """
-    yield from may_strike(k, s, PRODUCER_RETRY)
+    yield from fault_enabled(k, s, PRODUCER_RETRY)
     yield "was sent", s.next_record > record
     yield "believes it is leader", leads(s, leader)
     yield "bound: a slot is left", has_room(k, s, leader)
     yield "enough in-sync replicas", accepts_writes(k, s, leader)
     known = k.any_of(*[s.log_record[leader][offset] == record + 1 for offset in offsets(s)])
     yield "not recognised as a duplicate", k.not_(k.all_of(s.idempotence, known))
-    strike(s, PRODUCER_RETRY)
+    record_fault(s, PRODUCER_RETRY)
     put_in_log(k, s, leader, record + 1)
 
 

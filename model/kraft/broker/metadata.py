@@ -138,7 +138,13 @@ def broker_learn_config(k: Primitives, s: View, broker: int) -> Clauses:
     s.configuration_to_come[broker] = False
 
 
-@action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
+@action(
+    broker="replica",
+    leader="replica",
+    where=different,
+    says="broker {broker} learns of {leader} and follows it",
+    can_be_left_out=True,
+)
 def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
     """`makeFollower`: leadership ends, and before 2.7 the log is truncated before the first fetch.
 

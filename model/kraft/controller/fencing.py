@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from neverlost.model.faults import FENCE
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
-from neverlost.model.kraft.controller.leader_election import Flags, nowhere
+from neverlost.model.kraft.controller.leader_election import Flags, no_brokers
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, unfenced
-from neverlost.model.kraft.faults import FENCE
 from neverlost.model.kraft.state import everyone
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
 
-def goes_on(broker: int, outcome: int) -> bool:
+def is_not_elected(broker: int, outcome: int) -> bool:
     """A broker that is fenced is not elected."""
     return outcome != broker
 
@@ -43,7 +43,7 @@ def fence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
 
 def unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """`handleBrokerUnfenced`: a partition without a leader gets one if the broker may lead."""
-    yield from admit(k, s, broker, outcome, Change(list(s.isr), nowhere(s), assignment_of(s)))
+    yield from admit(k, s, broker, outcome, Change(list(s.isr), no_brokers(s), assignment_of(s)))
 
 
 def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool) -> Clauses:
@@ -51,7 +51,7 @@ def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool
 
     With ELR a broker that comes back from an unclean shutdown leaves the ELR first.
     """
-    change = Change(list(s.isr), nowhere(s), assignment_of(s), registers=broker)
+    change = Change(list(s.isr), no_brokers(s), assignment_of(s), registers=broker)
     if s.sizes.elr and is_unclean:
         isr = [k.all_of(s.isr[each], k.any_of(each != broker, k.not_(s.unclean_shutdown_leaves_elr))) for each in everyone(s)]
         change = replace(change, isr=isr, unclean_shutdown=broker)
@@ -68,7 +68,7 @@ def admit(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> 
     s.is_fenced[broker] = False
 
 
-@action(broker="replica", outcome="outcome", where=goes_on, says="controller fences broker {broker}")
+@action(broker="replica", outcome="outcome", where=is_not_elected, says="controller fences broker {broker}")
 def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """The session of a broker that is down expires (broker.session.timeout.ms).
 
@@ -83,23 +83,24 @@ def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> 
 @action(
     broker="replica",
     outcome="outcome",
-    where=goes_on,
+    where=is_not_elected,
     says="controller loses contact with running broker {broker} and fences it",
     fault="fence",
+    can_be_left_out=True,
 )
 def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """A long pause or a network cut: the broker lives on, and may go on as a stale leader until it learns of its successor.
 
     Nothing that a stale leader accepts is acknowledged with acks=all, since it cannot change the ISR without the controller.
     """
-    yield from may_strike(k, s, FENCE, broker)
+    yield from fault_enabled(k, s, FENCE, broker)
     yield "broker is running", s.is_running[broker]
     yield "not yet fenced", k.not_(s.is_fenced[broker])
     yield from fence(k, s, broker, outcome)
-    strike(s, FENCE, broker)
+    record_fault(s, FENCE, broker)
 
 
-@action(broker="replica", outcome="outcome", says="controller unfences broker {broker}")
+@action(broker="replica", outcome="outcome", says="controller unfences broker {broker}", can_be_left_out=True)
 def controller_unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """Heartbeats arrive again; the broker has not restarted, so its log is whole and it stays in the ELR.
 

@@ -20,14 +20,9 @@ Flags = list[Value]
 """One flag for each broker."""
 
 
-def nowhere(s: View) -> Flags:
+def no_brokers(s: View) -> Flags:
     """No broker."""
     return [False for _ in everyone(s)]
-
-
-def except_for(s: View, broker: int) -> Flags:
-    """Every broker but one."""
-    return [each != broker for each in everyone(s)]
 
 
 @dataclass(frozen=True)
@@ -64,12 +59,12 @@ def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
 def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
     """With ISR and ELR empty, the last leader may return: it may have lost records, but no replica is known to have more."""
     if not s.sizes.elr:
-        return nowhere(s)
+        return no_brokers(s)
     none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election, of.has_elr)
     return [k.all_of(none_left, s.last_known_leader == each, of.active[each]) for each in everyone(s)]
 
 
-def asks_a_stranger(k: Primitives, s: View, of: Electorate) -> Value:
+def last_known_leader_unassigned(k: Primitives, s: View, of: Electorate) -> Value:
     """Whether the last known leader has no replica any more: asking for it is an error.
 
     Source: `LeaderAcceptor.test` asks `PartitionRegistration.directory`, which throws.

@@ -6,6 +6,7 @@ ConfigurationControlManager.java.
 
 from __future__ import annotations
 
+from neverlost.model.faults import LEADER_MOVE, MIN_ISR_CHANGE, UNCLEAN_ELECTION
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.controller.partition_change import (
     Change,
@@ -17,9 +18,8 @@ from neverlost.model.kraft.controller.partition_change import (
     outdate_leader,
     unfenced,
 )
-from neverlost.model.kraft.faults import LEADER_MOVE, MIN_ISR_CHANGE, UNCLEAN_ELECTION
 from neverlost.model.kraft.state import POLICIES, UNCHANGED, everyone
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
 
@@ -31,14 +31,14 @@ def controller_move_leader(k: Primitives, s: View, elected: int) -> Clauses:
     with acks=1 are lost by a planned move.  Only the first replica in assignment order is preferred; a partition that it
     leads needs no election (ELECTION_NOT_NEEDED), and one whose first replica is not in sync keeps its leader.
     """
-    yield from may_strike(k, s, LEADER_MOVE)
+    yield from fault_enabled(k, s, LEADER_MOVE)
     yield "partition has a leader", s.leader != NO_REPLICA
     yield "another broker", s.leader != elected
     yield "in the ISR", s.isr[elected]
     yield "not fenced", k.not_(s.is_fenced[elected])
     earlier = assignment_of(s).replicas[:elected]
     yield "election policy", k.any_of(s.election_policy != POLICIES["preferred"], k.not_(k.any_of(False, *earlier)))
-    strike(s, LEADER_MOVE)
+    record_fault(s, LEADER_MOVE)
     s.leader = elected
     move_leader_epoch(k, s, True)
 
@@ -49,11 +49,11 @@ def controller_elect_uncleanly(k: Primitives, s: View, elected: int) -> Clauses:
 
     Who has every committed record still comes first, and nothing changes where no replica is alive.
     """
-    yield from may_strike(k, s, UNCLEAN_ELECTION)
+    yield from fault_enabled(k, s, UNCLEAN_ELECTION)
     yield "partition has no leader", s.leader == NO_REPLICA
     change = Change(list(s.isr), unfenced(k, s), assignment_of(s), allows_unclean=True)
     yield from change_partition(k, s, change, elected)
-    strike(s, UNCLEAN_ELECTION)
+    record_fault(s, UNCLEAN_ELECTION)
 
 
 @action(
@@ -72,11 +72,11 @@ def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
 
     Source: ReplicationControlManager / ConfigurationControlManager.maybeGenerateElrSafetyRecords, 4.x.
     """
-    yield from may_strike(k, s, MIN_ISR_CHANGE)
+    yield from fault_enabled(k, s, MIN_ISR_CHANGE)
     value = k.ite(s.min_isr == least, UNCHANGED, least)
     cleared = k.any_of(*s.elr, s.last_known_leader != NO_REPLICA) if s.sizes.elr else False
     yield "bound: changes something", k.any_of(s.min_isr_changed != value, k.all_of(s.min_isr_change_clears_elr, cleared))
-    strike(s, MIN_ISR_CHANGE)
+    record_fault(s, MIN_ISR_CHANGE)
     s.min_isr_changed = value
     for each in everyone(s):
         s.configuration_to_come[each] = False

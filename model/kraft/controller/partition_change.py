@@ -18,12 +18,12 @@ from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, count
 from neverlost.model.kraft.controller.leader_election import (
     Electorate,
     Flags,
-    asks_a_stranger,
     cleanly_electable,
     electable,
     fits_policy,
     keeps_leader,
-    nowhere,
+    last_known_leader_unassigned,
+    no_brokers,
 )
 from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough
@@ -72,7 +72,7 @@ def assignment_of(s: View) -> Assignment:
     """What the controller holds; without reassignments every broker has a replica."""
     if s.sizes.reassignment:
         return Assignment(list(s.is_replica), list(s.is_adding), list(s.is_removing))
-    return Assignment([True for _ in everyone(s)], nowhere(s), nowhere(s))
+    return Assignment([True for _ in everyone(s)], no_brokers(s), no_brokers(s))
 
 
 def unfenced(k: Primitives, s: View) -> Flags:
@@ -103,7 +103,7 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
         apply(k, s, change, elr, s.leader)
         return
     yield "the leader does not stay", k.not_(kept)
-    yield "an election asks only replicas that are assigned", k.not_(asks_a_stranger(k, s, of))
+    yield "an election asks only replicas that are assigned", k.not_(last_known_leader_unassigned(k, s, of))
     if change.registers is not None:
         of = electorate_at_registration(k, s, of, change)
     candidates = electable(k, s, of)
@@ -161,7 +161,7 @@ def next_elr(k: Primitives, s: View, change: Change) -> Flags:
     an unclean shutdown may have lost records, so it leaves (KIP-966).
     """
     if not s.sizes.elr:
-        return nowhere(s)
+        return no_brokers(s)
     full = is_isr_big_enough(k, s, change.isr)
     found = []
     for each in everyone(s):

@@ -6,14 +6,14 @@ PartitionReassignmentRevert.java.
 
 from __future__ import annotations
 
+from neverlost.model.faults import REASSIGN
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action, members
 from neverlost.model.kraft.broker.leader import forget_leadership, leads
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
-from neverlost.model.kraft.controller.leader_election import Flags, nowhere
+from neverlost.model.kraft.controller.leader_election import Flags, no_brokers
 from neverlost.model.kraft.controller.partition_change import Assignment, Change, change_partition, choose, unfenced
-from neverlost.model.kraft.faults import REASSIGN
 from neverlost.model.kraft.state import POLICIES, everyone, is_isr_big_enough
-from neverlost.model.limits import may_strike, strike
+from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
 
@@ -36,7 +36,7 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
     list of the old one stays.  Source: `changePartitionReassignment`, which sets `targetAdding` and `targetRemoving` only to
     what is not empty (3.5 to 4.3).
     """
-    yield from may_strike(k, s, REASSIGN)
+    yield from fault_enabled(k, s, REASSIGN)
     wanted = asked_for(s, target)
     added = [k.all_of(k.not_(s.is_replica[each]), wanted[each]) for each in everyone(s)]
     left_out = [k.all_of(s.is_replica[each], not wanted[each]) for each in everyone(s)]
@@ -50,7 +50,7 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
         yield "an election asks only replicas that are assigned", k.any_of(s.leader != NO_REPLICA, k.not_(late))
     change = Change(list(s.isr), unfenced(k, s), Assignment(replicas, adding, removing), allows_unclean=False)
     yield from change_partition(k, s, change, outcome)
-    strike(s, REASSIGN)
+    record_fault(s, REASSIGN)
 
 
 @action(outcome="reassignment_outcome", says="an operator cancels the reassignment")
@@ -64,7 +64,7 @@ def controller_cancel_reassignment(k: Primitives, s: View, outcome: int) -> Clau
     yield "an ISR member remains", k.any_of(*isr)
     safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, isr))
     yield "enough in-sync replicas remain", safe
-    change = Change(isr, unfenced(k, s), Assignment(remaining(k, s), nowhere(s), nowhere(s)))
+    change = Change(isr, unfenced(k, s), Assignment(remaining(k, s), no_brokers(s), no_brokers(s)))
     yield from change_partition(k, s, change, outcome)
 
 
@@ -85,7 +85,7 @@ def controller_cancel_reassignment_uncleanly(k: Primitives, s: View, first: int,
     isr = [each == first for each in everyone(s)]
     safe = k.any_of(k.not_(s.reassignment_keeps_min_isr), is_isr_big_enough(k, s, isr))
     yield "enough in-sync replicas remain", safe
-    change = Change(isr, unfenced(k, s), Assignment(replicas, nowhere(s), nowhere(s)))
+    change = Change(isr, unfenced(k, s), Assignment(replicas, no_brokers(s), no_brokers(s)))
     yield from change_partition(k, s, change, outcome)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 
-from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
 from neverlost.reports.documents.answers import brief
-from neverlost.reports.documents.merged_rows import spent
+from neverlost.reports.wording.merged_rows import spent
 
 FILE = "verdicts.csv"
 COLUMNS = ("topic", "property", "verdict", "steps", "faults", "settings", "change", "place", "id", "assumed")

@@ -5,7 +5,7 @@ A job shows ten errors of a step: where more topics are concerned, there is one 
 
 from __future__ import annotations
 
-from neverlost.reports.ci.judged import Judged, JudgedResult, Line
+from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult, SourceLine
 from neverlost.reports.documents.answers import named
 
 FILE = "annotations.log"
@@ -26,7 +26,7 @@ def render(result: JudgedResult) -> str:
     )
 
 
-def _command(each: Judged, subject: str, place: Line | None) -> str:
+def _command(each: GateVerdict, subject: str, place: SourceLine | None) -> str:
     where = f"file={_property(place.file)},line={place.number}," if place else ""
     title = f"title={_property(f'{each.about}: {each.verdict} for {subject}')}"
     return f"::{LEVELS.get(each.verdict, 'error')} {where}{title}::{_text(each.message)}"

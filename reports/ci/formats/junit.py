@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from neverlost.reports.ci.judged import Judged, JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult
 
 FILE = "junit.xml"
 
@@ -35,7 +35,7 @@ def _case(suite: Element, result: JudgedResult, about: str, cell: str) -> Elemen
     return SubElement(suite, "testcase", classname=f"{result.name}.{about}", name=cell, time="0")
 
 
-def _judge(case: Element, each: Judged, has_baseline: bool, says: str) -> None:
+def _judge(case: Element, each: GateVerdict, has_baseline: bool, says: str) -> None:
     if each.change is not None:
         asked = f"; it asks something else: {each.change['question']}" if each.change.get("question") else ""
         message = f"was {each.change['was']}, is {each.change['is']}{asked}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
 from neverlost.reports.documents.answers import Group, general_notices, groups, named
-from neverlost.reports.documents.merged_rows import plain, where
-from neverlost.reports.documents.provenance import assumed_lines, sentence
+from neverlost.reports.wording.merged_rows import plain, where
+from neverlost.reports.wording.provenance import assumed_lines, sentence
 from neverlost.specs.configuration.keys import is_without_faults
 
 FILE = "summary.md"

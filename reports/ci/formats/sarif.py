@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from neverlost.checker.machine.whole_files import as_json
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.model.kernel import Action
-from neverlost.reports.ci.judged import Judged, JudgedResult, Line
+from neverlost.model.protocols import models
+from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult, SourceLine
 from neverlost.specs.configuration.input import read_json
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 FILE = "results.sarif"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -71,7 +72,7 @@ def _rule(about: Property) -> dict[str, Any]:
     }
 
 
-def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
+def _result(result: JudgedResult, each: GateVerdict, rule: int) -> dict[str, Any]:
     own = [_own_line(subject, line) for subject, line in islice(each.places.items(), MOST_PLACES)]
     about = [_of_property(each.about)]
     found: dict[str, Any] = {
@@ -98,7 +99,7 @@ def _result(result: JudgedResult, each: Judged, rule: int) -> dict[str, Any]:
     return found | {"relatedLocations": about, "locations": [matter]}
 
 
-def _own_line(subject: str, line: Line) -> Location:
+def _own_line(subject: str, line: SourceLine) -> Location:
     """A line of the user's file, relative to where the command ran."""
     path = Path(line.file)
     inside = path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path
@@ -129,7 +130,6 @@ def _location(path: str, line: int, says: str) -> Location:
 
 
 def _of_property(name: str) -> Location:
-    """Where a property is written."""
     broken = properties()[name]
     return _location(inspect.getsourcefile(broken.condition) or "", inspect.getsourcelines(broken.condition)[1], broken.says)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neverlost.reports.ci.judged import JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
 from neverlost.reports.documents.answers import Group, groups
 
 FILE = "changes.sh"

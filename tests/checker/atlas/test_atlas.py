@@ -14,21 +14,17 @@ from typing import Any
 
 import pytest
 
-from neverlost import atlases
-from neverlost.checker.atlas import build as building
-from neverlost.checker.atlas import index, lookup, table, unit, ways
-from neverlost.checker.atlas.build import Build, build
-from neverlost.checker.atlas.lookup import question
-from neverlost.checker.atlas.unit import Unit, units
-from neverlost.checker.digest import question_id
-from neverlost.checker.machine.processes import Message
-from neverlost.checker.outcome import EngineError, Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
-from neverlost.model.limits import AnyNumber
-from neverlost.model.system import bind
-from neverlost.specs.common_settings import (
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host.processes import JobReport
+from neverlost.checker.engine.outcome import EngineError, Verdict
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.atlas import build as building
+from neverlost.checker.questions.atlas import build_task as unit
+from neverlost.checker.questions.atlas import decision_procedures as ways
+from neverlost.checker.questions.atlas import index, lookup, table
+from neverlost.checker.questions.atlas.build import Build, build
+from neverlost.checker.questions.atlas.build_task import Unit, units
+from neverlost.checker.questions.atlas.common_settings import (
     ACKED,
     CHAPTERS,
     INDUCTION,
@@ -43,10 +39,16 @@ from neverlost.specs.common_settings import (
     RegionChapter,
     loses_all,
 )
+from neverlost.checker.questions.atlas.lookup import question
+from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
+from neverlost.checker.questions.tolerance.region import usual
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.protocols import models
+from neverlost.model.system import bind
+from neverlost.reports.questions.atlas import api as atlases
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.property import properties
-from neverlost.specs.region import usual
-from neverlost.specs.spot import Spot
+from neverlost.specs.properties import properties
 
 SMALL = Chapter("one replica", (1,), USUAL | ONE, together=24)
 
@@ -82,7 +84,7 @@ def test_a_row_is_found_by_what_means_the_same_and_by_nothing_else(whole: Build,
 
     def found(**more: Any) -> tuple[Verdict, int | None] | None:
         chosen = choose({key: (value, "test") for key, value in (given | more).items()})
-        asked = question(chosen.model, dict(chosen.configuration) | Spot(1, 0).limits)
+        asked = question(chosen.model, dict(chosen.configuration) | FaultBudget(1, 0).limits)
         return atlas.find(question_id(chosen.model, asked, ["acked-never-lost"]))
 
     answer = found()
@@ -97,7 +99,7 @@ def test_no_question_is_asked_twice() -> None:
     assert len(set(every)) == len(every) <= len(list(SMALL.questions())) * 2 / 3
 
 
-def check_row(row: table.Row) -> None:
+def check_row(row: table.AnswerRow) -> None:
     """What the row's question says is its identifier, and what a search finds is its answer."""
     model, asked = models()[row.model], row.asked
     assert question_id(model, asked, [row.property]) == row.id
@@ -107,7 +109,7 @@ def check_row(row: table.Row) -> None:
     assert (str(finding.verdict), steps) == (row.verdict, row.steps), row
 
 
-def shipped_rows(replicas: int, many: int, seed: int) -> list[table.Row]:
+def shipped_rows(replicas: int, many: int, seed: int) -> list[table.AnswerRow]:
     """Rows of the shipped atlas, drawn at random from those of so many replicas at most."""
     place, atlas = Path(table.__file__).with_name(table.FILE), index.shipped()
     assert atlas is not None and atlas.is_of_these_models, f"{place} is of other models: neverlost atlas build makes it again"
@@ -171,8 +173,8 @@ WHOLE = (
 BUILDING = """
 import json, sys
 from pathlib import Path
-from neverlost.checker.atlas.build import build
-from neverlost.checker.atlas.unit import unit_of
+from neverlost.checker.questions.atlas.build import build
+from neverlost.checker.questions.atlas.build_task import unit_of
 if __name__ == "__main__":
     chosen = [unit_of(each) for each in json.loads(Path(sys.argv[1]).read_text())]
     build(chosen, Path(sys.argv[2]), report=lambda done, of: print(f"{done} of {of} units", flush=True))
@@ -208,7 +210,7 @@ def test_a_question_that_was_cut_short_has_no_row(small: list[Unit], tmp_path: P
     """A unit whose search ended early is named, and asked again by the next build."""
     monkeypatch.setattr(ways, "explore", lambda *asked: replace(explore(*asked), reason="out of memory"))
     assert unit.decide(small[0].text) == unit.CUT_SHORT
-    monkeypatch.setattr(building.Where, "run", lambda where, work, jobs: [Message(0, "result", unit.CUT_SHORT)])
+    monkeypatch.setattr(building.WorkerTarget, "run", lambda where, work, jobs: [JobReport(0, "result", unit.CUT_SHORT)])
     found = build(small[:1], tmp_path)
     assert found.rows == () and found.failures == (f"{small[0].name}: memory or disk ended the search",)
     assert not list(tmp_path.iterdir())
@@ -230,7 +232,7 @@ def test_what_the_atlas_covers_is_counted_once(tmp_path: Path, monkeypatch: pyte
 def test_of_several_ways_the_best_answer_is_kept() -> None:
     """A decided row before an open one, steps before none; two ways that disagree are an error."""
     open_, holds, lost, shortest = (
-        table.Row("kraft", "{}", "acked-never-lost", "nl-1", verdict, steps)
+        table.AnswerRow("kraft", "{}", "acked-never-lost", "nl-1", verdict, steps)
         for verdict, steps in (("inconclusive", None), ("holds", None), ("violated", None), ("violated", 9))
     )
     assert table.best([open_, holds]) == table.best([holds, open_]) == [holds]

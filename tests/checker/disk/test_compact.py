@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from pyarrow import Codec
 
-from neverlost.checker.disk.compact import BLOCK, Run, encoded, join, portions
-from neverlost.checker.disk.levels import ASCENDING, Store
+from neverlost.checker.engine.storage.compact import BLOCK, Run, encoded, join, portions
+from neverlost.checker.engine.storage.levels import ASCENDING, Store
 from neverlost.specs.errors import InputError
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neverlost.checker.disk import sorted_states as keyed
-from neverlost.checker.disk.levels import PACKED, Level, StateFile, Store, Violation, meta_of
+from neverlost.checker.engine.storage import sorted_states as keyed
+from neverlost.checker.engine.storage.levels import PACKED, Level, StateFile, Store, Violation, meta_of
+from neverlost.model.protocols.kip101 import MODEL as KIP_101
+from neverlost.model.protocols.kip320 import MODEL as KIP_320
 from neverlost.model.system import bind
-from neverlost.model.versions.kip101 import MODEL as KIP_101
-from neverlost.model.versions.kip320 import MODEL as KIP_320
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 
 STRONG, WEAK = properties()["strong-isr"], properties()["weak-isr"]
 CONFIGURATION = {"replication.factor": 2, "bounds.records": 2, "bounds.log_size": 2, "bounds.max_leader_epoch": 1}

@@ -13,10 +13,10 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from neverlost.checker.disk import on_disk_search
-from neverlost.checker.disk import parquet as dataset
-from neverlost.checker.disk.levels import Store
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.disk import on_disk_search
+from neverlost.checker.engine.disk import parquet as dataset
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.engine.storage.levels import Store
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from neverlost.reports import queries
@@ -152,7 +152,7 @@ def test_a_directory_in_use_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_larger_table_opens_in_duckdb_and_spark(tmp_path: Path) -> None:
     """737,794 states: both queries, and the same answers from both programs."""
-    from neverlost.checker.spark import session as spark_session
+    from neverlost.checker.engine.spark import session as spark_session
 
     system = classic("kip-320", 3, 2, 2, 2)
     directory = exported(system, tmp_path)

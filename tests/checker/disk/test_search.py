@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow.fs
 import pytest
 
-from neverlost.checker.disk import on_disk_search
-from neverlost.checker.disk import storage as storage_module
-from neverlost.checker.disk.level_tasks import (
+from neverlost.checker.engine.compiled import expansion
+from neverlost.checker.engine.disk import on_disk_search
+from neverlost.checker.engine.disk.level_tasks import (
     Counted,
     LevelTask,
     SearchDescription,
@@ -24,15 +24,15 @@ from neverlost.checker.disk.level_tasks import (
     settle,
     settled,
 )
-from neverlost.checker.disk.levels import PACKED, Level, Store, meta_of
-from neverlost.checker.native import expansion
-from neverlost.checker.outcome import Outcome
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.engine.storage import storage as storage_module
+from neverlost.checker.engine.storage.levels import PACKED, Level, Store, meta_of
 from neverlost.model.interpreters.columns import pack_rows, unpack_row
 from neverlost.model.system import System, Words
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support.searches import classic, essence, kraft_any_crash, kraft_matrix
 
 SYSTEMS = {
@@ -81,7 +81,7 @@ def test_machine_code_does_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("options", [{"keep_going": True}, {}], ids=["all", "first violation"])
 def test_a_search_resumes_from_any_level(tmp_path: Path, depth: int, options: dict[str, Any]) -> None:
     system = classic("kip-101", 3, 1, 1, 1)
-    cut = on_storage(system, tmp_path / "s", limits=Limits(depth=depth), **options)
+    cut = on_storage(system, tmp_path / "s", limits=SearchLimits(depth=depth), **options)
     assert cut.reason is not None and cut.counts.left > 0
     resumed = on_storage(system, tmp_path / "s", resume=True, **options)
     assert essence(resumed) == in_memory(system, **options)
@@ -110,7 +110,7 @@ def test_forgotten_configurations_do_not_pass_as_explored(tmp_path: Path) -> Non
 
 def test_runs_are_merged_and_gone_at_the_end(tmp_path: Path) -> None:
     system = classic("kip-320", 2, 2, 2, 2)
-    on_storage(system, tmp_path / "s", limits=Limits(depth=12))
+    on_storage(system, tmp_path / "s", limits=SearchLimits(depth=12))
     runs = Store.attach(tmp_path / "s").levels()[-1].facts["generations"]
     assert len(runs) <= 6
     on_storage(system, tmp_path / "s", resume=True)
@@ -137,7 +137,7 @@ def test_engines_go_on_from_each_other_s_levels(tmp_path: Path, name: str, first
     system = SYSTEMS[name]()
     engines = [explore, on_disk_search.explore] if first == "memory" else [on_disk_search.explore, explore]
     options = Options(state_dir=tmp_path / "s", keep_going=True, workers=1)
-    cut = engines[0](system, guarantees(system.model), replace(options, limits=Limits(depth=7)))
+    cut = engines[0](system, guarantees(system.model), replace(options, limits=SearchLimits(depth=7)))
     assert cut.counts.left > 0
     resumed = engines[1](system, guarantees(system.model), replace(options, resume=True))
     assert essence(resumed) == in_memory(system, keep_going=True)
@@ -207,7 +207,7 @@ def test_tasks_that_run_twice_count_once(tmp_path: Path, name: str) -> None:
 
 def committed(place: Path, depth: int = 9) -> tuple[System, list[Level]]:
     system = classic("kip-320", 2, 2, 2, 1)
-    on_storage(system, place, limits=Limits(depth=depth))
+    on_storage(system, place, limits=SearchLimits(depth=depth))
     return system, Store.attach(place).levels()
 
 
@@ -239,7 +239,7 @@ def test_a_killed_search_leaves_nothing_that_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["memory", "stored"])
 def test_a_search_that_was_killed_before_its_first_level_leaves_nothing(tmp_path: Path, engine: str) -> None:
     system, place = classic("kip-320", 2, 2, 2, 1), tmp_path / "s"
-    on_storage(system, place, limits=Limits(depth=3))
+    on_storage(system, place, limits=SearchLimits(depth=3))
     for each in place.glob("level-*.json"):
         each.unlink()
     (place / ".level-0000.json.967795e1").write_bytes(b"{")
@@ -261,7 +261,7 @@ def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
             return real(location)
         return storage_module.ArrowStorage(filesystem, text.removeprefix("memory://"), text)
 
-    monkeypatch.setattr("neverlost.checker.disk.levels.storage", found)
+    monkeypatch.setattr("neverlost.checker.engine.storage.levels.storage", found)
 
 
 @pytest.mark.usefixtures("shared_memory_files")
@@ -269,7 +269,7 @@ def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_storage_need_not_be_local(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
     monkeypatch.setattr(storage_module, "_SMALL", small)
     system = classic("kip-101", 3, 1, 1, 1)
-    on_storage(system, "memory://bucket/search", limits=Limits(depth=6), keep_going=True)
+    on_storage(system, "memory://bucket/search", limits=SearchLimits(depth=6), keep_going=True)
     store = Store.attach("memory://bucket/search")
     assert len(store.levels()) == 7
     resumed = on_storage(system, "memory://bucket/search", resume=True, keep_going=True)

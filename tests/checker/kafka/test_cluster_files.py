@@ -82,7 +82,7 @@ def written(data: Path) -> Path:
 def test_what_was_lost_leaves_no_trace_in_the_log_directory(tmp_path: Path) -> None:
     folder = written(tmp_path)
     done = disk.lose_end(tmp_path, "t-0", 1)
-    assert disk.log_end((folder / disk.SEGMENT).read_bytes()) == 1
+    assert [each.last_offset for each in batches.batches((folder / disk.SEGMENT).read_bytes())] == [0]
     assert sorted(each.name for each in folder.iterdir()) == [
         "00000000000000000000.log",
         "00000000000000000001.snapshot",
@@ -115,9 +115,9 @@ def change_record(*tags: tuple[int, bytes]) -> bytes:
     return b"\x01\x05\x00" + struct.pack(">i", 0) + TOPIC.bytes + unsigned(len(tags)) + fields
 
 
-def followed(tmp_path: Path, *records: bytes) -> metadata.Metadata:
+def followed(tmp_path: Path, *records: bytes) -> metadata.MetadataImage:
     path = tmp_path / "log"
-    found = metadata.Metadata()
+    found = metadata.MetadataImage()
     path.write_bytes(batch(0, 0, b"\x01\x02\x00" + unsigned(2) + b"t" + TOPIC.bytes + b"\0"))
     found.follow(path)
     with path.open("ab") as stream:
@@ -129,7 +129,7 @@ def followed(tmp_path: Path, *records: bytes) -> metadata.Metadata:
 def test_partition_records_of_both_shapes(tmp_path: Path) -> None:
     for version, elr in ((0, ()), (1, (3,))):
         found = followed(tmp_path, partition_record(version)).partition("t")
-        assert found == metadata.Partition(TOPIC, 0, (1, 2, 3), (1, 2), 1, 4, 9, elr=elr)
+        assert found == metadata.PartitionRecord(TOPIC, 0, (1, 2, 3), (1, 2), 1, 4, 9, elr=elr)
 
 
 def test_a_change_moves_the_partition_epoch_and_a_named_leader_the_leader_epoch(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_machine_without_maven_or_java_gets_one_line(tmp_path: Path, monkeypat
     with pytest.raises(InputError) as problem:
         jars.fetched("3.9", tmp_path, bare)
     assert "there is no Maven (mvn) to fetch it: install Maven, or give --kafka-home DIR" in str(problem.value)
-    monkeypatch.setattr("neverlost.checker.spark.java._extra_home", lambda: None)
+    monkeypatch.setattr("neverlost.checker.engine.spark.java._extra_home", lambda: None)
     with pytest.raises(InputError, match="a Kafka broker needs Java 17 or newer, and there is none"):
         jars.kafka_home(version="3.9", environment=bare)
     assert not list(tmp_path.iterdir()), "nothing is left behind"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.kafka.conform import cases
-from neverlost.checker.kafka.conform.change_builder import EVENTS
-from neverlost.checker.kafka.conform.classes import kafka, sources
+from neverlost.checker.kafka.conform.cases import cases
+from neverlost.checker.kafka.conform.java import kafka, sources
+from neverlost.checker.kafka.conform.partition_change_builder import EVENTS
 from neverlost.checker.kafka.conform.run import PARTS
 from neverlost.model.interpreters.ints import successors
 from neverlost.model.system import System, bind
@@ -191,7 +191,7 @@ def test_with_the_stand_in_fix_the_search_closes(tmp_path: Path) -> None:
     ],
 )
 def test_a_free_search_reads_few_keys(arguments: list[str], says: str) -> None:
-    from neverlost.reports.documents.conform import bounds
+    from neverlost.reports.questions.conform.document import bounds
     from neverlost.specs.errors import InputError
 
     option, value = arguments

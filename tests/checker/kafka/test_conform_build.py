@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from neverlost.checker.kafka.conform.classes import kafka
+from neverlost.checker.kafka.conform.java import kafka
 from tests.support.maven import fetched_jar
 from tests.support.program import neverlost
 

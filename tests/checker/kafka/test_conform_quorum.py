@@ -50,7 +50,7 @@ def test_a_model_without_a_rule_is_caught(wrong: str) -> None:
     """A process has one Java: it is asked in one of its own."""
     program = (
         "from neverlost.checker.kafka.conform.quorum import voters\n"
-        "from neverlost.checker.kafka.conform.classes import jvm, kafka\n"
+        "from neverlost.checker.kafka.conform.java import jvm, kafka\n"
         "judge = kafka.of_version('4.3')\n"
         "jvm.start(judge.jars, judge.java)\n"
         f"print(len(voters.compare('{wrong}').differences))\n"

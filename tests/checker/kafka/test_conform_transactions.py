@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neverlost.checker.kafka.conform.transactions import comparison as transactions
-from neverlost.checker.kafka.conform.transactions.comparison import Asked, coordinator_cases, partition_cases
+from neverlost.checker.kafka.conform.transactions.comparison import TransactionModel, coordinator_cases, partition_cases
 from tests.support.program import neverlost
 
 NEWEST = f"model=transactions {transactions.SHORT_SIZES[0]}"
@@ -26,7 +26,7 @@ MUTANTS = (
 
 
 def test_cases_cover_every_state_and_every_approval() -> None:
-    asked = Asked(transactions.setting(NEWEST).system)
+    asked = TransactionModel(transactions.setting(NEWEST).system)
     events = {event for event, _ in coordinator_cases(asked)}
     requests = {request[0] if request[0] == "marker" else request[2] for _, request in partition_cases(2)}
     assert events == set(transactions.COORDINATOR) and requests == {"marker", 0, 1, 2}

@@ -19,23 +19,24 @@ from neverlost.checker.kafka.history import metadata_log, printed_log
 from neverlost.checker.kafka.history.gather import gathered
 from neverlost.checker.kafka.history.history import as_lines, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
-from neverlost.checker.kafka.observe.judgement import Judgement, judge
-from neverlost.checker.kafka.observe.losses import intervals, ranges
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, judge
+from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
-from neverlost.model.catalogue import models
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
 from neverlost.model.observed.protocol import OBSERVED
+from neverlost.model.protocols import models
 from neverlost.model.system import bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
+from neverlost.specs.inputs.syntax.topics_and_settings import ranges
 from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, produced
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "tests" / "data" / "observed"
 
 
-def judged(lines: list[Line], **config: Any) -> Judgement:
+def judged(lines: list[Line], **config: Any) -> HistoryVerdict:
     return judge(setting_of(history(lines, **config), {}))
 
 
@@ -99,7 +100,7 @@ FALSE: dict[Callable[[list[Line]], None], str] = {
 
 @pytest.mark.parametrize("spoil", FALSE, ids=lambda each: each.__name__)
 def test_a_false_observation_is_refused_and_named(spoil: Callable[[list[Line]], None]) -> None:
-    from neverlost.checker.kafka.observe.judgement import described
+    from neverlost.checker.kafka.observe.history_verdict import described
 
     lines = plain()
     spoil(lines)
@@ -189,7 +190,7 @@ def test_a_reassignment_that_replaces_another_keeps_the_list_that_it_does_not_fi
     assert refusal.seen[-1]["partition_epoch"] == 5
 
 
-def sent_again(lines: list[Line]) -> Judgement:
+def sent_again(lines: list[Line]) -> HistoryVerdict:
     """The same history of a client that may send a record twice."""
     found = history(lines)
     return judge(setting_of(replace(found, complete=found.complete - {"sent"}), {}))

@@ -8,8 +8,8 @@ import pytest
 
 from neverlost.checker.kafka.cluster.jars import kafka_home
 from neverlost.checker.kafka.history.history import History
-from neverlost.checker.kafka.live.run import Plan, run
-from neverlost.checker.kafka.observe.judgement import judge
+from neverlost.checker.kafka.live.live_run import LiveRunPlan, run
+from neverlost.checker.kafka.observe.history_verdict import judge
 from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from tests.support.histories import FALSIFIED
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.kafka
 
 @pytest.fixture(scope="module")
 def observed() -> History:
-    return run(kafka_home(version="4.3"), Plan(seed=11, seconds=15, faults=("crash", "leader_move", "reassign"), rate=10))
+    return run(
+        kafka_home(version="4.3"), LiveRunPlan(seed=11, seconds=15, faults=("crash", "leader_move", "reassign"), rate=10)
+    )
 
 
 def test_a_run_is_explained(observed: History) -> None:

@@ -16,40 +16,40 @@ from typing import Any, cast
 
 import pytest
 
+from neverlost.checker.engine.outcome import Behaviour
 from neverlost.checker.kafka.cluster import clients
 from neverlost.checker.kafka.cluster.batches import Record
-from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, ANSWERS, FETCH, Rule
+from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, ANSWERS, FETCH, TrafficRule
 from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, Unmet, until
 from neverlost.checker.kafka.cluster.requests import refusal, request
 from neverlost.checker.kafka.reproduce import follow as reproduce
-from neverlost.checker.kafka.reproduce.attempt import Attempt, Divergence, Moment, Outcome
+from neverlost.checker.kafka.reproduce.attempt import Attempt, AttemptOutcome, Divergence, Moment
 from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
-from neverlost.checker.kafka.reproduce.holds import Holds, rules
-from neverlost.checker.kafka.reproduce.plan import Plan, plan
-from neverlost.checker.outcome import Trace
-from neverlost.model.scene import Lane, Scene
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, rules
+from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 from neverlost.reports.counterexample.timeline import timeline
-from neverlost.reports.reproduction import evidence
-from neverlost.reports.reproduction.script import script
+from neverlost.reports.questions.reproduce import evidence
+from neverlost.reports.questions.reproduce.script import script
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
-from tests.publish import reproductions
+from neverlost.specs.properties import properties
 from tests.support.modern import explored, system
+from tests.tools.publish import reproductions
 
 ROOT = Path(__file__).resolve().parents[3]
 LAST_STANDING: dict[str, Any] = {"isr_shrink": 2, "lossy_crash": 1}
 
 
 @cache
-def found(model: str, name: str, given: tuple[tuple[str, Any], ...]) -> tuple[System, Trace]:
+def found(model: str, name: str, given: tuple[tuple[str, Any], ...]) -> tuple[System, Behaviour]:
     bound = system(model, **dict(given))
     (finding,) = explored(bound, name).findings
     assert finding.trace is not None
     return bound, finding.trace
 
 
-def planned(model: str, name: str = "acked-never-lost", **given: Any) -> Plan:
+def planned(model: str, name: str = "acked-never-lost", **given: Any) -> ReproductionPlan:
     bound, trace = found(model, name, tuple(given.items()))
     return plan(bound, properties()[name], trace)
 
@@ -147,7 +147,7 @@ def test_a_broker_that_ends_does_not_get_at_the_last_what_was_held_back() -> Non
     assert stopped.holds.besides(stopped.during.of(1)) == stopped.during
     crashed = planned("3.9", **LAST_STANDING).stages[3]
     assert (crashed.operation, crashed.during.metadata, crashed.holds.metadata) == ("crash-lossy", (1,), ())
-    assert Holds().besides(Holds(fetches=(2,), heartbeats=(1,))) == Holds(fetches=(2,))
+    assert TrafficBlocks().besides(TrafficBlocks(fetches=(2,), heartbeats=(1,))) == TrafficBlocks(fetches=(2,))
 
 
 def test_a_broker_that_is_missed_first_dies_first() -> None:
@@ -197,7 +197,7 @@ def test_a_model_without_an_isr_is_refused(model: str, given: dict[str, Any]) ->
     with pytest.raises(
         InputError, match=f"^a trace of {model} has no ISR to carry out; reproduce traces of kraft and kraft-elr$"
     ):
-        plan(bound, properties()["log-matching"], Trace((bound.initial_states()[0][1],), ()))
+        plan(bound, properties()["log-matching"], Behaviour((bound.initial_states()[0][1],), ()))
 
 
 def test_holds_become_rules_of_the_network() -> None:
@@ -207,9 +207,9 @@ def test_holds_become_rules_of_the_network() -> None:
 
     made = planned("3.9", **LAST_STANDING)
     assert rules(Nodes(), made.stages[1].holds) == {  # type: ignore[arg-type]
-        *(Rule(one, other, FETCH) for one in (2, 3) for other in (1, 2, 3) if one != other),
-        Rule(1, 101, FETCH),
-        Rule(1, 101, ALTER_PARTITION, part=ANSWERS),
+        *(TrafficRule(one, other, FETCH) for one in (2, 3) for other in (1, 2, 3) if one != other),
+        TrafficRule(1, 101, FETCH),
+        TrafficRule(1, 101, ALTER_PARTITION, part=ANSWERS),
     }
 
 
@@ -239,15 +239,15 @@ def test_reassignments_and_changes_of_the_configuration_in_the_script() -> None:
     assert "eligible.leader.replicas.version=1" in raised
 
 
-def scene() -> Scene:
-    return Scene(0, 1, (0,), tuple(Lane(each, "replica", ()) for each in range(3)))
+def scene() -> ClusterSnapshot:
+    return ClusterSnapshot(0, 1, (0,), tuple(BrokerView(each, "replica", ()) for each in range(3)))
 
 
-def report_of(outcome: Outcome) -> evidence.Report:
+def report_of(outcome: AttemptOutcome) -> evidence.ReproductionReport:
     bound, trace = found("3.9", "acked-never-lost", tuple(LAST_STANDING.items()))
     broken = properties()["acked-never-lost"]
     outcome.moments.append(Moment("the beginning", 0.1, scene()))
-    return evidence.Report(plan(bound, broken, trace), timeline(bound, broken, trace), outcome, "3.9.1", {})
+    return evidence.ReproductionReport(plan(bound, broken, trace), timeline(bound, broken, trace), outcome, "3.9.1", {})
 
 
 def record(offset: int, value: bytes) -> Record:
@@ -255,7 +255,7 @@ def record(offset: int, value: bytes) -> Record:
 
 
 def test_a_loss_says_what_stands_at_the_offset_now() -> None:
-    outcome = Outcome(acknowledged={1: ("2026-01-01T00:00:00.000Z", 1)}, read=[record(0, b"m0")])
+    outcome = AttemptOutcome(acknowledged={1: ("2026-01-01T00:00:00.000Z", 1)}, read=[record(0, b"m0")])
     said = report_of(outcome)
     assert said.is_reproduced
     assert said.verdict() == [
@@ -269,7 +269,7 @@ def test_a_loss_says_what_stands_at_the_offset_now() -> None:
 
 def test_a_divergence_names_the_steps_and_what_was_seen() -> None:
     divergence = Divergence(9, 10, "broker 1 crashes", ("broker 2 leads, in the model no broker leads",))
-    said = report_of(Outcome(divergence, acknowledged={1: ("now", 2)}, read=[record(2, b"m1")]))
+    said = report_of(AttemptOutcome(divergence, acknowledged={1: ("now", 2)}, read=[record(2, b"m1")]))
     assert said.verdict() == [
         "not reproduced on Kafka 3.9.1: it diverges from the trace at steps 9 to 10 (broker 1 crashes)",
         "  seen: broker 2 leads, in the model no broker leads",
@@ -288,8 +288,8 @@ def test_too_few_copies_are_reproduced_though_the_record_is_still_read() -> None
     assert crashed.operation == "crash-lossy"
     assert made.stages[-2].target.logs[crashed.broker] == (1,), "it hits a broker that has the record"
     assert sorted(map(len, crashed.target.logs.values())) == [0, 0, 1]
-    outcome = Outcome(acknowledged={1: ("now", 0)}, read=[record(0, b"m1")])
-    said = evidence.Report(made, timeline(bound, broken, trace), outcome, "3.9.1", {})
+    outcome = AttemptOutcome(acknowledged={1: ("now", 0)}, read=[record(0, b"m1")])
+    said = evidence.ReproductionReport(made, timeline(bound, broken, trace), outcome, "3.9.1", {})
     assert said.verdict() == [
         "reproduced on Kafka 3.9.1: violates acked-on-min-isr",
         "  m1: acknowledged at now at offset 0; still there, at offset 0",
@@ -297,19 +297,19 @@ def test_too_few_copies_are_reproduced_though_the_record_is_still_read() -> None
 
 
 def test_an_offline_partition_has_lost_nothing_yet() -> None:
-    said = report_of(Outcome(acknowledged={1: ("now", 0)}, read=None, logs={1: [record(0, b"m1")], 2: []}))
+    said = report_of(AttemptOutcome(acknowledged={1: ("now", 0)}, read=None, logs={1: [record(0, b"m1")], 2: []}))
     assert not said.is_reproduced
     assert said.document()["offline"]
     assert said.verdict()[1].endswith("the partition is offline, the record is on the disk of broker 1")
 
 
 def test_every_step_seen_but_nothing_lost_is_not_reproduced() -> None:
-    said = report_of(Outcome(acknowledged={1: ("now", 0)}, read=[record(0, b"m1")]))
+    said = report_of(AttemptOutcome(acknowledged={1: ("now", 0)}, read=[record(0, b"m1")]))
     assert said.verdict()[0] == "not reproduced on Kafka 3.9.1: every step was seen, but nothing is lost"
 
 
 def test_the_evidence_is_one_folder(tmp_path: Path) -> None:
-    said = report_of(Outcome(acknowledged={1: ("now", 0)}, read=[]))
+    said = report_of(AttemptOutcome(acknowledged={1: ("now", 0)}, read=[]))
     evidence.save(said, "{}", {"broker-1": "a line\n"}, tmp_path)
     assert sorted(each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*") if each.is_file()) == [
         "cluster.svg",

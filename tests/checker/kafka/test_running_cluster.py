@@ -16,8 +16,8 @@ from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import kafka_home
 from neverlost.checker.kafka.cluster.look import connection
 from neverlost.specs.errors import InputError
-from neverlost.specs.kafka_files.cluster import read_cluster
-from neverlost.specs.kafka_files.recognise import described
+from neverlost.specs.inputs.cluster import read_cluster
+from neverlost.specs.inputs.recognise import described
 from tests.support import certificates
 from tests.support.program import DATA, neverlost
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neverlost.checker.disk import compact
-from neverlost.checker.disk.levels import ASCENDING, FORMAT, Store
-from neverlost.checker.native import ascending as module
-from neverlost.checker.native.ascending import Ascending, unknown
-from neverlost.checker.native.order_text import ORDER_SIGNATURES, order_text
-from neverlost.model.interpreters.llvm import Effort, Loaded, compiled
+from neverlost.checker.engine.compiled import ascending as module
+from neverlost.checker.engine.compiled.ascending import Ascending, unknown
+from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, order_text
+from neverlost.checker.engine.storage import compact
+from neverlost.checker.engine.storage.levels import ASCENDING, FORMAT, Store
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
 from neverlost.model.interpreters.machine_code import Rows
 
 
@@ -26,7 +26,7 @@ def test_whole_sets(widths: tuple[int, ...], tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "SMALL", 300)
     monkeypatch.setattr(module, "RANGE", 700)
     monkeypatch.setattr(compact, "BLOCK", 1000)
-    code = Loaded(compiled(order_text(len(widths)), Effort.NONE), ORDER_SIGNATURES)
+    code = Loaded(compiled(order_text(len(widths)), OptimizationLevel.NONE), ORDER_SIGNATURES)
     store = Store.create(tmp_path, {"format": FORMAT, "words": len(widths)})
     chance = np.random.default_rng(3)
     for size, values in ((0, 2), (1, 2), (3, 2), (500, 4), (9_000, 1 << 20)):

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from neverlost.model.interpreters.llvm import Effort, compiled
+from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
 from tests.checker.native import test_ascending, test_orbits, test_state_tables
 from tests.support.forked import end, ended
 
@@ -79,7 +79,7 @@ NOTICED, BROKEN, NO_MUTANT = 1, 2, 3
 def outcome(caught: Caught, pattern: str, instead: str, folder: Path) -> int | None:
     """How a copy of this process ended that tested a mutant: 0 where nothing was noticed, None where it did not end."""
 
-    def compiled_mutant(text: str, effort: Effort) -> bytes:
+    def compiled_mutant(text: str, effort: OptimizationLevel) -> bytes:
         found, count = re.subn(pattern, instead, text, flags=re.MULTILINE)
         return compiled(found, effort) if count else os._exit(NO_MUTANT)
 

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 import neverlost
-from neverlost.checker.native import kept, programs
-from neverlost.checker.native.kept import folder, read, write
-from neverlost.checker.native.programs import Programs, text_of
-from neverlost.checker.native.team import Native
-from neverlost.checker.outcome import EngineError, Verdict
-from neverlost.checker.search import memory
-from neverlost.model.interpreters.llvm import Effort, compiled
+from neverlost.checker.engine.compiled import code_cache as kept
+from neverlost.checker.engine.compiled import programs
+from neverlost.checker.engine.compiled.code_cache import folder, read, write
+from neverlost.checker.engine.compiled.compiled_search import CompiledSearch
+from neverlost.checker.engine.compiled.programs import Programs, text_of
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.outcome import EngineError, Verdict
+from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
 from neverlost.model.system import System
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.support.searches import classic
 
 
@@ -69,8 +71,8 @@ def test_one_process_at_a_time_makes_a_program_and_others_use_it(system: System,
 
 def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     teams = list[System]()
-    started = Native.__init__
-    monkeypatch.setattr(Native, "__init__", lambda *given: [teams.append(given[1].system), started(*given)][-1])
+    started = CompiledSearch.__init__
+    monkeypatch.setattr(CompiledSearch, "__init__", lambda *given: [teams.append(given[1].system), started(*given)][-1])
     before = memory.explore(system)
     improved(system)
     assert not teams and memory.explore(system).counts == before.counts and teams == [system]
@@ -129,8 +131,10 @@ def test_no_link_is_followed_and_no_folder_of_others_is_read_or_written(
 def poisoned(system: System, asked: Property) -> None:
     """Leave code that takes every step as it should, and of which no state breaks the property."""
     harmless = replace(asked, condition=lambda k, s: k.any_of(True))
-    write(programs.place_of(text_of(system, [asked], None)), compiled(text_of(system, [harmless], None), Effort.NONE))
-    write(kept.sign_of(system, [asked], False), b"")
+    write(
+        programs.place_of(text_of(system, [asked], None)), compiled(text_of(system, [harmless], None), OptimizationLevel.NONE)
+    )
+    write(kept.cache_marker_of(system, [asked], False), b"")
 
 
 @pytest.mark.usefixtures("system")

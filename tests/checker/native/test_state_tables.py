@@ -8,17 +8,27 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neverlost.checker.native import state_tables
-from neverlost.checker.native.state_tables import StateTables, none_passed_on
-from neverlost.checker.native.table_text import BUCKETS, LEAST_K, LIMIT, PLACES, TABLE_SIGNATURES, TABLES, K, Layout, table_text
-from neverlost.model.interpreters.llvm import Effort, Loaded, compiled
+from neverlost.checker.engine.compiled import state_tables
+from neverlost.checker.engine.compiled.state_tables import StateTables, none_passed_on
+from neverlost.checker.engine.compiled.table_text import (
+    BUCKETS,
+    LEAST_K,
+    LIMIT,
+    PLACES,
+    TABLE_SIGNATURES,
+    TABLES,
+    K,
+    Layout,
+    table_text,
+)
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
 
 WIDTHS = [(40,), (63,), (63, 18), (56, 63, 60), (63, 63, 63, 1)]
 
 
 def loaded(widths: tuple[int, ...], level_bits: int = 8) -> tuple[Layout, Loaded]:
     layout = Layout(widths, level_bits)
-    return layout, Loaded(compiled(table_text(layout), Effort.GOOD), TABLE_SIGNATURES)
+    return layout, Loaded(compiled(table_text(layout), OptimizationLevel.GOOD), TABLE_SIGNATURES)
 
 
 def states(chance: np.random.Generator, widths: tuple[int, ...], size: int, low: int) -> NDArray[np.uint64]:

@@ -11,20 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-import neverlost.checker.native
-from neverlost.checker.native import programs, team
-from neverlost.checker.native.expansion import NativeExpansion
-from neverlost.checker.outcome import EngineError, Outcome, Verdict
-from neverlost.checker.search import level_search, memory
-from neverlost.checker.search.configurations import Configurations
-from neverlost.checker.search.expansion import Expansion
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options
-from neverlost.model.interpreters import native_program
-from neverlost.model.interpreters.llvm import Effort
+import neverlost.checker.engine.compiled
+from neverlost.checker.engine.compiled import compiled_search as team
+from neverlost.checker.engine.compiled import programs
+from neverlost.checker.engine.compiled.expansion import NativeExpansion
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import EngineError, Outcome, Verdict
+from neverlost.checker.engine.search import level_search
+from neverlost.checker.engine.search.configurations import Configurations
+from neverlost.checker.engine.search.expansion import Expansion
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.model.interpreters import compiled_program as native_program
+from neverlost.model.interpreters.llvm import OptimizationLevel
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
-from neverlost.specs.property import guarantees, properties
+from neverlost.specs.properties import guarantees, properties
 from tests.model.test_native import without_guards
 from tests.support.searches import classic, essence, kraft_matrix
 
@@ -43,7 +45,7 @@ SYSTEMS: dict[str, Callable[[], System]] = {
 def soon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Machine code continues almost at once, in small portions, and is kept in a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_COMPILING", 12)
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_COMPILING", 12)
     monkeypatch.setattr(team, "CHUNK", 64)
     monkeypatch.setattr(team, "ROOM", 1 << 10)
     monkeypatch.setattr(team, "CHECKED", 100)
@@ -61,7 +63,9 @@ def searched(system: System, **options: Any) -> Outcome:
 )
 def test_machine_code_finds_what_columns_find(name: str, how: dict[str, bool], monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
-    monkeypatch.setattr(team.Native, "round", lambda self, round=team.Native.round: used.append(1) or round(self))
+    monkeypatch.setattr(
+        team.CompiledSearch, "round", lambda self, round=team.CompiledSearch.round: used.append(1) or round(self)
+    )
     system = SYSTEMS[name]()
     expected = essence(searched(system, machine_code=False, **how))
     assert not used
@@ -80,15 +84,15 @@ def test_levels_that_entries_do_not_count_are_kept(monkeypatch: pytest.MonkeyPat
 
 def test_a_cut_search_is_inconclusive() -> None:
     system = SYSTEMS["kip-320"]()
-    cut = searched(system, limits=Limits(depth=9), workers=2)
-    assert essence(cut) == essence(searched(system, limits=Limits(depth=9), machine_code=False))
+    cut = searched(system, limits=SearchLimits(depth=9), workers=2)
+    assert essence(cut) == essence(searched(system, limits=SearchLimits(depth=9), machine_code=False))
     assert cut.verdict == Verdict.INCONCLUSIVE and cut.counts.left > 0
 
 
 def test_a_search_that_keeps_its_levels_resumes_to_the_same_counterexample(tmp_path: Path) -> None:
     system, asked, place = SYSTEMS["kip-279"](), [properties()["strong-isr"]], tmp_path / "levels"
     expected = explore(system, asked, Options(machine_code=False))
-    explore(system, asked, Options(workers=2, state_dir=place, limits=Limits(depth=6)))
+    explore(system, asked, Options(workers=2, state_dir=place, limits=SearchLimits(depth=6)))
     for machine_code in (True, False, True):
         resumed = explore(system, asked, Options(workers=2, state_dir=place, resume=True, machine_code=machine_code))
         assert resumed.findings == expected.findings and resumed.counts == expected.counts
@@ -102,7 +106,7 @@ def test_tables_that_are_emptied_lose_nothing(name: str, monkeypatch: pytest.Mon
     expected = searched(system, machine_code=False, keep_going=True)
 
     def relieve(search: memory.MemorySearch, most: float = 0) -> None:
-        if isinstance(search.workers, team.Native) and search.store is not None:
+        if isinstance(search.workers, team.CompiledSearch) and search.store is not None:
             asked.append(len(emptied))
             if len(asked) % 5 in (1, 2):
                 search.workers.offload(search.store.files.location)
@@ -110,11 +114,11 @@ def test_tables_that_are_emptied_lose_nothing(name: str, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(memory.MemorySearch, "_relieve", relieve)
     monkeypatch.setattr(memory, "WORTH_EMPTYING", 0)
-    limits, place = Limits(memory_bytes=ENOUGH), tmp_path / "levels"
+    limits, place = SearchLimits(memory_bytes=ENOUGH), tmp_path / "levels"
     assert essence(searched(system, workers=2, limits=limits, keep_going=True)) == essence(expected)
     assert len(emptied) > 2
     kept = {"limits": limits, "state_dir": place, "keep_going": True}
-    searched(system, **kept | {"limits": Limits(memory_bytes=ENOUGH, depth=7)})
+    searched(system, **kept | {"limits": SearchLimits(memory_bytes=ENOUGH, depth=7)})
     for _ in range(2):
         resumed = searched(system, resume=True, **kept)
         assert resumed.findings == expected.findings and resumed.counts == expected.counts
@@ -127,18 +131,18 @@ def test_memory_that_a_compiler_takes_ends_the_compiler(
 ) -> None:
     """A limit that it alone exceeds ends no search; what is too little without a state in the tables says so."""
     system, begun, ended = SYSTEMS["kip-279"](), list[int](), list[int]()
-    begin, close = team.Native.__init__, programs.Programs.close
+    begin, close = team.CompiledSearch.__init__, programs.Programs.close
     expected = searched(system)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # what that left is not there
 
     def used() -> int:
         return ENOUGH + 1 if begun and not (ended and is_the_compiler_s) else 0
 
-    monkeypatch.setattr(team.Native, "__init__", lambda *given: begun.append(1) or begin(*given))
+    monkeypatch.setattr(team.CompiledSearch, "__init__", lambda *given: begun.append(1) or begin(*given))
     monkeypatch.setattr(programs.Programs, "close", lambda program: ended.append(1) or close(program))
     for module in (memory, level_search):
         monkeypatch.setattr(module, "used_memory", used)
-    found = searched(system, limits=Limits(memory_bytes=ENOUGH))
+    found = searched(system, limits=SearchLimits(memory_bytes=ENOUGH))
     if is_the_compiler_s:
         assert essence(found) == essence(expected) and ended
     else:
@@ -159,7 +163,7 @@ def test_an_interrupt_is_inconclusive(workers: int) -> None:
 def test_a_step_that_leaves_its_bounds_is_named() -> None:
     unbounded = classic("kip-320", 2, 2, 2, 1, disabled=[("leader_write", "bound: record left")])
     with pytest.raises(ModelError, match=r"leader_write\(.*wrote next_record = 3, outside 0..2"):
-        searched(unbounded, workers=2, limits=Limits(depth=30))
+        searched(unbounded, workers=2, limits=SearchLimits(depth=30))
 
 
 def test_machine_code_that_differs_from_columns_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,20 +175,20 @@ def test_machine_code_that_differs_from_columns_is_refused(monkeypatch: pytest.M
 def test_without_a_compiler_columns_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     system = SYSTEMS["kip-279"]()
     expected = essence(searched(system))
-    for name in ("programs", "team"):
-        monkeypatch.delitem(sys.modules, f"neverlost.checker.native.{name}")
-        monkeypatch.delattr(neverlost.checker.native, name)
+    for name in ("programs", "compiled_search"):
+        monkeypatch.delitem(sys.modules, f"neverlost.checker.engine.compiled.{name}")
+        monkeypatch.delattr(neverlost.checker.engine.compiled, name)
     monkeypatch.setitem(sys.modules, "neverlost.model.interpreters.machine_code", None)
-    monkeypatch.setattr(team.Native, "__init__", None)
+    monkeypatch.setattr(team.CompiledSearch, "__init__", None)
     with pytest.raises(ImportError):
-        importlib.import_module("neverlost.checker.native.team")
+        importlib.import_module("neverlost.checker.engine.compiled.compiled_search")
     assert essence(searched(system)) == expected
 
 
 def test_a_compiler_that_fails_leaves_the_work_to_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
 
-    def fail(text: str, effort: Effort) -> bytes:
+    def fail(text: str, effort: OptimizationLevel) -> bytes:
         tried.append(text)
         raise RuntimeError("no such processor")
 

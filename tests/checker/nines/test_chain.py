@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from neverlost.checker.nines import bounds, exact, regions, simulation, storm
-from neverlost.checker.nines.chain import EXIT, LOST, OUT, Chain, Strike, chain, counted
-from neverlost.checker.outcome import Verdict
-from neverlost.model.limits import AnyNumber
-from neverlost.specs.property import properties
-from neverlost.specs.rates import rates
-from neverlost.specs.region import Region
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.nines import bounds, exact, rates, regions
+from neverlost.checker.questions.nines.chain import EXIT, LOST, OUT, Chain, Strike, chain, counted
+from neverlost.checker.questions.tolerance.region import Region
+from neverlost.model.any_number import AnyNumber
+from neverlost.specs.properties import properties
+from tests.support import nines_simulation as simulation
+from tests.support import nines_storm as storm
 from tests.support.modern import system
 
 REGIONS = (Region((2, 1)), Region((3, 1, 0)), Region((1,)), Region((3, 2)), Region((0, 0)))
@@ -161,7 +162,9 @@ def test_a_race_counts_as_a_loss_in_every_state() -> None:
 
 def test_influences_are_those_of_a_chain_made_again() -> None:
     """One percent more of each rate and each duration, against chains that are built with it."""
-    found = bounds.bound(bounds.Subject(regions.Decided(Region((2, 0)), "out", {}), Region((1,)), (1, 1)), rates.rates())
+    found = bounds.bound(
+        bounds.RatedConfiguration(regions.Decided(Region((2, 0)), "out", {}), Region((1,)), (1, 1)), rates.rates()
+    )
     for each in found.influences:
         strikes = bounds.strikes(rates.rates(), "high", "out")
         more = [

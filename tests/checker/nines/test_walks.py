@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.nines import exact
-from neverlost.checker.nines.chain import LOST, OUT, Strike, chain
-from neverlost.specs.property import properties
-from neverlost.specs.region import Region
+from neverlost.checker.questions.nines import exact
+from neverlost.checker.questions.nines.chain import LOST, OUT, Strike, chain
+from neverlost.checker.questions.tolerance.region import Region
+from neverlost.specs.properties import properties
 from tests.support.modern import system
 from tests.support.timed_walks import walk
 

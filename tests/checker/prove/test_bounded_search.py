@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove import bounded_search as bmc
-from neverlost.checker.prove.obligations import inductive_among
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof import bounded_search as bmc
+from neverlost.checker.engine.proof.obligations import inductive_among
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
-from neverlost.specs.lemma import lemmas_of
-from neverlost.specs.property import properties
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
 from tests.support.searches import classic
 
 ROWS = tomllib.loads((Path(__file__).resolve().parents[2] / "data" / "bmc_rows.toml").read_text())["rows"]
@@ -37,7 +37,7 @@ def row_id(row: dict[str, Any]) -> str:
 
 
 def found_steps(system: System, name: str, depth: int) -> int | None:
-    bounded = bmc.check(system, [properties()[name]], depth, workers=1)
+    bounded = bmc.check(system, [properties()[name]], depth, workers=1, lemmas=lemmas_of(system))
     trace = bounded.outcome.findings[0].trace
     assert (bounded.outcome.verdict == Verdict.VIOLATED) == (trace is not None)
     return None if trace is None else len(trace.steps)
@@ -75,7 +75,7 @@ HOLDING = [each for each in ROWS if "steps" not in each]
 )
 def test_what_holds_has_no_counterexample_of_ten_steps(row: dict[str, Any]) -> None:
     system = classic(row["model"], row["replicas"], row["log_size"], row["log_size"], row["max_leader_epoch"])
-    bounded = bmc.check(system, [properties()[row["property"]]], 10, workers=1)
+    bounded = bmc.check(system, [properties()[row["property"]]], 10, workers=1, lemmas=lemmas_of(system))
     assert bounded.outcome.verdict == Verdict.INCONCLUSIVE
     assert bounded.depth == 10
     assert "10 steps" in str(bounded.outcome.reason)
@@ -123,7 +123,7 @@ DEPTH = 9
 
 
 def cells_by_exploration(system: System, name: str, depth: int) -> dict[int, int]:
-    limits = Limits(depth=depth)
+    limits = SearchLimits(depth=depth)
     outcome = explore(system, [properties()[name]], Options(limits=limits, workers=1, every_configuration=True))
     return {each.configuration: len(each.trace.steps) for each in outcome.findings if each.trace is not None}
 
@@ -139,7 +139,7 @@ def test_free_configurations_are_unsafe_exactly_where_exploration_says() -> None
     ]
     system = bind(model, *cells)
     explored = cells_by_exploration(system, "acked-never-lost", DEPTH)
-    bounded = bmc.check(system, [properties()["acked-never-lost"]], DEPTH, workers=1)
+    bounded = bmc.check(system, [properties()["acked-never-lost"]], DEPTH, workers=1, lemmas=lemmas_of(system))
     assert explored == {each.configuration: len(each.trace.steps) for each in bounded.outcome.findings if each.trace}
     assert 0 < len(explored) < len(cells)
 
@@ -152,10 +152,10 @@ def test_interchangeable_replicas_are_those_that_every_initial_state_treats_alik
 
 
 INTERRUPTED = """
-    from neverlost.checker.prove import bounded_search as bmc
-    from neverlost.model.catalogue import models
+    from neverlost.checker.engine.proof import bounded_search as bmc
+    from neverlost.model.protocols import models
     from neverlost.model.system import bind
-    from neverlost.specs.property import properties
+    from neverlost.specs.properties import properties
     import multiprocessing, threading, time
     def interrupt():
         while len(multiprocessing.active_children()) < 2:

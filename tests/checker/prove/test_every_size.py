@@ -10,13 +10,12 @@ import pytest
 import z3
 
 import neverlost
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.every_size import EverySize
-from neverlost.checker.prove.induction import ObligationAnswer, discharge
-from neverlost.checker.prove.obligations import INITIATION, SAFETY
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.every_size import ParametricEncoding
+from neverlost.checker.engine.proof.induction import ObligationAnswer, discharge
+from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.quantified_terms import (
     Assumed,
@@ -31,6 +30,7 @@ from neverlost.model.interpreters.quantified_terms import (
 )
 from neverlost.model.interpreters.unbounded_terms import require_positive
 from neverlost.model.kernel import ModelError, Primitives, action, for_every, for_some
+from neverlost.model.protocols import models
 from neverlost.model.system import State, System, bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
@@ -38,7 +38,9 @@ from neverlost.specs.lemma import Lemma
 from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
 
 
-def answers(reading: EverySize, kinds: tuple[str, ...], names: tuple[str, ...] = (), patience: float = 30.0) -> set[str]:
+def answers(
+    reading: ParametricEncoding, kinds: tuple[str, ...], names: tuple[str, ...] = (), patience: float = 30.0
+) -> set[str]:
     """What became of the obligations of some tasks: of these kinds, or of actions of these names."""
     found: list[ObligationAnswer] = []
     for task in reading.tasks():
@@ -49,7 +51,7 @@ def answers(reading: EverySize, kinds: tuple[str, ...], names: tuple[str, ...] =
 
 
 def test_the_lemmas_hold_at_first_of_any_number_of_replicas_and_imply_strong_isr() -> None:
-    reading = EverySize(kip_320(2, 2, 1), lemmas(), STRONG)
+    reading = ParametricEncoding(kip_320(2, 2, 1), lemmas(), STRONG)
     assert reading.unbounded == ("epochs", "records", "replicas")
     assert answers(reading, (INITIATION, SAFETY)) == {"proved"}
 
@@ -79,7 +81,7 @@ def test_what_is_true_of_two_replicas_only_is_not_proved() -> None:
     wrong = Lemma("two-at-most", "", "", two_at_most)
     small = kip_320(2, 1, 1)
     assert ints.evaluate(small, small.initial_states()[0][1], wrong.condition)
-    assert "unknown" in answers(EverySize(small, (wrong,), STRONG), (INITIATION,), patience=2.0)
+    assert "unknown" in answers(ParametricEncoding(small, (wrong,), STRONG), (INITIATION,), patience=2.0)
 
 
 WEAKENED = [
@@ -97,15 +99,15 @@ def test_a_mutant_that_loses_a_record_is_not_proved(clause: tuple[str, str]) -> 
     weakened = bind(model, configuration(model, {name: (each, "test") for name, each in whole.items()}), disabled=[clause])
     (finding,) = explore(weakened, [STRONG], Options(workers=1)).findings
     assert finding.verdict is Verdict.VIOLATED
-    assert "unknown" in answers(EverySize(weakened, lemmas(), STRONG), (), (clause[0],), patience=4.0)
+    assert "unknown" in answers(ParametricEncoding(weakened, lemmas(), STRONG), (), (clause[0],), patience=4.0)
 
 
 def test_a_clause_that_is_needed_at_once_is_missed_at_once() -> None:
     """`request names the leader` is what makes an epoch have one leader."""
     weakened = kip_320(2, 2, 1, disabled=[("become_leader", "request names the leader")])
     one_leader = tuple(each for each in lemmas() if each.name in ("epochs-are-issued", "one-leader-per-epoch"))
-    assert "unknown" in answers(EverySize(weakened, one_leader, STRONG), (), ("become_leader",), patience=2.0)
-    assert answers(EverySize(kip_320(2, 2, 1), one_leader, STRONG), (), ("become_leader",)) == {"proved"}
+    assert "unknown" in answers(ParametricEncoding(weakened, one_leader, STRONG), (), ("become_leader",), patience=2.0)
+    assert answers(ParametricEncoding(kip_320(2, 2, 1), one_leader, STRONG), (), ("become_leader",)) == {"proved"}
 
 
 # --- the reading ---
@@ -208,7 +210,7 @@ def refused(name: str) -> str:
     keys = {"replication.factor": 3} | dict.fromkeys(set(model.keys) & {"faults.kill", "faults.leader_move"}, 1)
     system = bind(model, configuration(model, {key: (value, "test") for key, value in keys.items()}))
     with pytest.raises(InputError, match="no reading for every number of replicas") as raised:
-        EverySize(system, (), STRONG)
+        ParametricEncoding(system, (), STRONG)
     return str(raised.value)
 
 
@@ -228,7 +230,7 @@ def test_an_element_is_no_python_condition() -> None:
     opened = lengths(system)
     step = GenericStep(type(system.steps[0])(first_is_special, {"replica": Element("replica")}), (), ())
     with pytest.raises(ModelError, match="used as a Python condition"):
-        transition(system, Quantified(None, opened), step, EverySize(system, (), STRONG).before)
+        transition(system, Quantified(None, opened), step, ParametricEncoding(system, (), STRONG).before)
 
 
 BOTH = (for_every, for_some)
@@ -244,7 +246,7 @@ def test_a_quantifier_under_a_negation_is_refused_also_inside_another(primitives
         return [outer(k, s, "replica", lambda m: k.not_(inner(k, s, "replica", lambda each: s.quorum_isr[each])))]
 
     system = kip_320(2, 1, 1)
-    good = EverySize(system, (), STRONG)
+    good = ParametricEncoding(system, (), STRONG)
     view = good._view(good.before)
     k = primitives(None, lengths(system))
     with pytest.raises(ModelError, match="must not stand under a negation"):
@@ -261,7 +263,7 @@ def test_what_exists_for_all_alike_is_not_concluded_from_each_having_its_own() -
         return for_some(k, s, "replica", lambda x: for_every(k, s, "replica", lambda m: s.isr[m][x]))
 
     system = kip_320(2, 1, 1)
-    reading = EverySize(system, (), STRONG)
+    reading = ParametricEncoding(system, (), STRONG)
     view, opened = reading._view(reading.before), lengths(system)
     solver = z3.Solver()
     assuming, concluding = Assumed(None, opened), Concluded(None, opened)

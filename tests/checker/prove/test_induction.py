@@ -11,28 +11,30 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.outcome import Verdict, replayed
-from neverlost.checker.prove import bounded_search, induction, smtlib
-from neverlost.checker.prove.induction import (
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.proof import bounded_search, induction, smtlib
+from neverlost.checker.engine.proof.induction import (
     CONSECUTION,
     INITIATION,
     SAFETY,
-    Effort,
     ObligationAnswer,
     Proof,
+    ProofBudget,
     differs_from,
     prove,
 )
-from neverlost.checker.prove.obligations import LEAVES, Closed
-from neverlost.checker.prove.progress import Progress
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.proof.obligations import LEAVES, BoundedEncoding
+from neverlost.checker.engine.proof.progress import ProofProgress
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
-from neverlost.specs.errors import InputError
-from neverlost.specs.lemma import Lemma, lemmas_of
-from neverlost.specs.property import Property, properties
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
+from tests.support import obligations
 from tests.support.searches import classic
 
 STRONG = properties()["strong-isr"]
@@ -67,7 +69,7 @@ def test_strong_isr_of_kip_320_is_proved(replicas: int) -> None:
 def test_a_step_that_needs_no_obligation_for_a_lemma_never_changes_its_truth() -> None:
     """Also where the lemma is false: states at random, in which only those clauses count that read what the step writes."""
     system = kip_320(2, 1, 1)
-    reading = Closed(system, lemmas(), STRONG)
+    reading = BoundedEncoding(system, lemmas(), STRONG)
     tasks = [each for each in reading.tasks() if each.kind == CONSECUTION]
     left_out = {task: {each.name for each in lemmas()} - {each.name for each in reading.goals(task)} for task in tasks}
     assert any(left_out.values())
@@ -146,13 +148,13 @@ def test_a_missing_lemma_shows_an_unreachable_counterexample() -> None:
 @pytest.fixture(params=[2, pytest.param(3, marks=pytest.mark.slow)])
 def written(request: Any, tmp_path: Path) -> tuple[Path, Proof]:
     found = proof(request.param)
-    smtlib.write(tmp_path, found.texts, found.about)
+    obligations.write(tmp_path, found.texts, found.about)
     return tmp_path, found
 
 
 def test_another_solver_confirms_every_obligation(written: tuple[Path, Proof]) -> None:
     directory, found = written
-    assert smtlib.recheck(directory, smtlib.solve_with_cvc5) == []
+    assert obligations.recheck(directory, smtlib.solve_with_cvc5) == []
     manifest = json.loads((directory / smtlib.MANIFEST).read_text())
     assert sum(each["checks"] for each in manifest["files"]) == len(found.answers)
     assert [each["name"] for each in manifest["lemmas"]] == [each.name for each in lemmas()]
@@ -161,25 +163,20 @@ def test_another_solver_confirms_every_obligation(written: tuple[Path, Proof]) -
 
 def test_a_tampered_obligation_is_refuted(tmp_path: Path) -> None:
     found = proof(2)
-    smtlib.write(tmp_path, found.texts, found.about)
-    assert smtlib.recheck(tmp_path) == []
+    obligations.write(tmp_path, found.texts, found.about)
+    assert obligations.recheck(tmp_path) == []
     victim = tmp_path / "001-consecution.smt2"
     lines = victim.read_text().splitlines()
     first = next(i for i, line in enumerate(lines) if line == "(push 1)")
     cut = next(i for i in range(first, len(lines)) if lines[i] == "(check-sat)")
     removed = [*lines[: first + 3], *lines[cut:]]
     victim.write_text("\n".join([*removed, ""]))
-    problems = smtlib.recheck(tmp_path, smtlib.solve_with_cvc5)
+    problems = obligations.recheck(tmp_path, smtlib.solve_with_cvc5)
     assert [each.split(":")[0] for each in problems] == ["001-consecution.smt2"] * 2
     assert "changed since" in problems[0] and "answered sat, unsat" in problems[1]
-    assert smtlib.recheck(tmp_path) == problems
+    assert obligations.recheck(tmp_path) == problems
     (tmp_path / "000-initiation.smt2").unlink()
-    assert "000-initiation.smt2: missing" in smtlib.recheck(tmp_path, smtlib.solve_with_cvc5)
-
-
-def test_obligations_that_cannot_be_read_are_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read the obligations"):
-        smtlib.recheck(tmp_path)
+    assert "000-initiation.smt2: missing" in obligations.recheck(tmp_path, smtlib.solve_with_cvc5)
 
 
 LEAVING = [
@@ -205,7 +202,7 @@ def test_a_clause_without_which_the_bounds_are_left_is_reported_as_such(action: 
 
 def test_an_obligation_that_no_solver_decides_says_what_was_tried() -> None:
     system = kip_320(3, 2, 3)
-    reading = Closed(system, lemmas(), STRONG)
+    reading = BoundedEncoding(system, lemmas(), STRONG)
     task = next(each for each in reading.tasks() if each.label.startswith("become_leader"))
     goal = next(each for each in reading.goals(task) if each.name == "committed-survives")
     first = ObligationAnswer(task, goal.name, "unknown", 0.0, reason="timeout")
@@ -216,21 +213,21 @@ def test_an_obligation_that_no_solver_decides_says_what_was_tried() -> None:
     assert (decided.answer, decided.solver) == ("proved", "cvc5")
 
 
-def replace_solvers(reading: Closed) -> Closed:
+def replace_solvers(reading: BoundedEncoding) -> BoundedEncoding:
     """The reading with z3's first solver alone, so that the second program has to decide."""
     reading.solvers = reading.solvers[:1]
     return reading
 
 
 def test_a_proof_says_how_far_it_is() -> None:
-    seen: list[Progress] = []
-    found = prove(kip_320(2, 1, 1), STRONG, lemmas(), Effort(progress=seen.append))
+    seen: list[ProofProgress] = []
+    found = prove(kip_320(2, 1, 1), STRONG, lemmas(), ProofBudget(progress=seen.append))
     assert [each.tasks for each in seen] == list(range(1, seen[-1].of + 1))
     assert (seen[-1].proved, seen[-1].open, seen[-1].left) == (len(found.answers), 0, 0)
     assert all(each.left > 0 for each in seen[:-1])
 
 
 def test_giving_up_is_inconclusive_and_says_why() -> None:
-    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), Effort(seconds=0.5))
+    found = prove(kip_320(3, 2, 3), STRONG, lemmas(), ProofBudget(seconds=0.5))
     assert found.verdict == Verdict.INCONCLUSIVE and found.reason == "the time limit was reached"
     assert not found.is_complete

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.evidence import ledger
-from neverlost.checker.evidence.ledger import BOUNDED, EXHAUSTED, OPEN, PROVED, REFUTED, Line, read, record
-from neverlost.checker.outcome import EngineError
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.evidence.ledger import BOUNDED, EXHAUSTED, OPEN, PROVED, REFUTED, LedgerLine, read, record
+from neverlost.checker.engine.outcome import EngineError
 from neverlost.specs.errors import InputError
 from tests.support.program import neverlost
 
 
-def line(status: str, **more: object) -> Line:
-    return Line("kip-320", "sha256:1", {"replication.factor": 2}, "strong-isr", status, "test", **more)  # type: ignore[arg-type]
+def line(status: str, **more: object) -> LedgerLine:
+    return LedgerLine("kip-320", "sha256:1", {"replication.factor": 2}, "strong-isr", status, "test", **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_deeper_and_less_bounded_lines_win(tmp_path: Path) -> None:
 
 def test_other_subjects_are_left_alone(tmp_path: Path) -> None:
     record(tmp_path, [line(PROVED)])
-    other = Line("kip-320", "sha256:2", {"replication.factor": 2}, "strong-isr", OPEN, "test")
+    other = LedgerLine("kip-320", "sha256:2", {"replication.factor": 2}, "strong-isr", OPEN, "test")
     assert sorted(each.status for each in record(tmp_path, [other])) == [OPEN, PROVED]
     assert [each.name for each in tmp_path.iterdir()] == ["ledger.json"]
 

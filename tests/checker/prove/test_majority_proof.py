@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.induction import Proof, prove
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.induction import Proof, prove
+from neverlost.checker.engine.search.options import Options
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
-from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.lemmas.majority import THEORY
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 
 COMMITTED, ACKED = "committed-never-lost", "acked-never-lost"
 

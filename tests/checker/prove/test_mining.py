@@ -9,12 +9,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.candidate_lemmas import Clause, Vocabulary, false_rows, reachable, survivors
-from neverlost.checker.prove.induction import prove
-from neverlost.checker.prove.mining import Mined, is_inductive, mined
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.candidate_lemmas import Clause, Vocabulary, false_rows, reachable, survivors
+from neverlost.checker.engine.proof.induction import prove
+from neverlost.checker.engine.proof.mining import Mined, is_inductive, mined
+from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import unpack_row
 from neverlost.model.interpreters.ints import Ints, IntsView

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import z3
 
-from neverlost.checker.campaign.necessity import without
-from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.obligations import Closed
-from neverlost.specs.property import properties
+from neverlost.checker.engine.proof import smtlib
+from neverlost.checker.engine.proof.obligations import BoundedEncoding
+from neverlost.checker.questions.necessity.necessity import without
+from neverlost.specs.properties import properties
 from tests.checker.prove.test_unimpaired_proof import ACKED, THEORY, unlimited
-from tests.publish import proofs_again
-from tests.publish.proofs_again import alone, as_one, asked_again, is_proof, missing_for_ethos, proof_of
-from tests.publish.proofs_kernel import Clause, clauses_of, follows, is_refuted, question
+from tests.tools.publish import proofs_again
+from tests.tools.publish.proofs_again import alone, as_one, asked_again, is_proof, missing_for_ethos, proof_of
+from tests.tools.publish.proofs_kernel import Clause, clauses_of, follows, is_refuted, question
 
 PAIR: list[Clause] = [(1, 2), (-1, 2), (1, -2), (-1, -2)]
 GOOD = ["5 2 0 1 2 0", "5 d 1 2 0", "6 0 5 3 4 0"]
@@ -52,7 +52,7 @@ def test_the_clauses_of_a_question_say_what_it_says() -> None:
     weakened = without(whole, "leader_note_fetch", "follower is in the leader's epoch")
     said = []
     for system in (whole, weakened):
-        reading = Closed(system, THEORY.lemmas, properties()[ACKED])
+        reading = BoundedEncoding(system, THEORY.lemmas, properties()[ACKED])
         task = next(each for each in reading.tasks() if each.label.startswith("leader_note_fetch"))
         solver = z3.Solver()
         for clause in clauses_of(question(reading, task)):

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.system import System
 from neverlost.specs.configuration.choose import choose, read_given
-from neverlost.specs.property import properties
-from tests.publish.proofs import Row, known, rows
+from neverlost.specs.properties import properties
+from tests.tools.publish.proofs import Row, known, rows
 
 MOST = 400_000
 """States, up to symmetry, at which a search ends without an answer: it says nothing then."""
@@ -53,7 +53,7 @@ def test_every_proved_row_is_asked() -> None:
 
 @pytest.mark.parametrize(("row", "settings"), list(cases()))
 def test_the_search_agrees_with_the_proof_where_it_closes(row: Row, settings: dict[str, Any]) -> None:
-    limits = Limits(states=MOST, seconds=240.0, memory_bytes=3 << 30)
+    limits = SearchLimits(states=MOST, seconds=240.0, memory_bytes=3 << 30)
     outcome = explore(bound(settings), [properties()[row.goal]], Options(limits=limits, workers=1, symmetry=True))
     print(f"{outcome.counts.distinct:,} states up to symmetry; {outcome.reason or 'the search closes'}")
     (finding,) = outcome.findings

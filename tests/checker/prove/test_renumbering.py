@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.prove.induction import prove
-from neverlost.checker.prove.obligations import CONSECUTION, Closed
-from neverlost.checker.prove.renumbering import Renumbered, renumbered
+from neverlost.checker.engine.proof.induction import prove
+from neverlost.checker.engine.proof.obligations import CONSECUTION, BoundedEncoding
+from neverlost.checker.engine.proof.renumbering import Renumbered, renumbered
 from neverlost.model.kernel import Value
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas.majority import THEORY
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.checker.prove.test_majority_proof import ACKED, is_open, majority
 
 TRUE = Property("nothing", "", lambda k, s: True, (), "")
@@ -54,7 +55,7 @@ def test_what_else_reads_the_numbers_is_not_apart() -> None:
 def test_both_readings_agree(left_out: str | None) -> None:
     bound, goal = majority(2, 1), properties()[ACKED]
     lemmas = tuple(each for each in THEORY.lemmas if each.name != left_out)
-    readings = [Renumbered(bound, lemmas, goal), Closed(bound, lemmas, goal)]
+    readings = [Renumbered(bound, lemmas, goal), BoundedEncoding(bound, lemmas, goal)]
     apart, whole = (prove(bound, goal, lemmas, given=each, look_up=False, until_refuted=True) for each in readings)
     assert apart.is_complete == whole.is_complete == (left_out is None)
 

@@ -6,24 +6,25 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.atlas.ways import by_induction, by_search, without_returns
-from neverlost.checker.campaign.necessity import clauses_of, without
-from neverlost.checker.outcome import Finding, Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Finding, Verdict
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.atlas.common_settings import SAFE, TABLE
+from neverlost.checker.questions.atlas.decision_procedures import by_induction, by_search, without_recovery_actions
+from neverlost.checker.questions.necessity.necessity import clauses_of, without
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.model.system import System
-from neverlost.specs.common_settings import SAFE, TABLE
-from neverlost.specs.lemma import Lemma, Theory, lemmas_of
-from neverlost.specs.lemmas import by_kind, whole_logs
-from neverlost.specs.property import Property, properties
-from neverlost.specs.spot import Spot, spots
+from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemmas import by_kind, lemmas_of, whole_logs
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.checker.prove.test_unimpaired_proof import ACKED, is_open, is_proved, proof, verdict
 from tests.support.modern import system
 
 ASKED = [properties()[each] for each in TABLE]
 
 
-def at(model: str, rf: int, spot: Spot, min_isr: int, **given: Any) -> System:
+def at(model: str, rf: int, spot: FaultBudget, min_isr: int, **given: Any) -> System:
     """The question of a spot, as designed."""
     return system(model, **{"rf": rf, "min_isr": min_isr, "defects": "fixed", **spot.limits, **given})
 
@@ -36,13 +37,13 @@ def said(found: list[Finding] | None) -> dict[str, Verdict]:
 def compared(model: str, rf: int, min_isr: int, records: int) -> int:
     """How many safety questions of a table are proved; what is proved, a search finds to hold too."""
     proved = 0
-    for spot in spots(rf):
+    for spot in fault_budgets(rf):
         bound = at(model, rf, spot, min_isr, records=records)
         asked = (bound.model, bound.configurations, ASKED)
         searched = said(by_search(*asked, 0))
         assert set(searched.values()) <= {Verdict.HOLDS, Verdict.VIOLATED}
         is_covered = bool(lemmas_of(bound))
-        assert is_covered or spot == Spot(0, 0) or Verdict.VIOLATED in {searched[each] for each in SAFE}
+        assert is_covered or spot == FaultBudget(0, 0) or Verdict.VIOLATED in {searched[each] for each in SAFE}
         for name, answer in (said(by_induction(*asked)) if is_covered else {}).items():
             assert answer in (searched[name], Verdict.INCONCLUSIVE), (spot, name)
             assert answer is searched[name] or searched[name] is Verdict.VIOLATED or name not in SAFE, (spot, name)
@@ -76,12 +77,12 @@ def test_what_is_proved_is_what_a_search_finds_to_hold(model: str, rf: int, min_
     assert compared(model, rf, min_isr, records) == proved
 
 
-WHOLE = at("kraft-elr", 2, Spot(1, 1), 2)
+WHOLE = at("kraft-elr", 2, FaultBudget(1, 1), 2)
 """All replicas may be impaired at once, and one of them may have lost data."""
 
 
 def test_every_lemma_is_true_of_each_reachable_state() -> None:
-    for bound in (WHOLE, at("kraft", 2, Spot(0, 2), 1, records=2), at("kraft", 2, Spot(1, 0), 1)):
+    for bound in (WHOLE, at("kraft", 2, FaultBudget(0, 2), 1, records=2), at("kraft", 2, FaultBudget(1, 0), 1)):
         asked = [Property(each.name, each.says, each.condition, (), "") for each in lemmas_of(bound)]
         outcome = explore(bound, asked, Options(workers=1, keep_going=True))
         assert outcome.reason is None, "the reachable set is complete"
@@ -91,18 +92,18 @@ def test_every_lemma_is_true_of_each_reachable_state() -> None:
 def test_the_theory_is_the_one_that_a_spot_needs() -> None:
     """An unimpaired replica is the simpler argument; where too many lose data there is none."""
     cases = {
-        ("kraft", Spot(1, 1), 2): by_kind.THEORY.lemmas,
-        ("kraft", Spot(0, 3), 2): whole_logs.THEORY.lemmas,
-        ("kraft", Spot(1, 2), 2): (),
-        ("kraft-elr", Spot(1, 2), 2): whole_logs.THEORY.lemmas,
-        ("kraft-elr", Spot(2, 1), 2): (),
-        ("kraft-elr", Spot(2, 1), 3): whole_logs.THEORY.lemmas,
-        ("kraft-elr", Spot(3, 0), 3): (),
+        ("kraft", FaultBudget(1, 1), 2): by_kind.THEORY.lemmas,
+        ("kraft", FaultBudget(0, 3), 2): whole_logs.THEORY.lemmas,
+        ("kraft", FaultBudget(1, 2), 2): (),
+        ("kraft-elr", FaultBudget(1, 2), 2): whole_logs.THEORY.lemmas,
+        ("kraft-elr", FaultBudget(2, 1), 2): (),
+        ("kraft-elr", FaultBudget(2, 1), 3): whole_logs.THEORY.lemmas,
+        ("kraft-elr", FaultBudget(3, 0), 3): (),
     }
     for (model, spot, min_isr), expected in cases.items():
         assert lemmas_of(at(model, 3, spot, min_isr)) == expected, (model, spot, min_isr)
     for given in ({"defects": "shipped"}, {"unclean": "true"}, {"kill": "any"}, {"reassign": 1}, {"min_isr_change": "any"}):
-        assert lemmas_of(at("kraft-elr", 3, Spot(1, 2), 2, **given)) == ()
+        assert lemmas_of(at("kraft-elr", 3, FaultBudget(1, 2), 2, **given)) == ()
 
 
 @pytest.mark.slow
@@ -119,15 +120,15 @@ def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part:
 
 
 NEEDED = [
-    *[(whole_logs.THEORY, Spot(1, 2), 2, each) for each in whole_logs.THEORY.lemmas],
-    *[(by_kind.THEORY, Spot(1, 1), 1, each) for each in by_kind.THEORY.lemmas if each.name != "one-member-stays"],
+    *[(whole_logs.THEORY, FaultBudget(1, 2), 2, each) for each in whole_logs.THEORY.lemmas],
+    *[(by_kind.THEORY, FaultBudget(1, 1), 1, each) for each in by_kind.THEORY.lemmas if each.name != "one-member-stays"],
 ]
 """Each lemma of both theories, and a spot of three replicas that it is needed at; but one that follows from others there."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("theory", "spot", "min_isr", "lemma"), NEEDED, ids=lambda each: getattr(each, "name", ""))
-def test_the_proof_fails_without_any_one_lemma(theory: Theory, spot: Spot, min_isr: int, lemma: Lemma) -> None:
+def test_the_proof_fails_without_any_one_lemma(theory: Theory, spot: FaultBudget, min_isr: int, lemma: Lemma) -> None:
     bound, goal = at("kraft-elr", 3, spot, min_isr, records=2), lemma.only_for or ACKED
     assert lemmas_of(bound) == theory.lemmas
     found = proof(bound, goal, tuple(each for each in lemmas_of(bound, goal) if each is not lemma), until_refuted=True)
@@ -136,14 +137,14 @@ def test_the_proof_fails_without_any_one_lemma(theory: Theory, spot: Spot, min_i
 
 @pytest.mark.slow
 def test_one_lemma_that_the_file_says_to_follow_is_not_needed() -> None:
-    bound = at("kraft-elr", 3, Spot(1, 1), 1)
+    bound = at("kraft-elr", 3, FaultBudget(1, 1), 1)
     rest = tuple(each for each in lemmas_of(bound, ACKED) if each.name != "one-member-stays")
     assert len(rest) + 1 == len(lemmas_of(bound, ACKED)) and is_open(proof(bound, ACKED, rest)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spot", [Spot(2, 2), Spot(2, 3), Spot(0, 5)], ids=str)
-def test_five_replicas(spot: Spot) -> None:
+@pytest.mark.parametrize("spot", [FaultBudget(2, 2), FaultBudget(2, 3), FaultBudget(0, 5)], ids=str)
+def test_five_replicas(spot: FaultBudget) -> None:
     for name in SAFE:
         assert is_open(proof(at("kraft-elr", 5, spot, 3), name)) == []
 
@@ -151,9 +152,14 @@ def test_five_replicas(spot: Spot) -> None:
 def test_a_loss_is_found_among_the_behaviours_without_returns() -> None:
     """Wherever a search finds a loss with all replicas impaired; it has no steps, because it need not be a shortest one."""
     safe = [properties()[each] for each in SAFE]
-    for model, spot in [("kraft", Spot(1, 1)), ("kraft", Spot(2, 0)), ("kraft-elr", Spot(2, 0)), ("kraft-elr", Spot(1, 1))]:
+    for model, spot in [
+        ("kraft", FaultBudget(1, 1)),
+        ("kraft", FaultBudget(2, 0)),
+        ("kraft-elr", FaultBudget(2, 0)),
+        ("kraft-elr", FaultBudget(1, 1)),
+    ]:
         bound = at(model, 2, spot, 2)
         asked = (bound.model, bound.configurations, safe)
-        few, every = said(without_returns(*asked)), said(by_search(*asked, 0))
+        few, every = said(without_recovery_actions(*asked)), said(by_search(*asked, 0))
         assert few == {name: each if each is Verdict.VIOLATED else Verdict.INCONCLUSIVE for name, each in every.items()}
-        assert all(each.trace is None for each in without_returns(*asked) or ())
+        assert all(each.trace is None for each in without_recovery_actions(*asked) or ())

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import z3
 
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove import smtlib
-from neverlost.checker.prove.induction import Proof, prove
-from neverlost.checker.prove.unbounded import Open
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof import smtlib
+from neverlost.checker.engine.proof.induction import Proof, prove
+from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.unbounded_terms import OpenState, is_open, open_axes, open_transition
 from neverlost.model.kernel import ModelError, for_every, for_some
@@ -21,10 +21,11 @@ from neverlost.model.system import State, Step, System
 from neverlost.specs.errors import InputError
 from neverlost.specs.lemma import Lemma
 from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
+from tests.support import obligations
 
 
 def unbounded(system: System, given: tuple[Lemma, ...], **more: Any) -> Proof:
-    reading = Open(system, given, STRONG)
+    reading = UnboundedEncoding(system, given, STRONG)
     return prove(system, STRONG, given, given=reading, look_up=False, **more)
 
 
@@ -47,8 +48,8 @@ def test_strong_isr_is_proved_for_three_replicas_and_any_number_of_epochs_and_re
 @pytest.mark.slow
 def test_another_solver_confirms_the_proof_without_bounds(tmp_path: Path) -> None:
     found = proof_of_two()
-    smtlib.write(tmp_path, found.texts, found.about)
-    assert smtlib.recheck(tmp_path, smtlib.solve_with_cvc5) == []
+    obligations.write(tmp_path, found.texts, found.about)
+    assert obligations.recheck(tmp_path, smtlib.solve_with_cvc5) == []
 
 
 @pytest.mark.parametrize("name", ["follower-is-prefix", "committed-survives"])
@@ -83,7 +84,7 @@ def test_a_model_without_unbounded_axes_is_refused() -> None:
     from tests.support.modern import system
 
     with pytest.raises(InputError, match="no reading without bounds"):
-        Open(system("kraft"), (), STRONG)
+        UnboundedEncoding(system("kraft"), (), STRONG)
 
 
 def opened(system: System, state: State) -> OpenState:

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.campaign.necessity import clauses_of, without
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.prove.induction import CONSECUTION, ObligationAnswer, Proof, discharge, prove
-from neverlost.checker.prove.obligations import Closed
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.proof.induction import CONSECUTION, ObligationAnswer, Proof, discharge, prove
+from neverlost.checker.engine.proof.obligations import BoundedEncoding
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.model.kernel import ModelError
 from neverlost.model.kraft.controller.reassignment import controller_reassign
 from neverlost.model.system import System, bind
-from neverlost.specs.lemma import Lemma, lemmas_of
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.lemmas.unimpaired import NEEDED, THEORY
-from neverlost.specs.property import Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.support.modern import system
 
 COMMITTED, ACKED = "committed-never-lost", "acked-never-lost"
@@ -109,7 +111,7 @@ def verdict(bound: System) -> str:
 def is_proved(weakened: System, action: str) -> bool:
     """Whether the weakened action keeps every lemma; what the others do is as it was, and proved with the whole system."""
     lemmas = lemmas_of(weakened, ACKED)
-    reading = Closed(weakened, lemmas, properties()[ACKED])
+    reading = BoundedEncoding(weakened, lemmas, properties()[ACKED])
     found: list[ObligationAnswer] = []
     for task in reading.tasks():
         if task.step is not None and weakened.steps[task.step].action.name == action:

@@ -19,22 +19,23 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pytest
 
-from neverlost.checker.disk import on_disk_search
-from neverlost.checker.disk.level_tasks import SearchDescription
-from neverlost.checker.machine.processes import INTERRUPTED
-from neverlost.checker.native import programs
-from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.search import memory, workers
-from neverlost.checker.search.memory import MemorySearch
-from neverlost.checker.search.options import Options
-from neverlost.checker.search.visited_states import StateSet
-from neverlost.checker.search.workers import Local
-from neverlost.checker.spark import member
-from neverlost.checker.spark.held import HeldSearch
-from neverlost.checker.spark.jobs import SparkJobs
-from neverlost.checker.spark.team import Team
-from neverlost.model.interpreters.llvm import Effort, compiled
-from neverlost.specs.property import guarantees
+from neverlost.checker.engine.compiled import programs
+from neverlost.checker.engine.disk import on_disk_search
+from neverlost.checker.engine.disk.level_tasks import SearchDescription
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.engines.in_memory_shards import InMemoryShardSearch
+from neverlost.checker.engine.engines.memory import MemorySearch
+from neverlost.checker.engine.host.processes import INTERRUPTED
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.checker.engine.search import workers
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.engine.search.visited_states import StateSet
+from neverlost.checker.engine.search.workers import Local
+from neverlost.checker.engine.spark import worker as member
+from neverlost.checker.engine.spark.jobs import SparkJobs
+from neverlost.checker.engine.spark.worker_pool import Team
+from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
+from neverlost.specs.properties import guarantees
 from tests.support.searches import classic, essence
 
 Way = Callable[["Calls", Path], Outcome]
@@ -142,7 +143,7 @@ def to_processes(calls: Calls, place: Path) -> Outcome:
 def to_tasks(calls: Calls, place: Path) -> Outcome:
     """The same in tasks that hold the states."""
 
-    class Search(HeldSearch):
+    class Search(InMemoryShardSearch):
         def _share(self) -> None:
             if self.found and self.workers is not self.team:
                 self._compile(self.workers.owned, at_once=True)
@@ -171,7 +172,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = guarantees(SYSTEM.model)
     text = programs.text_of(SYSTEM, asked, None)
-    programs.write(programs.place_of(text), compiled(text, Effort.NONE))
+    programs.write(programs.place_of(text), compiled(text, OptimizationLevel.NONE))
     monkeypatch.setattr(programs, "text_of", lambda *_: text)
 
 

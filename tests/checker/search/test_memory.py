@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neverlost.checker.outcome import Outcome, Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options
-from neverlost.checker.search.visited_states import StateSet
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.engine.search.visited_states import StateSet
+from neverlost.model.protocols import models
 from neverlost.model.system import bind
-from neverlost.specs.instances import Golden, golden_counts, golden_verdicts
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
+from tests.support.instances import Golden, golden_counts, golden_verdicts
 
 SMALL = 300_000
 CONFIGURATION = {"replication.factor": 3, "bounds.log_size": 2, "bounds.records": 2, "bounds.max_leader_epoch": 1}
@@ -59,7 +59,7 @@ def test_orbits_sum_to_the_unreduced_count(row: Golden) -> None:
 
 
 def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
     row = next(row for row in golden_verdicts() if row.name.startswith("kip-279-3") and "steps" in row.expected)
     found = [run(row, workers=workers) for workers in (1, 2, 3)]
     assert len({each.counts for each in found}) == 1
@@ -69,7 +69,7 @@ def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_cut_search_is_inconclusive_and_resumes_to_the_same_counts(tmp_path: Path) -> None:
     place = tmp_path / "levels"
-    cut = small(state_dir=place, limits=Limits(depth=9))
+    cut = small(state_dir=place, limits=SearchLimits(depth=9))
     assert cut.verdict == Verdict.INCONCLUSIVE and "depth limit" in str(cut.reason) and cut.counts.left > 0
     resumed, whole = small(state_dir=place, resume=True), small()
     assert resumed.counts == whole.counts and resumed.fired == whole.fired and resumed.growth == whole.growth
@@ -81,7 +81,7 @@ def test_a_cut_search_is_inconclusive_and_resumes_to_the_same_counts(tmp_path: P
 def test_a_resumed_search_finds_the_same_counterexample(tmp_path: Path) -> None:
     system = bind(models()["kip-279"], CONFIGURATION)
     asked = [properties()["strong-isr"]]
-    explore(system, asked, Options(state_dir=tmp_path / "levels", limits=Limits(depth=6)))
+    explore(system, asked, Options(state_dir=tmp_path / "levels", limits=SearchLimits(depth=6)))
     resumed = explore(system, asked, Options(state_dir=tmp_path / "levels", resume=True))
     assert resumed.findings == explore(system, asked).findings
 
@@ -89,18 +89,18 @@ def test_a_resumed_search_finds_the_same_counterexample(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_spilling_changes_nothing(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     used = iter([0] * 20 + [10**9] * 3 + [0] * 10**6)
-    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_SHARING", 500)
-    monkeypatch.setattr("neverlost.checker.search.memory.used_memory", lambda: next(used))
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.used_memory", lambda: next(used))
     system = bind(models()["kip-279"], CONFIGURATION)
     asked = [properties()["strong-isr"]]
-    spilled = explore(system, asked, Options(workers=workers, limits=Limits(memory_bytes=10**9), machine_code=False))
+    spilled = explore(system, asked, Options(workers=workers, limits=SearchLimits(memory_bytes=10**9), machine_code=False))
     plain = explore(system, asked, Options(workers=workers))
     assert spilled.reason is None
     assert spilled.findings == plain.findings and spilled.counts == plain.counts
 
 
 def test_time_and_memory_limits_are_inconclusive() -> None:
-    for limits in (Limits(seconds=1e-9), Limits(memory_bytes=1)):
+    for limits in (SearchLimits(seconds=1e-9), SearchLimits(memory_bytes=1)):
         found = small(limits=limits)
         assert found.verdict == Verdict.INCONCLUSIVE and found.reason is not None and "limit" in found.reason
 
@@ -134,7 +134,7 @@ def test_the_state_set_is_exact(words: int) -> None:
 
 def test_states_with_equal_mixes_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "neverlost.checker.search.visited_states.mix", lambda states: np.full(states.shape[1], 12345, np.uint64)
+        "neverlost.checker.engine.search.visited_states.mix", lambda states: np.full(states.shape[1], 12345, np.uint64)
     )
     states = StateSet(2)
     batch = np.array([[1, 2, 1, 3], [5, 5, 5, 5]], np.uint64)
@@ -143,8 +143,8 @@ def test_states_with_equal_mixes_are_distinguished(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_does_not_fit_into_a_mailbox_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neverlost.checker.search.memory.WORTH_SHARING", 500)
-    monkeypatch.setattr("neverlost.checker.search.workers.free_shared_memory", lambda: 0)
-    monkeypatch.setattr("neverlost.checker.search.workers.MAILBOX", 1 << 12)
+    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
+    monkeypatch.setattr("neverlost.checker.engine.search.workers.free_shared_memory", lambda: 0)
+    monkeypatch.setattr("neverlost.checker.engine.search.workers.MAILBOX", 1 << 12)
     found = small(workers=2)
     assert found.counts == small(workers=1).counts

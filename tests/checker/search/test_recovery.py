@@ -11,19 +11,20 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.campaign.sweep import Sweeper
-from neverlost.checker.disk.levels import Store
-from neverlost.checker.disk.on_disk_search import explore as explore_on_disk
-from neverlost.checker.evidence import reachable_states as reachable
-from neverlost.checker.outcome import Finding, Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.graph import recovery
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.engine.disk.on_disk_search import explore as explore_on_disk
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.evidence import reachable_states as reachable
+from neverlost.checker.engine.outcome import Finding, Verdict
+from neverlost.checker.engine.search.graph import recovery
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.engine.storage.levels import Store
+from neverlost.checker.questions.sweep.sweep import Sweeper
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import RECOVERY, Property, properties
+from neverlost.specs.properties import properties
+from neverlost.specs.property import RECOVERY, Property
 from tests.support.modern import system as modern
 from tests.support.program import document, neverlost
 from tests.support.searches import classic, kraft_matrix
@@ -197,11 +198,13 @@ def test_stored_levels_give_the_same_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "most", "reason"),
     [
-        (Limits(depth=3), recovery.MOST_STEPS, "the depth limit of 3 levels was reached"),
-        (Limits(), 100, "recovery needs the graph of all "),
+        (SearchLimits(depth=3), recovery.MOST_STEPS, "the depth limit of 3 levels was reached"),
+        (SearchLimits(), 100, "recovery needs the graph of all "),
     ],
 )
-def test_what_was_not_seen_is_inconclusive(limits: Limits, most: int, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_seen_is_inconclusive(
+    limits: SearchLimits, most: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recovery, "MOST_STEPS", most)
     outcome = explore(modern("4.1", **CLEARED), [WRITABLE], Options(workers=1, limits=limits))
     assert [each.verdict for each in outcome.findings] == [Verdict.INCONCLUSIVE]

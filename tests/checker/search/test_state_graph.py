@@ -10,13 +10,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from neverlost.checker.disk import on_disk_search
-from neverlost.checker.disk.levels import Store
-from neverlost.checker.outcome import EngineError, replayed
-from neverlost.checker.search.explore import explored_graph
-from neverlost.checker.search.graph import state_graph
-from neverlost.checker.search.graph.state_graph import StateGraph
-from neverlost.checker.search.options import Limits, Options
+from neverlost.checker.engine.disk import on_disk_search
+from neverlost.checker.engine.engines.explore import explored_graph
+from neverlost.checker.engine.outcome import EngineError, replayed
+from neverlost.checker.engine.search.graph import state_graph
+from neverlost.checker.engine.search.graph.state_graph import StateGraph
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.engine.storage.levels import Store
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from tests.support.modern import system as modern
@@ -124,7 +124,7 @@ def test_orbits_make_a_smaller_graph_with_the_same_depth() -> None:
 
 def test_an_unfinished_search_has_no_graph() -> None:
     with pytest.raises(EngineError, match="no state graph of an unfinished search: the depth limit of 2 levels was reached"):
-        explored_graph(SMALL["kraft"](), Options(limits=Limits(depth=2), workers=1))
+        explored_graph(SMALL["kraft"](), Options(limits=SearchLimits(depth=2), workers=1))
 
 
 def test_a_list_that_lacks_a_state_is_noticed() -> None:

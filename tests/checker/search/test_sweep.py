@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.campaign.sweep import EXPLORED, REPLAYED, SAME, Sweep, Sweeper
-from neverlost.checker.outcome import Verdict
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.sweep.sweep import EXPLORED, REPLAYED, SAME, Sweep, Sweeper
 from neverlost.model.system import bind
-from neverlost.reports.bundle.measured import differences, overlaid
+from neverlost.reports.documents.measurements import differences, overlaid
 from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.configuration.matrix import Matrix, parse_matrix, read_matrix, shipped
 from neverlost.specs.errors import InputError
-from neverlost.specs.property import properties
+from neverlost.specs.properties import properties
 from tests.support.program import neverlost
 
 MATRIX = """

@@ -6,8 +6,8 @@ from threading import Event, Lock
 
 import pytest
 
-from neverlost.checker.machine.processes import TIMEOUT
-from neverlost.checker.spark import questions
+from neverlost.checker.engine.host.processes import TIMEOUT
+from neverlost.checker.engine.spark import jobs_here_or_there as questions
 
 
 class Session:

@@ -19,24 +19,24 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.digest import model_digest
-from neverlost.checker.disk.levels import Store
-from neverlost.checker.machine import scratch
-from neverlost.checker.machine.processes import TIMEOUT
-from neverlost.checker.machine.resources import GaveOut
-from neverlost.checker.outcome import Outcome
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Limits, Options, Progress
-from neverlost.checker.spark import java as spark_java
-from neverlost.checker.spark import questions
-from neverlost.checker.spark import session as spark_session
-from neverlost.model.catalogue import models
+from neverlost.checker.engine.digest import model_digest
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.engine.host.processes import TIMEOUT
+from neverlost.checker.engine.host.resources import ResourceExhausted
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.search.options import Options, SearchLimits, SearchProgress
+from neverlost.checker.engine.spark import java as spark_java
+from neverlost.checker.engine.spark import jobs_here_or_there as questions
+from neverlost.checker.engine.spark import session as spark_session
+from neverlost.checker.engine.storage.levels import Store
+from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.result import document
 from neverlost.specs.errors import InputError
-from neverlost.specs.instances import Golden, golden_counts, golden_verdicts
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support import modern
+from tests.support.instances import Golden, golden_counts, golden_verdicts
 from tests.support.searches import classic, essence, kraft_matrix
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -92,7 +92,7 @@ def test_spark_equals_memory(row: str, conf: tuple[tuple[str, str], ...]) -> Non
 
 
 def test_what_a_level_shuffled_does_not_stay(session: Any) -> None:
-    found = on_spark(classic("kip-320", 2, 2, 2, 1), limits=Limits(depth=4))
+    found = on_spark(classic("kip-320", 2, 2, 2, 1), limits=SearchLimits(depth=4))
     assert found.cluster is not None and found.cluster.jobs >= 4
     assert [*Path(session.conf.get("spark.local.dir")).rglob("shuffle_*")] == []
 
@@ -103,7 +103,7 @@ class Said:
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: SearchProgress) -> None:
         if progress.note:
             self.notes.append(progress.note)
 
@@ -143,10 +143,10 @@ def test_what_tasks_cannot_hold_goes_on_in_files(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("session")
 def test_a_team_that_loses_a_task_goes_on_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Levels that were not written by then are searched again."""
-    monkeypatch.setattr("neverlost.checker.spark.held.KEPT_EVERY", 0.0)
+    monkeypatch.setattr("neverlost.checker.engine.engines.in_memory_shards.KEPT_EVERY", 0.0)
     system, said, killed = classic("kip-101", 3, 1, 1, 1), Said(), set()
 
-    def reporter(progress: Progress) -> None:
+    def reporter(progress: SearchProgress) -> None:
         said(progress)
         if progress.level == 9 and not killed:
             killed.update(python_workers(os.getpid()))
@@ -167,9 +167,9 @@ def test_held_levels_that_are_kept_can_be_resumed(tmp_path: Path) -> None:
     """A search by a team is cut, goes on in memory, is cut again, and goes on in files."""
     system = classic("kip-101", 3, 2, 2, 1)
     place = tmp_path / "s"
-    cut = on_spark(system, HELD, state_dir=place, keep_going=True, limits=Limits(depth=9))
+    cut = on_spark(system, HELD, state_dir=place, keep_going=True, limits=SearchLimits(depth=9))
     assert cut.counts.left > 0 and len(Store.attach(place).levels()) == cut.counts.depth
-    options = Options(workers=1, state_dir=place, keep_going=True, resume=True, limits=Limits(depth=12))
+    options = Options(workers=1, state_dir=place, keep_going=True, resume=True, limits=SearchLimits(depth=12))
     assert explore(system, guarantees(system.model), options).counts.left > 0
     mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"))
     found = on_spark(system, mixed, state_dir=place, keep_going=True, resume=True)
@@ -180,7 +180,7 @@ def test_held_levels_that_are_kept_can_be_resumed(tmp_path: Path) -> None:
 def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch, has_compiler: bool) -> None:
     monkeypatch.setattr(spark_session, "start", None)
     if not has_compiler:
-        monkeypatch.setitem(sys.modules, "neverlost.checker.spark.held", None)
+        monkeypatch.setitem(sys.modules, "neverlost.checker.engine.engines.in_memory_shards", None)
     said: list[str] = []
     system = classic("kip-320", 2, 2, 2, 1)
     found = on_spark(system, (), lambda progress: said.append(progress.note))
@@ -193,7 +193,7 @@ def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch, has_compil
 
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:9", "sc://127.0.0.1:9/;token=x", "spark://127.0.0.1:9,127.0.0.1:x"])
 def test_a_master_that_cannot_be_reached_is_an_error_before_the_first_level(master: str) -> None:
-    said: list[Progress] = []
+    said: list[SearchProgress] = []
     with pytest.raises(InputError, match=f"cannot reach Spark on '{re.escape(master)}': .*; check --master and --spark-conf"):
         explore(classic("kip-320", 2, 2, 2, 1), (), Options(spark_master=master), said.append, "spark")
     assert not said
@@ -205,7 +205,7 @@ def test_levels_may_change_hands(tmp_path: Path) -> None:
     system = classic("kip-101", 3, 2, 2, 1)
     mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"), IN_FILES)
     place = tmp_path / "s"
-    cut = on_spark(system, mixed, state_dir=place, keep_going=True, limits=Limits(depth=12))
+    cut = on_spark(system, mixed, state_dir=place, keep_going=True, limits=SearchLimits(depth=12))
     assert cut.counts.left > 0
     finer = (
         ("neverlost.driver.states", "5000"),
@@ -223,7 +223,7 @@ def test_levels_may_change_hands(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["frontier", "run"])
 def test_damage_that_a_task_finds_is_named(tmp_path: Path, kind: str) -> None:
     system = classic("kip-320", 2, 2, 2, 1)
-    on_spark(system, state_dir=tmp_path / "s", limits=Limits(depth=7))
+    on_spark(system, state_dir=tmp_path / "s", limits=SearchLimits(depth=7))
     last = Store.attach(tmp_path / "s").levels()[-1]
     victim = (last.files if kind == "frontier" else last.runs)[0]
     path = tmp_path / "s" / victim.name
@@ -251,7 +251,7 @@ def test_killed_workers_change_nothing(tmp_path: Path) -> None:
     killed: list[int] = []
     levels: set[int] = set()
 
-    def reporter(progress: Progress) -> None:
+    def reporter(progress: SearchProgress) -> None:
         if progress.level % 3 == 0 and progress.level not in levels:
             levels.add(progress.level)
             threading.Timer(0.1, kill).start()
@@ -271,7 +271,7 @@ def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
     """The level is given up, those before it stay, and the session is there for the next search."""
     system = classic("kip-101", 3, 2, 2, 1)
     slow = (("neverlost.driver.states", "100"), ("neverlost.task.states", "100"), IN_FILES)
-    cut = on_spark(system, slow, state_dir=tmp_path / "s", keep_going=True, limits=Limits(seconds=3))
+    cut = on_spark(system, slow, state_dir=tmp_path / "s", keep_going=True, limits=SearchLimits(seconds=3))
     assert cut.reason == "the time limit of 3 s was reached"
     assert len(Store.attach(tmp_path / "s").levels()) == cut.counts.depth
     assert cut.counts.left > 0
@@ -283,7 +283,7 @@ def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("conf", [HELD, EVERYWHERE], ids=["held", "in files"])
 def test_a_model_error_in_a_task_keeps_its_kind(monkeypatch: pytest.MonkeyPatch, conf: tuple[tuple[str, str], ...]) -> None:
     """An executor with another source of the model is refused, and is not retried into a wrong answer."""
-    monkeypatch.setattr("neverlost.checker.disk.level_tasks.question_digest", lambda model, asked: "sha256:other")
+    monkeypatch.setattr("neverlost.checker.engine.disk.level_tasks.question_digest", lambda model, asked: "sha256:other")
     with pytest.raises(Exception, match="an executor has another version of kip-320 than the driver") as caught:
         on_spark(classic("kip-320", 2, 1, 1, 1), conf)
     assert type(caught.value).__name__ == "EngineError"
@@ -305,9 +305,10 @@ def test_the_source_archive_is_enough_for_an_executor(tmp_path: Path) -> None:
     """Python imports tasks, models and properties from the archive, and finds the same digest."""
     archive = spark_session.packed_source(tmp_path)
     program = (
-        "import neverlost.checker.spark.jobs, neverlost.checker.disk.level_tasks, json, neverlost.checker as checker;"
-        "from neverlost.checker.digest import model_digest; from neverlost.model.catalogue import models; "
-        "from neverlost.specs.property import properties;"
+        "import neverlost.checker.engine.spark.jobs, neverlost.checker.engine.disk.level_tasks;"
+        "import json, neverlost.checker as checker;"
+        "from neverlost.checker.engine.digest import model_digest; from neverlost.model.protocols import models; "
+        "from neverlost.specs.properties import properties;"
         "print(json.dumps([checker.__file__, sorted(properties()), {n: model_digest(m) for n, m in models().items()}]))"
     )
     environment = {**os.environ, "PYTHONPATH": str(archive)}
@@ -376,7 +377,7 @@ class TestJava:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         pretended(tmp_path, monkeypatch, "echo 'WARNING: Using incubator modules: jdk.incubator.vector'; kill -TERM $$")
-        with pytest.raises(GaveOut, match="Spark's Java ended before it was ready"):
+        with pytest.raises(ResourceExhausted, match="Spark's Java ended before it was ready"):
             spark_session.start("local[1]", {}, "ended")
 
     def test_pyspark_missing_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,9 +413,9 @@ def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path, memory: str) -> N
 
 JAVA_IS_KILLED = """
 import os, signal, sys
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
-from neverlost.specs.property import guarantees
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
+from neverlost.specs.properties import guarantees
 from pyspark import SparkContext
 from tests.support.searches import classic, essence
 
@@ -471,7 +472,7 @@ def test_what_java_says_is_shown_in_one_line() -> None:
 
 
 GOLDENS = [each for each in (*golden_counts(), *golden_verdicts()) if each.expected.get("distinct", 0) < 10**6]
-"""The larger ones are in `tests/bench/spark_bench.py`, which compares their counts too."""
+"""The larger ones are in `tests/tools/bench/spark_bench.py`, which compares their counts too."""
 
 
 @cache

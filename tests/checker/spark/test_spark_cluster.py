@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.search.options import Options
 from tests.support.searches import classic
 from tests.support.spark_cluster import EXPECTED as THOSE
 from tests.support.spark_cluster import (

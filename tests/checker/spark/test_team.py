@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -15,27 +16,29 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from neverlost.checker.disk.level_tasks import SearchDescription
-from neverlost.checker.disk.levels import Store, meta_of
-from neverlost.checker.native import programs, team
-from neverlost.checker.native.table_text import TABLES
-from neverlost.checker.outcome import EngineError
-from neverlost.checker.search.explore import explore
-from neverlost.checker.search.options import Options
-from neverlost.checker.search.owned_states import OwnedStates
-from neverlost.checker.spark import links, member
-from neverlost.checker.spark.jobs import SparkJobs
-from neverlost.checker.spark.member import Member
-from neverlost.checker.spark.team import Team
+from neverlost.checker.engine.compiled import compiled_search as team
+from neverlost.checker.engine.compiled import programs
+from neverlost.checker.engine.compiled.table_text import TABLES
+from neverlost.checker.engine.disk.level_tasks import SearchDescription
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import EngineError
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.engine.search.owned_states import OwnedStates
+from neverlost.checker.engine.spark import links
+from neverlost.checker.engine.spark import worker as member
+from neverlost.checker.engine.spark.jobs import SparkJobs
+from neverlost.checker.engine.spark.worker import Worker
+from neverlost.checker.engine.spark.worker_pool import Team
+from neverlost.checker.engine.storage.levels import Store, meta_of
 from neverlost.model.system import System
-from neverlost.specs.property import guarantees
+from neverlost.specs.properties import guarantees
 from tests.support.searches import classic
 
 KEY = b"of this search"
 
 
 @contextmanager
-def members(system: System, total: int, symmetry: bool = False) -> Iterator[tuple[list[Member], list[socket.socket]]]:
+def members(system: System, total: int, symmetry: bool = False) -> Iterator[tuple[list[Worker], list[socket.socket]]]:
     """Members that are connected to each other, and the driver's ends."""
     about = SearchDescription.about("", system, guarantees(system.model), symmetry)
     with ExitStack() as stack:
@@ -44,24 +47,25 @@ def members(system: System, total: int, symmetry: bool = False) -> Iterator[tupl
             for other in range(one):
                 peers[one][other], peers[other][one] = map(stack.enter_context, socket.socketpair())
         pairs = [tuple(map(stack.enter_context, socket.socketpair())) for _ in range(total)]
-        found = [Member(about, number, peers[number], pairs[number][0]) for number in range(total)]
+        found = [Worker(about, number, peers[number], pairs[number][0]) for number in range(total)]
         for each in found:
             stack.callback(each.close)
         yield found, [end for _, end in pairs]
 
 
-def together(pool: ThreadPoolExecutor, all_members: list[Member], method: str, *arguments: Any) -> list[Any]:
+def together(pool: ThreadPoolExecutor, all_members: list[Worker], method: str, *arguments: Any) -> list[Any]:
     running = [pool.submit(getattr(each, method), *arguments) for each in all_members]
     return [each.result(60) for each in running]
 
 
-def first_levels(system: System, levels: int) -> team.Native:
+def first_levels(system: System, levels: int) -> team.CompiledSearch:
     """What one process has found of the first levels."""
     local = OwnedStates(system, guarantees(system.model), False)
     local.absorb(np.array([system.pack(state) for _, state in system.initial_states()], np.uint64).T)
     local.expansion.generated = local.known
     local.close_level()
-    native = team.Native(local, programs.Programs(system, guarantees(system.model)), 1)
+    native = team.CompiledSearch(local, programs.Programs(system, guarantees(system.model)), 1)
+    native.continue_from(local)
     for _ in range(1, levels):
         while native.round():
             pass
@@ -89,7 +93,7 @@ def test_members_find_what_one_process_finds(monkeypatch: pytest.MonkeyPatch, tm
         assert len(native.tables) == 0 and not len(native.tables.collect(0, 0)), "nothing is read there any more"
         together(pool, found, "begin", levels, None)
         for each in found:
-            each.owned._room = 32
+            each.owned.boxes.capacity = 32
         sizes, rounds, violations = [], 0, {}
         while True:
             while any(each["waiting"] for each in together(pool, found, "round")):
@@ -125,9 +129,9 @@ def test_members_find_what_one_process_finds(monkeypatch: pytest.MonkeyPatch, tm
 def test_a_member_with_another_source_is_refused() -> None:
     system = classic("kip-320", 2, 1, 1, 1)
     about = SearchDescription.about("", system, guarantees(system.model), False)
-    given = {**vars(about), "digest": "sha256:other"}
+    given = {**asdict(about), "digest": "sha256:other"}
     with pytest.raises(EngineError, match="an executor has another version of kip-320 than the driver"):
-        Member(SearchDescription.of(given), 0, [None], socket.socket())
+        Worker(SearchDescription.of(given), 0, [None], socket.socket())
 
 
 class TestLinks:

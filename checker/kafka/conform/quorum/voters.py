@@ -19,13 +19,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from neverlost.checker.kafka.conform.classes import jvm
-from neverlost.checker.kafka.conform.comparison import Difference, Tally
-from neverlost.model.catalogue import models
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.java import jvm
 from neverlost.model.interpreters import ints
+from neverlost.model.protocols import models
+from neverlost.model.protocols.kraft_quorum import epoch_of_entry, first_change_of
 from neverlost.model.quorum.roles import CANDIDATE, LEADER
 from neverlost.model.system import State, Step, System, bind
-from neverlost.model.versions.kraft_quorum import epoch_of_entry, first_change_of
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.keys import configuration
 
@@ -42,7 +42,7 @@ METRICS = f"{jvm.PACKAGE}raft.internals.KafkaRaftMetrics"
 
 Voter = tuple[int, int, int, int, int, tuple[int, ...]]
 """A voter's number, epoch, vote, leader and role, -1 for none; and who the voters are by its log."""
-Outcome = tuple[Any, ...]
+VoterOutcome = tuple[Any, ...]
 
 
 def _raft(name: str) -> str:
@@ -155,7 +155,7 @@ class Quorum:
         """What a QuorumState writes to disk."""
         self.disk = election
 
-    def on_disk(self) -> Outcome:
+    def on_disk(self) -> VoterOutcome:
         """What was written last: epoch, leader, and the vote where no leader is known."""
         leader, voted = int(self.disk.leaderIdOrSentinel()), self.disk.optionalVotedKey()
         return int(self.disk.epoch()), leader, int(voted.get().id()) if leader < 0 and voted.isPresent() else -1
@@ -186,7 +186,7 @@ class NotComparedError(Exception):
     """A step that this version takes in another way."""
 
 
-def seen(state: Any) -> Outcome:
+def seen(state: Any) -> VoterOutcome:
     """Epoch, leader, the vote where no leader is known, and whether it is candidate."""
     epoch, leader = int(jvm.call(state, "epoch")), int(jvm.call(state, "leaderIdOrSentinel"))
     voted = -1
@@ -199,7 +199,7 @@ def seen(state: Any) -> Outcome:
     return epoch, leader, voted, is_candidate
 
 
-def expected(voter: Voter) -> Outcome:
+def expected(voter: Voter) -> VoterOutcome:
     """The same of the model's voter."""
     _, epoch, voted, leader, role, _ = voter
     return epoch, leader, voted if leader < 0 else -1, role == CANDIDATE
@@ -229,36 +229,36 @@ def end_of(values: Values, number: int) -> tuple[int, int]:
     return len(log), epoch_of_entry(values, log[-1]) if log else 0
 
 
-class Judge:
+class VotersOracle:
     """What Kafka's classes answer to the model's steps; like questions are asked once."""
 
     def __init__(self, quorum: Quorum) -> None:
         self.quorum = quorum
-        self.known: dict[Any, Outcome] = {}
+        self.known: dict[Any, VoterOutcome] = {}
 
-    def answer(self, question: tuple[Any, ...], ask: Callable[[], Outcome]) -> Outcome:
+    def answer(self, question: tuple[Any, ...], ask: Callable[[], VoterOutcome]) -> VoterOutcome:
         """The answer to a question."""
         if question not in self.known:
             self.known[question] = ask()
         return self.known[question]
 
-    def stop(self, voter: Voter, end: tuple[int, int]) -> Outcome:
+    def stop(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
         """What is on disk of a voter that stops: all that it had written before."""
 
-        def ask() -> Outcome:
+        def ask() -> VoterOutcome:
             self.standing(voter, end)
             return self.quorum.on_disk()
 
         return self.answer(("stop", voter, end), ask)
 
-    def restart(self, voter: Voter, end: tuple[int, int]) -> Outcome:
+    def restart(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
         """Where a voter stands after a restart."""
         return self.answer(("restart", voter, end), lambda: seen(self.quorum.state_of(voter, end)))
 
-    def begin(self, voter: Voter, end: tuple[int, int]) -> Outcome:
+    def begin(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
         """Where a voter stands after a time-out."""
 
-        def ask() -> Outcome:
+        def ask() -> VoterOutcome:
             state = self.quorum.state_of(voter, end)
             try:
                 self.quorum.ask_for_votes(state)
@@ -268,10 +268,10 @@ class Judge:
 
         return self.answer(("begin", voter, end), ask)
 
-    def vote(self, voter: Voter, end: tuple[int, int], candidate: int, epoch: int, its_end: tuple[int, int]) -> Outcome:
+    def vote(self, voter: Voter, end: tuple[int, int], candidate: int, epoch: int, its_end: tuple[int, int]) -> VoterOutcome:
         """Whether a voter grants a vote, and where it stands then."""
 
-        def ask() -> Outcome:
+        def ask() -> VoterOutcome:
             state = self.standing(voter, end)
             if epoch > int(jvm.call(state, "epoch")):
                 self.unattached(state, epoch)
@@ -298,30 +298,32 @@ class Judge:
             self.quorum.lead(state, 0, voter[5])
         return state
 
-    def learn(self, voter: Voter, end: tuple[int, int], epoch: int) -> Outcome:
+    def learn(self, voter: Voter, end: tuple[int, int], epoch: int) -> VoterOutcome:
         """Where a voter stands that learns of a newer epoch."""
 
-        def ask() -> Outcome:
+        def ask() -> VoterOutcome:
             state = self.standing(voter, end)
             self.unattached(state, epoch)
             return seen(state)
 
         return self.answer(("learn", voter, end, epoch), ask)
 
-    def follow(self, voter: Voter, end: tuple[int, int], epoch: int, leader: int) -> Outcome:
+    def follow(self, voter: Voter, end: tuple[int, int], epoch: int, leader: int) -> VoterOutcome:
         """Where a voter stands that learns of a leader."""
 
-        def ask() -> Outcome:
+        def ask() -> VoterOutcome:
             state = self.standing(voter, end)
             jvm.call(state, "transitionToFollower", epoch, leader, self.quorum.endpoints)
             return seen(state)
 
         return self.answer(("follow", voter, end, epoch, leader), ask)
 
-    def high_watermark(self, voter: Voter, start: int, end: int, members: tuple[int, ...], fetched: tuple[int, ...]) -> Outcome:
+    def high_watermark(
+        self, voter: Voter, start: int, end: int, members: tuple[int, ...], fetched: tuple[int, ...]
+    ) -> VoterOutcome:
         """The high watermark of a leader whose voters are these and whose followers have fetched so far; -1 for none."""
 
-        def ask() -> Outcome:
+        def ask() -> VoterOutcome:
             leading = self.quorum.lead(self.quorum.state_of(voter, (start, voter[1] - 1)), start, voter[5])
             offset = jvm.java_class(_raft("LogOffsetMetadata"))
             for each, reached in enumerate(fetched):
@@ -356,7 +358,7 @@ def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]
                 frontier.append(after)
 
 
-def judged(judge: Judge, values: Values, step: Step, after: Values) -> tuple[Outcome, Outcome] | None:
+def judged(judge: VotersOracle, values: Values, step: Step, after: Values) -> tuple[VoterOutcome, VoterOutcome] | None:
     """What Kafka's classes and the model make of a step, where it is about one voter."""
     name, given = step.action.name, step.arguments
     if name in ("controller_restart", "candidate_begin_epoch"):
@@ -383,7 +385,7 @@ def judged(judge: Judge, values: Values, step: Step, after: Values) -> tuple[Out
     return None
 
 
-def _commit(judge: Judge, values: Values, leader: int, after: Values) -> tuple[Outcome, Outcome]:
+def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> tuple[VoterOutcome, VoterOutcome]:
     """The high watermark, which a new leader does not know before an entry of its epoch is on a majority."""
     records, epoch = len(values["record_epoch"]), values["epoch"][leader]
     log = after["log_record"][leader]
@@ -394,7 +396,9 @@ def _commit(judge: Judge, values: Values, leader: int, after: Values) -> tuple[O
     return (before if mark < 0 else mark,), (after["high_watermark"][leader],)
 
 
-def refused(judge: Judge, values: Values, granted: set[tuple[int, int]]) -> Iterator[tuple[str, Outcome, Outcome]]:
+def refused(
+    judge: VotersOracle, values: Values, granted: set[tuple[int, int]]
+) -> Iterator[tuple[str, VoterOutcome, VoterOutcome]]:
     """Votes that a candidate asks for and the model does not grant."""
     numbers = range(len(values["role"]))
     for other in numbers:
@@ -421,7 +425,7 @@ def compare(setting: str) -> Tally:
 
 def _compare(setting: str, tally: Tally) -> None:
     begun, bound = time.monotonic(), system(setting)
-    judge = Judge(Quorum(VOTERS))
+    judge = VotersOracle(Quorum(VOTERS))
     for state, successors in reachable(bound):
         values = bound.nested(state)
         tally.states += 1
@@ -439,7 +443,7 @@ def _compare(setting: str, tally: Tally) -> None:
     tally.seconds = time.monotonic() - begun
 
 
-def _note(tally: Tally, setting: str, event: str, case: str, kafka: Outcome, model: Outcome) -> None:
+def _note(tally: Tally, setting: str, event: str, case: str, kafka: VoterOutcome, model: VoterOutcome) -> None:
     tally.transitions += 1
     tally.by_event[event] += 1
     if kafka != model:

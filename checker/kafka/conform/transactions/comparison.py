@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from neverlost.checker.kafka.conform.classes.jvm import MissingClass, kafka_class
-from neverlost.checker.kafka.conform.classes.kafka import Kafka
-from neverlost.checker.kafka.conform.comparison import Difference, Tally
-from neverlost.checker.kafka.conform.settings import Setting
+from neverlost.checker.engine.engines.explore import explored_graph
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.cases.settings import ConformSetting
+from neverlost.checker.kafka.conform.java.jvm import MissingClass, kafka_class
+from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.transactions import kafka_side as classes
-from neverlost.checker.search.explore import explored_graph
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System, bind
 from neverlost.model.transactions import state as known_as
@@ -42,7 +42,7 @@ ATTEMPT, OTHER, PARTITION = 0, 1, 0
 """The request of each case, the one before it, and their partition."""
 
 
-def settings(kafka: Kafka, short: bool) -> list[Setting]:
+def settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
     """The settings of a version: with each transaction version that it has."""
     minor = tuple(map(int, kafka.minor.split(".")))
     model = next((name for since, name in MODELS if since <= minor), "transactions-3.5")
@@ -55,17 +55,17 @@ def settings(kafka: Kafka, short: bool) -> list[Setting]:
     return [setting(each) for each in texts]
 
 
-def setting(text: str) -> Setting:
+def setting(text: str) -> ConformSetting:
     """A setting of the model of transactions."""
     chosen = choose(read_settings(text.split()))
-    return Setting(text, bind(chosen.model, chosen.configuration))
+    return ConformSetting(text, bind(chosen.model, chosen.configuration))
 
 
 Projected = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Answer:
+class TransactionOutcome:
     """What happens, and what is known then; nothing where it cannot happen."""
 
     outcome: str
@@ -75,10 +75,10 @@ class Answer:
         return f"{self.outcome} {self.known}" if self.known else self.outcome
 
 
-REFUSED = Answer("refused")
+REFUSED = TransactionOutcome("refused")
 
 
-class Asked:
+class TransactionModel:
     """The model, asked about states that are made for one question."""
 
     def __init__(self, system: System) -> None:
@@ -113,14 +113,14 @@ class Asked:
 COORDINATOR = ("init", "bump", "add", "commit", "abort", "time out", "complete")
 
 
-def coordinator_known(asked: Asked, state: State) -> classes.Known:
+def coordinator_known(asked: TransactionModel, state: State) -> classes.Known:
     """What the coordinator knows in a state."""
     partitions = range(asked.system.sizes["partition"])
     inside = frozenset(each for each in partitions if asked.value(state, f"in_transaction[{each}]"))
     return asked.value(state, "transaction_state"), asked.value(state, "producer_epoch"), inside
 
 
-def coordinator_cases(asked: Asked) -> Iterator[tuple[str, classes.Known]]:
+def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, classes.Known]]:
     """Every event with everything that may be known: a transaction has partitions while it is open or decided."""
     partitions = range(asked.system.sizes["partition"])
     subsets = [frozenset(some) for size in range(len(partitions) + 1) for some in combinations(partitions, size)]
@@ -133,7 +133,7 @@ def coordinator_cases(asked: Asked) -> Iterator[tuple[str, classes.Known]]:
                 yield event, (number, epoch, inside)
 
 
-def coordinator_model(asked: Asked, event: str, known: classes.Known) -> Answer:
+def coordinator_model(asked: TransactionModel, event: str, known: classes.Known) -> TransactionOutcome:
     """What the model's coordinator does."""
     number, epoch, inside = known
     values = {"transaction_state": number, "producer_epoch": epoch, **{f"in_transaction__{each}": 1 for each in inside}}
@@ -157,10 +157,10 @@ def coordinator_model(asked: Asked, event: str, known: classes.Known) -> Answer:
         return _added(asked, values | current)
     extra, label = of_event[event]
     found = asked.after(asked.made(**values, **extra), label)
-    return REFUSED if found is None else Answer("done", coordinator_known(asked, found[1]))
+    return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
 
 
-def _added(asked: Asked, values: dict[str, int]) -> Answer:
+def _added(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcome:
     """AddPartitionsToTxn of the client with version 1, of the partition's leader with version 2."""
     in_two = asked.system.configurations[0]["transaction.version"] == "2"
     place = f"{ATTEMPT}__{PARTITION}"
@@ -169,12 +169,12 @@ def _added(asked: Asked, values: dict[str, int]) -> Answer:
     if not in_two:
         label = f"producer_send(producer=0, attempt={ATTEMPT}, partition={PARTITION})"
     found = asked.after(asked.made(**values, **sends), label)
-    return REFUSED if found is None else Answer("done", coordinator_known(asked, found[1]))
+    return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
 
 
-def coordinator_kafka(version: int, event: str, known: classes.Known) -> Answer:
+def coordinator_kafka(version: int, event: str, known: classes.Known) -> TransactionOutcome:
     """What Kafka's TransactionMetadata does."""
-    transitions: dict[str, Callable[[classes.Metadata], None]] = {
+    transitions: dict[str, Callable[[classes.CoordinatorMetadata], None]] = {
         "init": lambda each: each.init(),
         "bump": lambda each: each.init(known[1]),
         "add": lambda each: each.add(PARTITION),
@@ -184,7 +184,7 @@ def coordinator_kafka(version: int, event: str, known: classes.Known) -> Answer:
         "complete": lambda each: each.complete(),
     }
     found = classes.after(known, version, transitions[event])
-    return REFUSED if found is None else Answer("done", found)
+    return REFUSED if found is None else TransactionOutcome("done", found)
 
 
 # a partition
@@ -194,7 +194,7 @@ NOTHING, BEFORE, ITSELF = "nothing", "another record", "the record"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ProducerView:
     """What a partition has seen of a producer."""
 
     epoch: int
@@ -209,12 +209,12 @@ class Seen:
         )
 
 
-def partition_cases(coordinators: int) -> Iterator[tuple[Seen, Projected]]:
+def partition_cases(coordinators: int) -> Iterator[tuple[ProducerView, Projected]]:
     """Every request to a partition that has seen anything: record, epoch, approval; or marker, epoch, coordinator, commits."""
     for epoch, has, is_open, coordinator in product(EPOCHS, (NOTHING, BEFORE, ITSELF), (False, True), range(coordinators)):
         if (epoch < 0 and (has != NOTHING or coordinator)) or (is_open and has == NOTHING):
             continue
-        seen = Seen(epoch, has, is_open, coordinator)
+        seen = ProducerView(epoch, has, is_open, coordinator)
         for asks, approval in product(EPOCHS[1:], (0, APPROVED, OUTDATED)):
             if has != ITSELF or asks == epoch:
                 yield seen, ("record", asks, approval)
@@ -223,7 +223,7 @@ def partition_cases(coordinators: int) -> Iterator[tuple[Seen, Projected]]:
                 yield seen, ("marker", asks, newer, commits)
 
 
-def partition_values(seen: Seen) -> dict[str, int]:
+def partition_values(seen: ProducerView) -> dict[str, int]:
     """A partition's part of a state."""
     found = {f"partition_epoch__{PARTITION}": seen.epoch, f"partition_coordinator__{PARTITION}": seen.coordinator}
     if seen.has != NOTHING:
@@ -232,7 +232,7 @@ def partition_values(seen: Seen) -> dict[str, int]:
     return found
 
 
-def partition_known(asked: Asked, state: State, partition: int = PARTITION) -> tuple[int, bool, int]:
+def partition_known(asked: TransactionModel, state: State, partition: int = PARTITION) -> tuple[int, bool, int]:
     """What a partition knows in a state, as the class shows it."""
     attempts = range(asked.system.sizes["attempt"])
     is_open = any(asked.value(state, f"undecided[{each}][{partition}]") for each in attempts)
@@ -240,7 +240,7 @@ def partition_known(asked: Asked, state: State, partition: int = PARTITION) -> t
     return epoch, is_open, coordinator
 
 
-def partition_model(asked: Asked, seen: Seen, request: Projected) -> Answer:
+def partition_model(asked: TransactionModel, seen: ProducerView, request: Projected) -> TransactionOutcome:
     """What the model's partition does."""
     values, place = partition_values(seen), f"{ATTEMPT}__{PARTITION}"
     where = f"(attempt={ATTEMPT}, partition={PARTITION})"
@@ -252,7 +252,7 @@ def partition_model(asked: Asked, seen: Seen, request: Projected) -> Answer:
         found = asked.after(asked.made(**values), *[name + where for name in names])
         if found is None or found[0].startswith("leader_refuse"):
             return REFUSED
-        return Answer(names[found[0].removesuffix(where)], partition_known(asked, found[1]))
+        return TransactionOutcome(names[found[0].removesuffix(where)], partition_known(asked, found[1]))
     _, epoch, coordinator, commits = request
     values |= {f"late_marker__{PARTITION}": COMMIT if commits else known_as.ABORT}
     values |= {f"late_marker_epoch__{PARTITION}": epoch, f"late_marker_coordinator__{PARTITION}": coordinator}
@@ -263,10 +263,10 @@ def partition_model(asked: Asked, seen: Seen, request: Projected) -> Answer:
     is_refused = partition_known(asked, found[1]) == partition_known(asked, before) and not _ends_nothing(
         asked, before, request
     )
-    return REFUSED if is_refused else Answer("appended", partition_known(asked, found[1]))
+    return REFUSED if is_refused else TransactionOutcome("appended", partition_known(asked, found[1]))
 
 
-def _ends_nothing(asked: Asked, before: State, request: Projected) -> bool:
+def _ends_nothing(asked: TransactionModel, before: State, request: Projected) -> bool:
     """Whether a marker that is accepted changes nothing that is looked at: it says what the partition knows already."""
     from neverlost.model.interpreters.ints import Ints, IntsView
     from neverlost.model.transactions.partition import takes_marker
@@ -275,7 +275,7 @@ def _ends_nothing(asked: Asked, before: State, request: Projected) -> bool:
     return bool(takes_marker(Ints, view, PARTITION, request[1], request[2]))
 
 
-def partition_kafka(log: classes.Partition, seen: Seen, request: Projected) -> Answer:
+def partition_kafka(log: classes.TransactionalLog, seen: ProducerView, request: Projected) -> TransactionOutcome:
     """What Kafka's log does, with a producer id that is first brought to where the case begins."""
     log.next_producer()
     if seen.epoch >= 0:
@@ -293,7 +293,7 @@ def partition_kafka(log: classes.Partition, seen: Seen, request: Projected) -> A
         outcome = log.append(epoch, sequence, guard)
     else:
         outcome = log.mark(*request[1:])
-    return REFUSED if outcome == "refused" else Answer(outcome, log.seen)
+    return REFUSED if outcome == "refused" else TransactionOutcome(outcome, log.seen)
 
 
 def kafka_guard() -> Any:
@@ -301,7 +301,7 @@ def kafka_guard() -> Any:
     return kafka_class("storage.internals.log.VerificationGuard")()
 
 
-def _bring(log: classes.Partition, seen: Seen) -> None:
+def _bring(log: classes.TransactionalLog, seen: ProducerView) -> None:
     """Write what the partition has seen."""
     steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
     if seen.has != NOTHING:
@@ -315,13 +315,13 @@ def _bring(log: classes.Partition, seen: Seen) -> None:
 # the comparison
 
 
-def compare(setting: Setting) -> Tally:
+def compare(setting: ConformSetting) -> Tally:
     """Every combination of a setting, by class and model; then every reachable transition among them."""
     begun = time.monotonic()
-    asked, tally = Asked(setting.system), Tally("transactions")
-    found: dict[Projected, Answer] = {}
+    asked, tally = TransactionModel(setting.system), Tally("transactions")
+    found: dict[Projected, TransactionOutcome] = {}
     for part in (_coordinator, _partition):
-        answered: dict[Projected, Answer] = {}
+        answered: dict[Projected, TransactionOutcome] = {}
         try:
             part(asked, setting, tally, answered)
             found |= answered
@@ -332,7 +332,9 @@ def compare(setting: Setting) -> Tally:
     return tally
 
 
-def _coordinator(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected, Answer]) -> None:
+def _coordinator(
+    asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
+) -> None:
     version = int(setting.configuration["transaction.version"])
     for event, known in coordinator_cases(asked):
         model = found["coordinator", event, known] = coordinator_model(asked, event, known)
@@ -341,8 +343,10 @@ def _coordinator(asked: Asked, setting: Setting, tally: Tally, found: dict[Proje
         tally.calls += 1
 
 
-def _partition(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected, Answer]) -> None:
-    log = classes.Partition(int(setting.configuration["transaction.version"]))
+def _partition(
+    asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
+) -> None:
+    log = classes.TransactionalLog(int(setting.configuration["transaction.version"]))
     try:
         for seen, request in partition_cases(1 + setting.system.sizes["moves"]):
             model = found["partition", seen, request] = partition_model(asked, seen, request)
@@ -354,7 +358,6 @@ def _partition(asked: Asked, setting: Setting, tally: Tally, found: dict[Project
 
 
 def _said(request: Projected) -> str:
-    """A request in words."""
     if request[0] == "record":
         return f"record of epoch {request[1]}{('', ', verified', ', verified before a marker')[request[2]]}"
     return f"{'commit' if request[3] else 'abort'} marker of epoch {request[1]}, coordinator epoch {request[2]}"
@@ -364,7 +367,9 @@ def _shown(known: classes.Known) -> str:
     return f"state {known[0]}, epoch {known[1]}, partitions {sorted(known[2])}"
 
 
-def _note(tally: Tally, setting: Setting, method: str, case: str, kafka: Answer, model: Answer) -> None:
+def _note(
+    tally: Tally, setting: ConformSetting, method: str, case: str, kafka: TransactionOutcome, model: TransactionOutcome
+) -> None:
     tally.cases += 1
     tally.by_event[method] += 1
     if kafka != model:
@@ -380,7 +385,9 @@ EVENTS = {
 }
 
 
-def _look_up(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected, Answer]) -> None:
+def _look_up(
+    asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
+) -> None:
     """Every transition of the reachable set that a combination stands for does what that does, or is a difference."""
     compared = {key[0] for key in found}
     if not compared:
@@ -403,7 +410,9 @@ def _look_up(asked: Asked, setting: Setting, tally: Tally, found: dict[Projected
             )
 
 
-def _key(asked: Asked, name: str, arguments: dict[str, int], before: State, then: State) -> tuple[Projected | None, Projected]:
+def _key(
+    asked: TransactionModel, name: str, arguments: dict[str, int], before: State, then: State
+) -> tuple[Projected | None, Projected]:
     """The combination that a transition is, and what is known after it."""
     known, attempt, partition = coordinator_known(asked, before), arguments.get("attempt", -1), arguments.get("partition", -1)
     is_output = 0 <= partition < asked.system.sizes["offsets"]
@@ -428,7 +437,7 @@ def _key(asked: Asked, name: str, arguments: dict[str, int], before: State, then
     return None, ()
 
 
-def _seen(asked: Asked, state: State, attempt: int, partition: int) -> Seen:
+def _seen(asked: TransactionModel, state: State, attempt: int, partition: int) -> ProducerView:
     """What a partition has seen, for a request of a transaction (-1: for a marker)."""
     epoch, is_open, coordinator = partition_known(asked, state, partition)
     attempts = range(asked.system.sizes["attempt"])
@@ -439,4 +448,4 @@ def _seen(asked: Asked, state: State, attempt: int, partition: int) -> Seen:
 
     itself = attempt >= 0 and has(attempt) and asked.value(state, f"attempt_epoch[{attempt}]") == epoch
     before = any(has(each) for each in attempts if each != attempt) and (is_open or not itself)
-    return Seen(epoch, ITSELF if itself else BEFORE if before and is_open else NOTHING, is_open, coordinator)
+    return ProducerView(epoch, ITSELF if itself else BEFORE if before and is_open else NOTHING, is_open, coordinator)

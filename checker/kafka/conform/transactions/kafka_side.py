@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from neverlost.checker.kafka.conform.classes.broker import Broker, Host
-from neverlost.checker.kafka.conform.classes.jvm import (
+from neverlost.checker.kafka.conform.java.jvm import (
     PACKAGE,
     MissingClass,
     call,
@@ -20,10 +19,11 @@ from neverlost.checker.kafka.conform.classes.jvm import (
     option,
     optional,
 )
+from neverlost.checker.kafka.conform.java.partition import Broker, Host
 
 SCALA, JAVA = "kafka.coordinator.transaction.", PACKAGE + "coordinator.transaction."
 PRODUCER, TIMEOUT, NONE = 7, 60_000, -1
-PREPARE_COMMIT, PREPARE_ABORT = 2, 3
+PREPARE_ABORT = 3
 """Numbers of TransactionState, as they are written to `__transaction_state`."""
 
 REFUSALS = (
@@ -38,7 +38,7 @@ Known = tuple[int, int, frozenset[int]]
 """What a coordinator knows: the state's number, the producer epoch, the partitions of the transaction."""
 
 
-class Metadata:
+class CoordinatorMetadata:
     """One TransactionMetadata; every method prepares a transition and completes it, as after its append to the log."""
 
     def __init__(self, known: Known, version: int) -> None:
@@ -130,9 +130,9 @@ class Metadata:
         self.metadata.completeTransitionTo(self.metadata.prepareComplete(1))
 
 
-def after(known: Known, version: int, transition: Callable[[Metadata], None]) -> Known | None:
+def after(known: Known, version: int, transition: Callable[[CoordinatorMetadata], None]) -> Known | None:
     """What the metadata is after a transition; None where the class refuses it."""
-    metadata = Metadata(known, version)
+    metadata = CoordinatorMetadata(known, version)
     try:
         transition(metadata)
     except java_class("java.lang.Exception"):
@@ -140,7 +140,7 @@ def after(known: Known, version: int, transition: Callable[[Metadata], None]) ->
     return metadata.known
 
 
-class Partition:
+class TransactionalLog:
     """A log on which each case has a producer id of its own; `version` is the transaction version of what is written to it."""
 
     def __init__(self, version: int) -> None:

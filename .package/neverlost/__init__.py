@@ -1,0 +1,92 @@
+"""neverlost: can this Kafka configuration lose an acknowledged message, and how?
+
+Everything is imported when it is first used: the name of this module alone costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from typing import Any
+
+    from neverlost.reports.questions.check.api import check, explore
+    from neverlost.reports.questions.nines.api import NinesResult, nines
+    from neverlost.reports.questions.prove.api import ProofResult, prove
+    from neverlost.reports.questions.replay.api import Replay, replay
+    from neverlost.reports.questions.sweep.api import SweepResult, sweep
+    from neverlost.reports.questions.tolerance.api import ToleranceResult, tolerance
+    from neverlost.reports.questions.verify.api import Verification, verify
+    from neverlost.reports.request.inputs import KafkaFilesWarning
+    from neverlost.reports.request.running_cluster import running_cluster
+    from neverlost.reports.results.results import Answer, PropertyVerdict, Result, States, Trace
+    from neverlost.specs.errors import InputError
+
+__version__: str
+"""The installed version; `0+source` where only the source is there."""
+
+__all__ = [
+    "Answer",
+    "InputError",
+    "KafkaFilesWarning",
+    "NinesResult",
+    "Observation",
+    "ProofResult",
+    "PropertyVerdict",
+    "Replay",
+    "Result",
+    "States",
+    "SweepResult",
+    "ToleranceResult",
+    "Trace",
+    "Verification",
+    "check",
+    "explore",
+    "nines",
+    "observe",
+    "prove",
+    "replay",
+    "running_cluster",
+    "sweep",
+    "tolerance",
+    "verify",
+]
+
+HOMES = {
+    "neverlost.reports.questions.verify.api": ("Verification", "verify"),
+    "neverlost.reports.questions.check.api": ("check", "explore"),
+    "neverlost.reports.request.inputs": ("KafkaFilesWarning",),
+    "neverlost.reports.questions.observe.api": ("Observation", "observe"),
+    "neverlost.reports.questions.nines.api": ("NinesResult", "nines"),
+    "neverlost.reports.request.running_cluster": ("running_cluster",),
+    "neverlost.reports.questions.prove.api": ("ProofResult", "prove"),
+    "neverlost.reports.results.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
+    "neverlost.specs.errors": ("InputError",),
+    "neverlost.reports.questions.sweep.api": ("SweepResult", "sweep"),
+    "neverlost.reports.questions.tolerance.api": ("ToleranceResult", "tolerance"),
+    "neverlost.reports.questions.replay.api": ("Replay", "replay"),
+}
+"""The module of each name."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
+    for home, names in HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'neverlost' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, "__version__"])
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("neverlost")
+    except metadata.PackageNotFoundError:
+        return "0+source"

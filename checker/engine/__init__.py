@@ -1,0 +1,1 @@
+"""How any model is explored, proved and stored; nothing here knows Kafka."""

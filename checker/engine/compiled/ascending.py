@@ -1,0 +1,172 @@
+"""Rows in ascending order: what `order_text` does to whole arrays, by several threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from neverlost.checker.engine.compiled.order_text import DIGIT
+from neverlost.checker.engine.storage import compact
+from neverlost.checker.engine.storage.compact import Bits, Block, Different, Run, before
+from neverlost.model.interpreters.machine_code import Rows
+
+Functions = Mapping[str, Callable[..., int]]
+
+SMALL = 1 << 15
+"""Rows that are sorted from their last digit on: they and their copy stay in the cache."""
+
+RANGE = 1 << 18
+"""Rows that are united at once, about."""
+
+Known = Callable[[Rows], Iterable[Rows]]
+"""Blocks that ascend as a whole, with all of some ascending rows that are known."""
+
+
+class Ascending:
+    """Machine code for rows of so many words, and the threads that run it."""
+
+    def __init__(self, functions: Functions, words: int, workers: int = 1) -> None:
+        self.functions, self.words, self.workers = functions, words, workers
+        self._own = threading.local()
+
+    def _each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
+        if self.workers == 1 or len(things) < 2:
+            return [work(each) for each in things]
+        with ThreadPoolExecutor(self.workers) as pool:
+            return [*pool.map(work, things)]
+
+    def sorted(self, blocks: list[Rows]) -> Rows:
+        """The rows of some blocks, which are let go, in ascending order."""
+        blocks[:] = [each for each in map(np.ascontiguousarray, blocks) if len(each)]
+        total = sum(map(len, blocks))
+        if total <= SMALL or not (digits := self._digits(blocks, min(DIGIT, (total // SMALL).bit_length() + 1))):
+            whole = np.concatenate([np.empty((0, self.words), np.uint64), *blocks])
+            blocks.clear()
+            return self._small(whole, np.empty_like(whole))
+        found, ends = self._spread(blocks, total, digits[0])
+        pieces = [found[start:end] for start, end in zip([0, *ends], ends, strict=False) if end > start]
+        self._each(self._put, sorted(pieces, key=len, reverse=True))
+        return found
+
+    def _put(self, piece: Rows) -> None:
+        """Sort rows where they are."""
+        if len(piece) > SMALL:
+            piece[:] = Ascending(self.functions, self.words).sorted([piece.copy()])
+            return
+        others = self._room(len(piece))
+        found = self._small(piece, others)
+        if found is others:
+            piece[:] = others
+
+    def _room(self, rows: int) -> Rows:
+        """Room for a few rows that this thread has to itself."""
+        if not hasattr(self._own, "rows"):
+            self._own.rows = np.empty((SMALL, self.words), np.uint64)
+        found: Rows = self._own.rows[:rows]
+        return found
+
+    def _digits(self, blocks: Sequence[Rows], width: int = DIGIT) -> list[tuple[int, int]]:
+        """Word and shift of the digits in which rows differ, the first one to sort by first; `width` are the bits of one."""
+        bits = np.zeros(self.words, np.uint64)
+        for block in blocks:
+            found = np.empty(self.words, np.uint64)
+            self.functions["differ"](block.ctypes.data, len(block), found.ctypes.data)
+            bits |= found | (block[0] ^ blocks[0][0])
+        digits = []
+        for word, value in enumerate(bits.tolist()):
+            while value:
+                shift = max(0, value.bit_length() - width)
+                digits.append((word, shift))
+                value &= (1 << shift) - 1
+        return digits
+
+    def _spread(self, blocks: list[Rows], total: int, digit: tuple[int, int]) -> tuple[Rows, list[int]]:
+        """The rows by one digit, and where those of each value end."""
+        counts = np.zeros(1 << DIGIT, np.int64)
+        for block in blocks:
+            self.functions["tally"](block.ctypes.data, len(block), counts.ctypes.data, *digit)
+        ends = np.cumsum(counts)
+        found, places = np.empty((total, self.words), np.uint64), ends - counts
+        while blocks:
+            block = blocks.pop()
+            self.functions["arrange"](block.ctypes.data, len(block), found.ctypes.data, places.ctypes.data, *digit)
+        return found, ends.tolist()
+
+    def _small(self, rows: Rows, others: Rows) -> Rows:
+        """Rows in ascending order: these, or the others."""
+        digits = np.array(self._digits([rows])[::-1] if len(rows) > 1 else [], np.int64)
+        places = np.empty(1 << DIGIT, np.int64)
+        given = others.ctypes.data, places.ctypes.data, digits.ctypes.data, len(digits)
+        return others if self.functions["sort"](rows.ctypes.data, len(rows), *given) else rows
+
+    def distinct(self, rows: Rows) -> Rows:
+        """Of ascending rows, which are overwritten, each once."""
+        return rows[: self.functions["unique"](rows.ctypes.data, len(rows))]
+
+    def encoded(self, rows: Rows) -> list[bytes]:
+        """The blocks of ascending rows."""
+        return self._each(lambda part: compact.encoded(part, self._split), [*compact.portions(rows)])
+
+    def _split(self, rows: Rows) -> tuple[Bits, Different]:
+        room = np.concatenate([rows[:1], rows])
+        bits, different = np.empty((len(rows), self.words), np.uint8), np.empty(8 * rows.size, np.uint8)
+        count = self.functions["split"](room[1:].ctypes.data, len(rows), bits.ctypes.data, different.ctypes.data)
+        return bits, different[:count]
+
+    def joined(self, block: Block) -> Rows:
+        """The rows of a block.
+
+        Errors: as `Block.raw`.
+        """
+        bits, different = block.raw()
+        rows, first = np.empty((block.count, self.words), np.uint64), np.array(block.first, np.uint64)
+        given = different.ctypes.data, rows.ctypes.data, first.ctypes.data
+        self.functions["join"](bits.ctypes.data, block.count, *given)
+        return rows
+
+    def run(self, blocks: list[Rows]) -> Run:
+        """Every row of some blocks, which are let go, once, in ascending order and compressed."""
+        return Run(b"".join(self.encoded(self.distinct(self.sorted(blocks)))), self.words)
+
+    def united(self, runs: Sequence[Run], known: Sequence[Known]) -> Run:
+        """Every row of some runs once, without those that are known; a part of them at a time is not compressed."""
+        firsts = np.concatenate([np.empty((0, self.words), np.uint64), *[each.firsts for each in runs]])
+        ranges = max(1, sum(map(len, runs)) // RANGE)
+        order = np.lexsort(firsts.T[::-1])
+        bounds = [None, *(firsts[order[len(order) * each // ranges]] for each in range(1, ranges)), None]
+        found = self._each(lambda span: self._united(runs, known, *span), [*pairwise(bounds)])
+        return Run(b"".join(block for blocks in found for block in blocks), self.words)
+
+    def _united(self, runs: Sequence[Run], known: Sequence[Known], low: Rows | None, high: Rows | None) -> list[bytes]:
+        parts = [_within(self.joined(block), low, high) for run in runs for block in run.between(low, high)]
+        rows = Ascending(self.functions, self.words).sorted(parts) if len(runs) > 1 else np.concatenate(parts or [self._none()])
+        rows = self.distinct(rows)
+        for each in known:
+            rows = unknown(self.functions, rows, each(rows))
+        return [compact.encoded(part, self._split) for part in compact.portions(rows)]
+
+    def _none(self) -> Rows:
+        return np.empty((0, self.words), np.uint64)
+
+
+def _within(rows: Rows, low: Rows | None, high: Rows | None) -> Rows:
+    """Of ascending rows, those from one up to another."""
+    return rows[0 if low is None else before(rows, low) : len(rows) if high is None else before(rows, high)]
+
+
+def unknown(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:
+    """Of ascending rows, which are overwritten, those that are in none of some blocks, which ascend as a whole."""
+    start, kept = 0, np.zeros(1, np.int64)
+    for block in known:
+        if start == len(rows):
+            break
+        block = np.ascontiguousarray(block)
+        start = functions["strike"](rows.ctypes.data, start, len(rows), kept.ctypes.data, block.ctypes.data, len(block))
+    end = int(kept[0]) + len(rows) - start
+    rows[int(kept[0]) : end] = rows[start:]
+    return rows[:end]

@@ -1,0 +1,50 @@
+"""What the states of a new level bring, by compiled code: violations, orbits, and how many belong to each configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neverlost.checker.engine.compiled.programs import Programs
+from neverlost.checker.engine.search.configurations import Configurations
+from neverlost.checker.engine.search.level_report import LevelReport
+from neverlost.model.interpreters.machine_code import Rows
+from neverlost.specs.property import Property
+
+
+class CompiledChecks:
+    """The checks of a search."""
+
+    def __init__(self, programs: Programs, properties: Sequence[Property], configurations: Configurations) -> None:
+        self._programs, self._properties, self._configurations = programs, properties, configurations
+
+    @property
+    def are_none(self) -> bool:
+        """Whether a level brings nothing but its size."""
+        return not self._properties and self._configurations.count == 1 and self._programs.symmetry is None
+
+    def nothing(self, size: int = 0) -> LevelReport:
+        """The report of so many states of which nothing is known yet."""
+        count = self._configurations.count
+        return LevelReport(size, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
+
+    def of(self, rows: Rows) -> LevelReport:
+        """What some states bring."""
+        report, count = self.nothing(len(rows)), self._configurations.count
+        if self._programs.symmetry is not None:
+            report.orbits = self._programs.identify(rows, len(rows))
+        cells = self._configurations.of(rows.T) if count > 1 else None
+        if cells is not None:
+            report.by_configuration = np.bincount(cells, minlength=count)
+        broken = np.empty(len(rows), np.uint64)
+        if not self._properties or not self._programs.functions["judge"](rows.ctypes.data, len(rows), broken.ctypes.data):
+            return report
+        bad = np.flatnonzero(broken)
+        bad = bad[np.lexsort(rows[bad].T[::-1])]
+        for row in bad.tolist():
+            words = tuple(rows[row].tolist())
+            for number in range(len(self._properties)):
+                if int(broken[row]) >> number & 1:
+                    report.violations.setdefault((number, 0 if cells is None else int(cells[row])), words)
+        return report

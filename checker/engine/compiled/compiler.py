@@ -1,0 +1,24 @@
+"""The process that makes fast machine code: `python -m neverlost.checker.engine.compiled.compiler PLACE`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from neverlost.checker.engine.compiled.code_cache import write
+from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
+
+GIVEN, MADE = "text", "code"
+"""Files in the place: the program, and its machine code when that is made."""
+
+
+def main(place: str) -> None:
+    """Compile the text that is given, with less claim on the processor than the search has."""
+    if hasattr(os, "nice"):
+        os.nice(5)
+    write(Path(place) / MADE, compiled((Path(place) / GIVEN).read_text(), OptimizationLevel.GOOD))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,294 @@
+"""The text of ascending order, for LLVM: sorting rows by their words, striking out known ones, and what differs of neighbours.
+
+Sorting is by one digit at a time: rows are counted by it, and then moved to where their digit begins in another array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from neverlost.checker.engine.compiled.table_text import Text
+from neverlost.model.interpreters.machine_code import COUNT, POINTER
+
+DIGIT = 8
+"""Bits that rows are sorted by at once."""
+
+ORDER_SIGNATURES = {
+    "tally": (POINTER, COUNT, POINTER, COUNT, COUNT),
+    "arrange": (POINTER, COUNT, POINTER, POINTER, COUNT, COUNT),
+    "sort": (POINTER, COUNT, POINTER, POINTER, POINTER, COUNT),
+    "differ": (POINTER, COUNT, POINTER),
+    "unique": (POINTER, COUNT),
+    "strike": (POINTER, COUNT, COUNT, POINTER, POINTER, COUNT),
+    "split": (POINTER, COUNT, POINTER, POINTER),
+    "join": (POINTER, COUNT, POINTER, POINTER, POINTER),
+}
+"""Arguments of the functions."""
+
+
+def order_text(words: int) -> str:
+    """Everything that is done in ascending order."""
+    texts = [tally_text, arrange_text, sort_text, differ_text, unique_text, strike_text, split_text, join_text]
+    return "\n".join(each(words) for each in texts)
+
+
+def _digit(text: Text, words: int) -> str:
+    """The digit `%word`, `%shift` of the row `%i`."""
+    place = text.op("add", text.op("mul", "%i", words), "%word")
+    return text.low(text.op("lshr", text.load("%rows", place), "%shift"), DIGIT)
+
+
+def _loop(signature: str, text: Text, result: str, values: Sequence[tuple[str, str, str, str]] = (), step: int = 1) -> str:
+    """A function that runs a body for every `%i` from 0 below `%count`.
+
+    `values` are carried from one turn to the next: name, kind, first value, next value.
+    """
+    phis = [f"  %{name} = phi {kind} [{first}, %entry], [{then}, %loop]" for name, kind, first, then in values]
+    ends = [f"  %{name}.end = phi {kind} [{first}, %entry], [{then}, %loop]" for name, kind, first, then in values]
+    return "\n".join(
+        [
+            f"define {signature} {{",
+            "entry:",
+            "  %any = icmp sgt i64 %count, 0",
+            "  br i1 %any, label %loop, label %done",
+            "loop:",
+            "  %i = phi i64 [0, %entry], [%following, %loop]",
+            *phis,
+            *text.lines,
+            f"  %following = add i64 %i, {step}",
+            "  %more = icmp slt i64 %following, %count",
+            "  br i1 %more, label %loop, label %done",
+            "done:",
+            *ends,
+            *result.splitlines(),
+            "}\n",
+        ]
+    )
+
+
+def tally_text(words: int) -> str:
+    """`tally(rows, count, places, word, shift)`: to the number of each digit in `places`, how many rows have it."""
+    text = Text("c")
+    digit = _digit(text, words)
+    text.count_up("%places", digit, text.load("%places", digit))
+    return _loop("i64 @tally(ptr noalias %rows, i64 %count, ptr noalias %places, i64 %word, i64 %shift)", text, "  ret i64 0")
+
+
+def arrange_text(words: int) -> str:
+    """`arrange(rows, count, others, places, word, shift)`: each row to the place of its digit in `others`, which moves on."""
+    text = Text("m")
+    digit = _digit(text, words)
+    place = text.load("%places", digit)
+    text.count_up("%places", digit, place)
+    source, goal = text.op("mul", "%i", words), text.op("mul", place, words)
+    for word in range(words):
+        text.store(text.load("%rows", text.op("add", source, word)), "%others", text.op("add", goal, word))
+    places = "ptr noalias %others, ptr noalias %places, i64 %word, i64 %shift"
+    return _loop(f"i64 @arrange(ptr noalias %rows, i64 %count, {places})", text, "  ret i64 0")
+
+
+def sort_text(words: int) -> str:
+    """`sort(rows, count, others, places, digits, many) -> 1 where they are in others`: rows by digits, the last one first.
+
+    `digits` are pairs of a word and a shift; `places` is room for as many numbers as a digit has values.
+    """
+    del words
+    each, sums, swap = Text("e"), Text("p"), Text("w")
+    first = each.op("mul", "%d", 2)
+    word, shift = each.load("%digits", first), each.load("%digits", each.op("add", first, 1))
+    each.do(f"call void @llvm.memset.p0.i64(ptr %places, i8 0, i64 {8 << DIGIT}, i1 false)")
+    each.do(f"call i64 @tally(ptr %from, i64 %count, ptr %places, i64 {word}, i64 {shift})")
+    held = sums.load("%places", "%v")
+    sums.store("%sum", "%places", "%v")
+    swap.do(f"call i64 @arrange(ptr %from, i64 %count, ptr %to, ptr %places, i64 {word}, i64 {shift})")
+    return "\n".join(
+        [
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            "define i64 @sort(ptr %rows, i64 %count, ptr %others, ptr %places, ptr %digits, i64 %many) {",
+            "entry:",
+            "  br label %digit",
+            "digit:",
+            "  %d = phi i64 [0, %entry], [%d.next, %placed]",
+            "  %from = phi ptr [%rows, %entry], [%to, %placed]",
+            "  %to = phi ptr [%others, %entry], [%from, %placed]",
+            "  %left = icmp slt i64 %d, %many",
+            "  br i1 %left, label %counting, label %done",
+            "counting:",
+            *each.lines,
+            "  br label %value",
+            "value:",
+            "  %v = phi i64 [0, %counting], [%v.next, %value]",
+            "  %sum = phi i64 [0, %counting], [%sum.next, %value]",
+            *sums.lines,
+            f"  %sum.next = add i64 %sum, {held}",
+            "  %v.next = add i64 %v, 1",
+            f"  %v.more = icmp slt i64 %v.next, {1 << DIGIT}",
+            "  br i1 %v.more, label %value, label %placed",
+            "placed:",
+            *swap.lines,
+            "  %d.next = add i64 %d, 1",
+            "  br label %digit",
+            "done:",
+            "  %odd = and i64 %many, 1",
+            "  ret i64 %odd",
+            "}\n",
+        ]
+    )
+
+
+def differ_text(words: int) -> str:
+    """`differ(rows, count, bits)`: the bits of each word that some row has otherwise than the first one."""
+    text, done = Text("d"), Text("e")
+    first = text.op("mul", "%i", words)
+    values = []
+    for word in range(words):
+        found = text.op("xor", text.load("%rows", text.op("add", first, word)), text.load("%rows", word))
+        values.append((f"bits{word}", "i64", "0", text.op("or", f"%bits{word}", found)))
+        done.store(f"%bits{word}.end", "%bits", word)
+    done.do("ret i64 0")
+    return _loop("i64 @differ(ptr noalias %rows, i64 %count, ptr noalias %bits)", text, "\n".join(done.lines), values)
+
+
+def unique_text(words: int) -> str:
+    """`unique(rows, count) -> how many`: of ascending rows each once, at the front."""
+    text = Text("u")
+    mine, last = text.op("mul", "%i", words), text.op("mul", text.op("sub", "%kept", 1), words)
+    same, values = text.op("icmp sgt", "%i", 0), []
+    last = text.let(f"select i1 {same}, i64 {last}, i64 0")
+    for word in range(words):
+        values.append(text.load("%rows", text.op("add", mine, word)))
+        before = text.load("%rows", text.op("add", last, word))
+        same = text.op("and", same, text.op("icmp eq", values[-1], before), "i1")
+    goal = text.op("mul", "%kept", words)
+    for word, value in enumerate(values):  # over itself, or over a row that is behind
+        text.store(value, "%rows", text.op("add", goal, word))
+    is_new = text.let(f"zext i1 {text.op('xor', same, 1, 'i1')} to i64")
+    kept = ("kept", "i64", "0", text.op("add", "%kept", is_new))
+    return _loop("i64 @unique(ptr %rows, i64 %count)", text, "  ret i64 %kept.end", [kept])
+
+
+def strike_text(words: int) -> str:
+    """`strike(rows, start, count, kept, known, many) -> where it stopped`: rows without those that are known.
+
+    Both ascend.  It goes on from row `start` to the last row that `known` says something about; those that stay are moved
+    to the place that `kept` counts.
+    """
+    looking, keeping = Text("l"), Text("k")
+    less, same = "false", "true"
+    mine, theirs = looking.op("mul", "%i", words), looking.op("mul", "%k", words)
+    values = []
+    for word in range(words):
+        one = looking.load("%rows", looking.op("add", mine, word))
+        other = looking.load("%known", looking.op("add", theirs, word))
+        smaller = looking.op("and", same, looking.op("icmp ult", one, other), "i1")
+        less = looking.op("or", less, smaller, "i1")
+        same = looking.op("and", same, looking.op("icmp eq", one, other), "i1")
+        values.append(one)
+    number = keeping.load("%kept", 0)
+    place = keeping.op("mul", number, words)
+    for word, value in enumerate(values):
+        keeping.store(value, "%rows", keeping.op("add", place, word))
+    keeping.count_up("%kept", 0, number)
+    return "\n".join(
+        [
+            "define i64 @strike(ptr %rows, i64 %start, i64 %count, ptr %kept, ptr noalias %known, i64 %many) {",
+            "entry:",
+            "  br label %row",
+            "row:",
+            "  %i = phi i64 [%start, %entry], [%i.next, %onward]",
+            "  %from = phi i64 [0, %entry], [%k, %onward]",
+            "  %some = icmp slt i64 %i, %count",
+            "  br i1 %some, label %look, label %done",
+            "look:",
+            "  %k = phi i64 [%from, %row], [%k.next, %further]",
+            "  %left = icmp slt i64 %k, %many",
+            "  br i1 %left, label %compare, label %done",
+            "compare:",
+            *looking.lines,
+            f"  br i1 {less}, label %keep, label %known.to",
+            "known.to:",
+            f"  br i1 {same}, label %onward, label %further",
+            "further:",
+            "  %k.next = add i64 %k, 1",
+            "  br label %look",
+            "keep:",
+            *keeping.lines,
+            "  br label %onward",
+            "onward:",
+            "  %i.next = add i64 %i, 1",
+            "  br label %row",
+            "done:",
+            "  ret i64 %i",
+            "}\n",
+        ]
+    )
+
+
+def _pairs(words: int) -> list[tuple[int, int]]:
+    """The words of a row two at a time: the first of them, and how many."""
+    return [(word, min(2, words - word)) for word in range(0, words, 2)]
+
+
+def _pair(text: Text, pointer: str, first: str, word: int, many: int) -> str:
+    """Two words of the row that begins at an element, or one and zero."""
+    place = text.at(pointer, text.op("add", first, word))
+    if many == 2:
+        return text.let(f"load <2 x i64>, ptr {place}, align 8")
+    return text.let(f"insertelement <2 x i64> zeroinitializer, i64 {text.let(f'load i64, ptr {place}, align 8')}, i32 0")
+
+
+def _byte(text: Text, pointer: str, words: int, word: int) -> str:
+    """The address of the bits of a word of the row `%i`."""
+    place = text.op("add", text.op("mul", "%i", words), word)
+    return text.let(f"getelementptr i8, ptr {pointer}, i64 {place}")
+
+
+def _onward(text: Text, place: str, bits: str) -> str:
+    """The place after as many bytes as bits are set."""
+    some = text.let(f"zext i16 {text.let(f'call i16 @llvm.ctpop.i16(i16 {bits})')} to i64")
+    return text.op("add", place, some)
+
+
+def split_text(words: int) -> str:
+    """`split(rows, count, bits, bytes) -> how many bytes`: what differs of rows from the row before each.
+
+    A row stands before the first one.  `bits` is one for each byte of a row, `bytes` those that differ.
+    """
+    text, place = Text("s"), "%place"
+    first = text.op("mul", "%i", words)
+    last = text.op("sub", first, words)
+    for word, many in _pairs(words):
+        mine, before = (_pair(text, "%rows", row, word, many) for row in (first, last))
+        found = text.op("xor", mine, before, "<2 x i64>")
+        cells = text.let(f"bitcast <2 x i64> {found} to <16 x i8>")
+        some = text.op("icmp ne", cells, "zeroinitializer", "<16 x i8>")
+        bits, kind = text.let(f"bitcast <16 x i1> {some} to i16"), f"i{8 * many}"
+        stored = bits if many == 2 else text.let(f"trunc i16 {bits} to i8")
+        text.do(f"store {kind} {stored}, ptr {_byte(text, '%bits', words, word)}, align 1")
+        goal = text.let(f"getelementptr i8, ptr %bytes, i64 {place}")
+        text.do(f"call void @llvm.masked.compressstore.v16i8(<16 x i8> {cells}, ptr {goal}, <16 x i1> {some})")
+        place = _onward(text, place, bits)
+    declared = "declare void @llvm.masked.compressstore.v16i8(<16 x i8>, ptr, <16 x i1>)\ndeclare i16 @llvm.ctpop.i16(i16)\n"
+    signature = "i64 @split(ptr noalias %rows, i64 %count, ptr noalias %bits, ptr noalias %bytes)"
+    return declared + _loop(signature, text, "  ret i64 %place.end", [("place", "i64", "0", place)])
+
+
+def join_text(words: int) -> str:
+    """`join(bits, count, bytes, rows, first)`: the rows that differ so from the one before each; see `split`."""
+    text, begun, place, values = Text("j"), Text("b"), "%place", []
+    goal = text.op("mul", "%i", words)
+    for word, many in _pairs(words):
+        bits = text.let(f"load i{8 * many}, ptr {_byte(text, '%bits', words, word)}, align 1")
+        bits = bits if many == 2 else text.let(f"zext i8 {bits} to i16")
+        some, source = text.let(f"bitcast i16 {bits} to <16 x i1>"), text.let(f"getelementptr i8, ptr %bytes, i64 {place}")
+        given = f"ptr {source}, <16 x i1> {some}, <16 x i8> zeroinitializer"
+        cells = text.let(f"call <16 x i8> @llvm.masked.expandload.v16i8({given})")
+        place = _onward(text, place, bits)
+        value = text.op("xor", f"%last{word}", text.let(f"bitcast <16 x i8> {cells} to <2 x i64>"), "<2 x i64>")
+        stored, kind = (value, "<2 x i64>") if many == 2 else (text.let(f"extractelement <2 x i64> {value}, i32 0"), "i64")
+        text.do(f"store {kind} {stored}, ptr {text.at('%rows', text.op('add', goal, word))}, align 8")
+        values.append((f"last{word}", "<2 x i64>", _pair(begun, "%first", "0", word, many), value))
+    declared = "declare <16 x i8> @llvm.masked.expandload.v16i8(ptr, <16 x i1>, <16 x i8>)\n"
+    signature = "i64 @join(ptr noalias %bits, i64 %count, ptr noalias %bytes, ptr noalias %rows, ptr noalias %first)"
+    found = _loop(signature, text, "  ret i64 0", [("place", "i64", "0", place), *values])
+    return declared + found.replace("entry:\n", "\n".join(["entry:", *begun.lines, ""]), 1)

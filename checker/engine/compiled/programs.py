@@ -1,0 +1,231 @@
+"""The program of a search, compiled at once without optimisation, and better by a process of its own, meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.engine.compiled.code_cache import PLAIN, cache_marker_of, folder, opened, read, write
+from neverlost.checker.engine.compiled.compiler import GIVEN, MADE
+from neverlost.checker.engine.compiled.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
+from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, order_text
+from neverlost.checker.engine.compiled.table_text import TABLE_SIGNATURES, Layout, table_text
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.engine.host.processes import SAFE_PATH
+from neverlost.checker.engine.outcome import EngineError
+from neverlost.checker.engine.search.symmetry import Symmetry
+from neverlost.model.interpreters.columns import Successors, holds
+from neverlost.model.interpreters.compiled_program import program
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled, processor
+from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, left_its_bounds
+from neverlost.model.system import System
+from neverlost.specs.property import Property
+
+SAMPLE = 256
+"""States whose successors and properties are compared with the columns interpreter before machine code is trusted."""
+
+
+def place_of(text: str) -> Path:
+    """Where the machine code of a program is kept."""
+    return folder() / hashlib.sha256("\0".join([*processor(), text]).encode()).hexdigest()
+
+
+LOOK = 0.5
+"""Seconds between two looks at what another process makes."""
+
+
+def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
+    """The program of a search.
+
+    Errors: `RuntimeError` where symmetry is of too many replicas.
+    """
+    if symmetry is not None and symmetry.replicas > MOST_REPLICAS:
+        raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
+    steps = program(system, [each.condition for each in properties])
+    texts = [steps, table_text(Layout.of(system)), order_text(system.words)]
+    lines = "\n".join(texts if symmetry is None else [*texts, Orbits(symmetry).text]).split("\n")
+    declared = dict.fromkeys(line for line in lines if line.startswith("declare "))
+    return "\n".join([*declared, *[line for line in lines if line not in declared]])
+
+
+def is_kept(text: str) -> bool:
+    """Whether an earlier search left machine code for a program."""
+    return read(place_of(text)) is not None
+
+
+class Programs:
+    """A search's machine code: the best there is at any time.
+
+    Errors: `RuntimeError` where the compiler does not know the processor, or symmetry is of too many replicas.
+    """
+
+    def __init__(
+        self, system: System, properties: Sequence[Property], symmetry: Symmetry | None = None, text: str | None = None
+    ) -> None:
+        self.system, self.properties, self.symmetry = system, tuple(properties), symmetry
+        self.functions: dict[str, Callable[..., int]] = {}
+        self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
+        text = text_of(system, properties, symmetry) if text is None else text
+        self._best = place_of(text)
+        self._sign = cache_marker_of(system, properties, symmetry is not None)
+        self._lock: int | None = None
+        self._text: str | None = None
+        self._looked_at = 0.0
+        self._compiler: subprocess.Popen[bytes] | None = None
+        self._scratch: scratch.Folder | None = None
+        found = read(self._best)
+        try:
+            if found is None:
+                self._text = text
+                self._start_compiler(text)
+                found = compiled(text, OptimizationLevel.NONE)
+            self._load(found)
+        except RuntimeError:
+            self.close()
+            raise
+
+    def _load(self, machine_code: bytes) -> None:
+        self._loaded = Loaded(machine_code, self._signatures)
+        self.functions.update(self._loaded.functions)
+
+    def _is_ours(self) -> bool:
+        """Whether no other process on this machine makes this program, and none will until we are done."""
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+            with opened(folder()) as place:
+                self._lock = os.open(f"{self._best.name}.lock", os.O_CREAT | os.O_RDWR | PLAIN, 0o600, dir_fd=place)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(self._lock)
+                self._lock = None
+                return False
+        return True
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self._best}.lock")
+            os.close(self._lock)
+            self._lock = None
+
+    def _start_compiler(self, text: str) -> None:
+        """Have another process make better code, unless one does already."""
+        if not self._is_ours():
+            return
+        self._scratch = scratch.Folder("machine-code")
+        self._place = Path(self._scratch.name)
+        (self._place / GIVEN).write_text(text)
+        self._compiler = subprocess.Popen(
+            [sys.executable, "-P", "-m", "neverlost.checker.engine.compiled.compiler", str(self._place)],
+            cwd=self._place,
+            env=os.environ | SAFE_PATH,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    @property
+    def is_compiling(self) -> bool:
+        """Whether another process is making better code; it needs some hundred MB."""
+        return self._compiler is not None
+
+    def improve(self) -> bool:
+        """Change to better code if it has been made by now; whether it was.  No call may be running."""
+        if self._compiler is None:
+            return self._text is not None and self._improve_by_another(self._text)
+        has_ended = self._compiler.poll() is not None
+        found = read(self._place / MADE)
+        if found is not None:
+            write(self._best, found)
+            write(self._sign, b"")
+            self._load(found)
+        if has_ended or found is not None:
+            self.close()
+        return found is not None
+
+    def _improve_by_another(self, text: str) -> bool:
+        """Change to what another process has made; where that is gone without, make it here."""
+        if time.monotonic() - self._looked_at < LOOK:
+            return False
+        self._looked_at = time.monotonic()
+        found = read(self._best)
+        if found is None:
+            self._start_compiler(text)
+            return False
+        self._text = None
+        self._load(found)
+        return True
+
+    def identify(self, rows: Rows, count: int) -> int:
+        """Put the first rows into the form that the search knows them by; how many states they stand for."""
+        return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
+
+    def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
+        """The successors of a few packed states, and for each its row and, in the upper half, its step.
+
+        Errors: `ModelError` where a step leaves the declared bounds.
+        """
+        rows, steps = np.ascontiguousarray(rows), len(self.system.steps)
+        after = np.empty((len(rows) * steps, self.system.words), np.uint64)
+        origins, fired = np.empty(len(rows) * steps, np.int64), np.zeros(steps, np.int64)
+        places = [each.ctypes.data for each in (after, origins, fired)]
+        count = self.functions["expand"](rows.ctypes.data, len(rows), *places)
+        if count < 0:
+            raise left_its_bounds(self.system, rows, count)
+        self.identify(after, count)
+        return after[:count], origins[:count]
+
+    def agree(self, rows: Rows) -> None:
+        """Machine code does what columns do on some states, and says the same of properties on any states at all.
+
+        Errors: `EngineError` where it does not.
+        """
+        self._agree_on_properties(np.concatenate([rows, self._any_states()]))
+        after, origins = self.successors(rows)
+        found: set[tuple[int, ...]] = set(zip(origins.tolist(), *after.T.tolist(), strict=True))
+        wanted: set[tuple[int, ...]] = set()
+        for number, places, words in Successors(self.system).of(np.ascontiguousarray(rows.T)):
+            words = self.symmetry.canonical(words) if self.symmetry else words
+            wanted |= set(zip((places | number << 32).tolist(), *words.tolist(), strict=True))
+        if found != wanted:
+            raise EngineError("machine code and the columns interpreter disagree on successors")
+
+    def _agree_on_properties(self, rows: Rows) -> None:
+        rows, broken = np.ascontiguousarray(rows), np.zeros(len(rows), np.uint64)
+        if self.properties:
+            self.functions["judge"](rows.ctypes.data, len(rows), broken.ctypes.data)
+        for number, each in enumerate(self.properties):
+            if ((broken >> np.uint64(number) & np.uint64(1)).astype(bool) == holds(self.system, rows.T, each.condition)).any():
+                raise EngineError(f"machine code and the columns interpreter disagree on {each.name}")
+
+    def _any_states(self) -> Rows:
+        """States within their bounds, reachable or not: among these there are some that break a property."""
+        drawn, rows = np.random.default_rng(0), np.zeros((SAMPLE, self.system.words), np.uint64)
+        for slot in self.system.slots:
+            rows[:, slot.word] |= drawn.integers(0, slot.high - slot.low, SAMPLE, np.uint64, True) << np.uint64(slot.shift)
+        return rows
+
+    def close(self) -> None:
+        """End the compiler."""
+        self._text = None
+        if self._compiler is not None:
+            self._compiler.kill()
+            self._compiler.wait()
+            self._compiler = None
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
+        self._unlock()

@@ -1,0 +1,144 @@
+"""How the workers of a search share a level: threads, the chunks of states that they take, and the boxes for what they find."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import numpy as np
+
+from neverlost.checker.engine.compiled.programs import Programs
+from neverlost.checker.engine.compiled.state_tables import cleared_rows, none_passed_on
+from neverlost.checker.engine.compiled.table_text import TABLES
+from neverlost.checker.engine.host import interrupts
+from neverlost.checker.engine.storage.compact import Block
+from neverlost.model.interpreters.machine_code import Rows, left_its_bounds
+
+FEW = 1 << 10
+"""States that one thread expands, inserts and checks sooner than several have begun."""
+
+APART = 16
+"""Numbers that keep what one worker counts away from what another does, in the cache."""
+
+
+class Threads:
+    """A number of threads; one is the caller's own."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self._pool = ThreadPoolExecutor(total) if total > 1 else None
+        self._stopped = threading.Event()
+
+    @property
+    def are_stopped(self) -> bool:
+        """Whether what they do is to be given up."""
+        return self._stopped.is_set()
+
+    def each(self, work: Callable[[int], None], states: int) -> None:
+        """Do something with every number, to the end even where an interrupt comes; it concerns so many states in all."""
+        with interrupts.later():
+            if self._pool is None or states <= FEW:
+                for number in range(self.total):
+                    work(number)
+                return
+            running = [self._pool.submit(work, number) for number in range(self.total)]
+            try:
+                wait(running)
+            except BaseException:
+                self._stopped.set()
+                wait(running)
+                raise
+        for each in running:
+            each.result()
+
+    def end(self) -> None:
+        """End them: nothing will be done here any more."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+class Shares:
+    """Blocks of states cut into chunks of rows, each of which one thread takes."""
+
+    def __init__(self, blocks: Sequence[Rows | Block], size: int, rows: Callable[[Rows | Block], Rows]) -> None:
+        self.left = sum(map(len, blocks))
+        self.blocks = [*blocks]
+        self._size, self._rows = size, rows
+        self._chunks = self._cut()
+        self._lock = threading.Lock()
+
+    def _cut(self) -> Iterator[Rows]:
+        while self.blocks:
+            block = self._rows(self.blocks.pop())
+            yield from (block[start : start + self._size] for start in range(0, len(block), self._size))
+
+    def take(self) -> Rows | None:
+        """The next chunk; None when there is none."""
+        with self._lock:
+            found = next(self._chunks, None)
+            self.left -= 0 if found is None else len(found)
+        return found
+
+
+class Boxes:
+    """A box of every sender for every owner, in which as many states lie as the sender has put there.
+
+    A chunk has at most `chunk` states; a sender whose fullest box has `capacity` states expands no further.
+    """
+
+    def __init__(self, programs: Programs, senders: int, owners: int, chunk: int, capacity: int) -> None:
+        self.capacity = capacity
+        self._programs, self._system = programs, programs.system
+        words, steps = self._system.words, len(self._system.steps)
+        most = chunk * steps
+        self._after = [cleared_rows(most, words) for _ in range(senders)]
+        self._origins = [cleared_rows(most, 1) for _ in range(senders)]
+        self._boxes = [[cleared_rows(capacity + most, words) for _ in range(owners)] for _ in range(senders)]
+        self._places = [np.array([box.ctypes.data for box in boxes], np.uint64) for boxes in self._boxes]
+        self._filled = np.zeros((senders, max(owners, APART)), np.int64)
+        self._owners = np.arange(TABLES, dtype=np.int64) % owners
+        self._fired = np.zeros((senders, steps), np.int64)
+        self._latest = [none_passed_on(words) for _ in range(senders)]
+
+    @property
+    def total(self) -> int:
+        """How many states lie in all boxes."""
+        return int(self._filled.sum())
+
+    def fired(self) -> Counter[str]:
+        """Return how often each action was taken."""
+        found = Counter[str]()
+        for step, times in zip(self._system.steps, self._fired.sum(axis=0).tolist(), strict=True):
+            if times:
+                found[step.action.name] += times
+        return found
+
+    def is_full(self, sender: int) -> bool:
+        """Whether a sender has put enough into one of its boxes."""
+        return bool(self._filled[sender].max() >= self.capacity)
+
+    def expand(self, sender: int, chunk: Rows) -> None:
+        """Put the successors of some states into the sender's boxes.
+
+        Errors: `ModelError` for a step that leaves the declared bounds.
+        """
+        after = self._after[sender]
+        places = [each.ctypes.data for each in (after, self._origins[sender], self._fired[sender])]
+        count = self._programs.functions["expand"](chunk.ctypes.data, len(chunk), *places)
+        if count < 0:
+            raise left_its_bounds(self._system, chunk, count)
+        self._programs.identify(after, count)
+        self.scatter(sender, after, count)
+
+    def scatter(self, sender: int, rows: Rows, count: int) -> None:
+        """Put the first rows into the boxes of their owners, but for those that the sender has lately put there."""
+        arrays = self._owners, self._places[sender], self._filled[sender], self._latest[sender]
+        self._programs.functions["scatter"](rows.ctypes.data, count, *[each.ctypes.data for each in arrays])
+
+    def empty(self, sender: int, owner: int) -> tuple[Rows, int]:
+        """Return a box and how many states lie in it; it is filled again from its beginning."""
+        count = int(self._filled[sender, owner])
+        self._filled[sender, owner] = 0
+        return self._boxes[sender][owner], count

@@ -1,0 +1,285 @@
+"""Tables of packed states in memory, and the memory they take; what is done to them is `table_text`."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.engine.compiled.table_text import (
+    ADDRESS,
+    BUCKET,
+    BUCKETS,
+    BYTES,
+    COMPARED,
+    DESCRIPTION,
+    INVERSE,
+    INVERSE_BITS,
+    LANES,
+    LATEST,
+    LEAST_K,
+    LEAST_PARTS,
+    LIMIT,
+    MOST_BUCKETS,
+    PARTS,
+    PLACES,
+    RECIPROCAL,
+    RECIPROCAL_BITS,
+    TABLES,
+    USED,
+    WHOLE,
+    K,
+    Layout,
+)
+from neverlost.checker.engine.outcome import EngineError
+
+FULLEST = 0.70
+"""Share of the places that may be taken; with ten places to a bucket few states then lie far from their own."""
+
+START_K = 10
+"""Tables begin with room for two million states, in 32 MB that are touched as they fill."""
+
+SMALL = 12
+"""Tables of fewer than `LEAST_PARTS << SMALL` buckets grow four times as large."""
+
+MARGIN = 64
+"""What is expected is exceeded by this part of it: states are not spread quite evenly over tables."""
+
+GROWTH = 1.2
+"""By how much a larger table grows at least."""
+
+HUGE_PAGE = 1 << 21
+"""Bytes; a table that is spread over few pages is found two to three times as fast once it exceeds the caches."""
+
+SMALL_MEMORY = 1 << 16
+"""Bytes; less is left to the interpreter, which keeps it for later."""
+
+PIECE = 2 * HUGE_PAGE
+"""Bytes that rows get at once; what no row is written to is never touched, and so takes no memory."""
+
+HORIZON = 3
+"""Levels ahead for which tables get room at once: each time, every state in them moves."""
+
+GENEROUS = 1 << 31
+"""Bytes; larger tables get room for one level only.  With a limit of memory, tables grow only when they are full."""
+
+
+def cleared(size: int) -> NDArray[np.uint8]:
+    """Memory of zeros, which the system has back as soon as it is let go; on huge pages where there are and it is worth one.
+
+    The system hands out a page when it is touched first, and that takes as long for a small one as for a quarter of a huge one:
+    a last part that fills half a huge page gets a whole one.
+    """
+    if sys.platform != "linux" or size < SMALL_MEMORY:
+        return np.zeros(size, np.uint8)
+    huge = (size + HUGE_PAGE // 2) // HUGE_PAGE * HUGE_PAGE
+    try:
+        pages = mmap.mmap(-1, max(size, huge) + (HUGE_PAGE if huge else 0), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        raise MemoryError(f"{size} bytes for states") from None
+    whole = np.frombuffer(pages, np.uint8)
+    if not huge:
+        return whole[:size]
+    start = -whole.ctypes.data % HUGE_PAGE
+    with contextlib.suppress(OSError):
+        pages.madvise(mmap.MADV_HUGEPAGE, start, huge)
+    return whole[start : start + size]
+
+
+def cleared_rows(count: int, words: int) -> NDArray[np.uint64]:
+    """Rows of zeros in such memory."""
+    return cleared(count * words * 8).view(np.uint64).reshape(count, words)
+
+
+class Arena:
+    """Rows that come a few at a time and are kept: they share large pieces of memory, each let go with its last row."""
+
+    def __init__(self, words: int) -> None:
+        self._words = words
+        self._free = np.empty((0, words), np.uint64)
+
+    def room(self, count: int) -> NDArray[np.uint64]:
+        """Rows of zeros, as many as that at least; `take` says how many were written."""
+        if len(self._free) < count:
+            self._free = cleared_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
+        return self._free
+
+    def take(self, count: int) -> NDArray[np.uint64]:
+        """The first rows of the room, which are not free from now on."""
+        taken, self._free = self._free[:count], self._free[count:]
+        return taken
+
+
+def _bytes(buckets: int) -> int:
+    """Memory of a table, with what begins at a bucket's place; what follows a last body is written as it was."""
+    return buckets * BUCKET + 2 * BUCKET
+
+
+def none_passed_on(words: int) -> NDArray[np.uint64]:
+    """What `scatter` remembers at first: rows at places that are not theirs, which equal no state that is looked for there."""
+    rows = np.zeros((LATEST, words), np.uint64)
+    rows[0, 0] = 1
+    return rows
+
+
+class StateTables:
+    """`TABLES` tables, each of which grows by itself; different tables may be used by different threads at once."""
+
+    def __init__(self, layout: Layout, functions: Mapping[str, Callable[..., int]], k: int = START_K) -> None:
+        self.layout, self.functions = layout, functions
+        self.descriptions = np.zeros((TABLES, DESCRIPTION), np.uint64)
+        self._memory: list[NDArray[np.uint8]] = []
+        size = _bytes(LEAST_PARTS << max(k, LEAST_K))
+        shared = cleared(TABLES * size) if size < HUGE_PAGE else None  # let go when the last of them has grown
+        for number in range(TABLES):
+            part = None if shared is None else shared[number * size :][:size]
+            self.descriptions[number], memory = self._new(LEAST_PARTS, max(k, LEAST_K), part)
+            self._memory.append(memory)
+
+    def __len__(self) -> int:
+        return int(self.descriptions[:, USED].sum())
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all tables, touched or not."""
+        return sum(each.nbytes for each in self._memory)
+
+    def _new(self, parts: int, k: int, memory: NDArray[np.uint8] | None = None) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+        """The description of an empty table of `parts << k` buckets, and its memory."""
+        if k > self.layout.rest_bits or parts << k > MOST_BUCKETS:
+            raise EngineError("a table of states cannot grow any more")
+        buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
+        memory = cleared(_bytes(buckets)) if memory is None else memory
+        description = np.zeros(DESCRIPTION, np.uint64)
+        description[ADDRESS] = -(-memory.ctypes.data // BUCKET) * BUCKET
+        description[[K, PARTS, RECIPROCAL, INVERSE, BYTES, PLACES, BUCKETS, LANES]] = (
+            k,
+            parts,
+            (1 << RECIPROCAL_BITS) // parts + 1,
+            (1 << INVERSE_BITS) // parts + 1,
+            size,
+            places,
+            buckets,
+            (1 << places) - 1,
+        )
+        description[LIMIT] = max(1, self._room(parts, k))
+        whole = (1 << 8 * size) - 1
+        level = (1 << self.layout.level_bits) - 1
+        for start, mask in ((WHOLE, whole), (COMPARED, whole & ~level)):
+            description[start : start + 8] = [mask >> 64 * n & 0xFFFF_FFFF_FFFF_FFFF for n in range(8)]
+        return description, memory
+
+    def address(self, number: int) -> int:
+        """Where the description of a table is."""
+        return int(self.descriptions[number:].ctypes.data)
+
+    def grow(self, number: int, expected: int = 0) -> None:
+        """Move the states of a table into a larger one, with room for as many as are expected."""
+        old = self.descriptions[number]
+        parts, k = int(old[PARTS]), int(old[K])
+        wanted = max(expected, int(old[LIMIT]) * 4 if k < SMALL else 0) or int(old[LIMIT] * GROWTH)
+        while True:
+            parts, k = (parts + 1, k) if parts < 2 * LEAST_PARTS - 1 else (LEAST_PARTS, k + 1)
+            if self._room(parts, k) < wanted:
+                continue
+            new, memory = self._new(parts, k)
+            if self.functions["move"](self.address(number), new.ctypes.data, number):
+                break
+        new[USED] = old[USED]
+        self.descriptions[number] = new
+        self._memory[number] = memory
+
+    def _room(self, parts: int, k: int) -> int:
+        """States that a table of `parts << k` buckets takes before it has to grow."""
+        return int((parts << k) * self.layout.places(k) * FULLEST)
+
+    def are_short(self, soon: int) -> bool:
+        """Whether so many states more would not fit into some table."""
+        return any(self._is_short(number, soon) for number in range(TABLES))
+
+    def _is_short(self, number: int, soon: int) -> bool:
+        return int(self.descriptions[number, USED]) + soon // TABLES > int(self.descriptions[number, LIMIT])
+
+    def reserve(self, number: int, soon: int, later: int) -> None:
+        """Make room in a table for its share of the states that come later, if those that come soon would not fit."""
+        if self._is_short(number, soon):
+            wanted = int(self.descriptions[number, USED]) + later // TABLES
+            self.grow(number, wanted + wanted // MARGIN)
+
+    def absorb(self, mixed: NDArray[Any], count: int, level: int, fresh: NDArray[np.uint64]) -> int:
+        """Insert mixed states; how many were new.  `fresh` takes those, unmixed, and has room for all."""
+        filled = np.zeros(1, np.int64)
+        done = 0
+        while True:
+            places = self.descriptions.ctypes.data, level, fresh.ctypes.data, filled.ctypes.data
+            done = self.functions["absorb"](mixed.ctypes.data, done, count, *places)
+            if done >= count:
+                return int(filled[0])
+            self.grow(int(mixed[done, 0]) & (TABLES - 1))
+
+    def taken(self, number: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+        """The description of a table and its buckets, for `put` in another process; here it is empty from now on."""
+        description, memory = self.descriptions[number].copy(), self._memory[number]
+        start = int(description[ADDRESS]) - memory.ctypes.data
+        content = memory[start : start + int(description[BUCKETS]) * BUCKET]
+        self.descriptions[number], self._memory[number] = self._new(LEAST_PARTS, LEAST_K)
+        return description, content
+
+    def put(self, number: int, description: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        """Have a table that another process had, of the same layout; its buckets belong into what is returned."""
+        fresh, memory = self._new(int(description[PARTS]), int(description[K]))
+        if not np.array_equal(np.delete(fresh, [ADDRESS, USED]), np.delete(description, [ADDRESS, USED])):
+            raise EngineError("a table of states of another form")
+        fresh[USED] = description[USED]
+        self.descriptions[number], self._memory[number] = fresh, memory
+        start = int(fresh[ADDRESS]) - memory.ctypes.data
+        return memory[start : start + int(fresh[BUCKETS]) * BUCKET]
+
+    def collect(self, number: int, level: int) -> NDArray[np.uint64]:
+        """The states of a table that a level brought, in no order."""
+        found = np.empty((int(self.descriptions[number, USED]), self.layout.words), np.uint64)
+        filled = np.zeros(1, np.int64)
+        self.functions["collect"](self.address(number), number, level, found.ctypes.data, filled.ctypes.data)
+        return found[: int(filled[0])].copy()
+
+
+class Growth:
+    """The sizes of the last levels; `parts` is by how much of all states a process has only a part of them."""
+
+    def __init__(self, is_limited: bool, parts: int = 1) -> None:
+        self.expected = (0, 0)
+        self._is_limited, self._parts = is_limited, parts
+        self._sizes: list[int] = []
+
+    def add(self, size: int, table_bytes: int) -> None:
+        """Note a level, and what is expected of the next one and of the next few."""
+        self._sizes = [*self._sizes[-2:], size]
+        soon, later = (each * self._parts for each in expected(self._sizes))
+        self.expected = (0, 0) if self._is_limited else (soon, later if table_bytes < GENEROUS else soon)
+
+    def forget(self) -> None:
+        """Room was made for what is expected."""
+        self.expected = (0, 0)
+
+
+def expected(growth: Sequence[int]) -> tuple[int, int]:
+    """About how many states the next level will bring, and the next few, from the sizes of the last three.
+
+    It is for making room only; where it is wrong, tables grow when they are full.
+    """
+    if len(growth) < 3 or not all(growth):
+        return 0, 0
+    first, second, size = growth
+    ratio = size / second
+    change = min(1.0, ratio / (second / first))
+    sizes = []
+    for _ in range(HORIZON):
+        ratio *= change
+        size = int(size * ratio)
+        sizes.append(size)
+    return sizes[0], sum(sizes)

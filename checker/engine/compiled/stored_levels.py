@@ -1,0 +1,53 @@
+"""What a search in compiled code has visited and no longer has in its tables: levels in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from neverlost.checker.engine.compiled.ascending import Ascending, Known
+from neverlost.checker.engine.storage.compact import Block, Run
+from neverlost.checker.engine.storage.levels import ASCENDING, StateFile, Store
+from neverlost.model.interpreters.machine_code import Rows
+
+
+class StoredLevels:
+    """The first levels of a store, and what was found of a level before the tables were emptied amid it.
+
+    From the level `_until` on the tables hold whole levels.
+    """
+
+    def __init__(self, store: Store, order: Ascending) -> None:
+        self.store, self._order = store, order
+        self._until = 0
+        self._runs: list[Run] = []
+        self._looks: dict[str, Known] = {}
+
+    def adopt(self, found: list[Rows], level: int) -> None:
+        """The tables are emptied, in which the next level, of that number, had these states."""
+        if found:
+            self._runs.append(self._order.run(found))
+        self._until = level + 1 if self._runs else level
+
+    def hold_until(self, level: int) -> None:
+        """Every level before that one is in the store."""
+        self._until = level
+
+    def new(self, found: list[Rows]) -> list[Block]:
+        """Of these states and those that were adopted, the ones that no level of the store has."""
+        runs, self._runs = [*self._runs, self._order.run(found)], []
+        files = [file for level in self.store.levels()[: self._until] for file in level.files]
+        return [*self._order.united(runs, [self._looked_up(file) for file in files]).blocks()]
+
+    def states_of(self, depth: int) -> Iterator[Rows]:
+        """The states of a level."""
+        return (self.store.packed(file).T for file in self.store.levels()[depth].files)
+
+    def _looked_up(self, file: StateFile) -> Known:
+        """How a file of a level is looked through."""
+        if file.order == ASCENDING:
+            return partial(self.store.blocks, file, self._order.joined)
+        if file.name not in self._looks:
+            run = self._order.run([self.store.packed(file).T])
+            self._looks[file.name] = lambda rows: map(self._order.joined, run.about(rows))
+        return self._looks[file.name]

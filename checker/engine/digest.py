@@ -1,0 +1,60 @@
+"""Digests of what a model, a property or a lemma means, which results, stored levels and the ledger carry.
+
+Two that agree have the same reachable states, or the same condition; `neverlost.checker.engine.semantic_digest` says what
+counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from neverlost.checker.engine.semantic_digest import meaning
+from neverlost.model.interpreters import ints
+from neverlost.model.kernel import Model
+from neverlost.model.system import System
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.property import Property
+
+SEMANTICS = (ints.take, ints.evaluate, System)
+"""What the words of a model mean: the defining interpreter."""
+
+_known: dict[int, tuple[Any, str]] = {}
+"""Digests that were asked for, by the identity of what they are of, which is kept alive with them."""
+
+
+def model_digest(model: Model) -> str:
+    """The digest of a model: its name, its state, its initial states and its actions."""
+    return _remembered(model, *SEMANTICS)
+
+
+def property_digest(asked: Property) -> str:
+    """The digest of a property: its name, its kind and its condition."""
+    return _remembered(asked)
+
+
+def lemma_digest(lemma: Lemma) -> str:
+    """The digest of a lemma: its name, its parts and which property it is for."""
+    return _remembered(lemma)
+
+
+def question_digest(model: Model, asked: Iterable[Property]) -> str:
+    """One digest of a model and of what is asked about it."""
+    return _together(model_digest(model), *map(property_digest, asked))
+
+
+def _remembered(subject: Any, *more: Any) -> str:
+    if id(subject) not in _known:
+        _known[id(subject)] = subject, _digest(subject, *more)
+    return _known[id(subject)][1]
+
+
+@cache
+def _together(*digests: str) -> str:
+    return _digest(*digests)
+
+
+def _digest(*values: Any) -> str:
+    return "sha256:" + hashlib.sha256(meaning(*values).encode()).hexdigest()

@@ -1,0 +1,365 @@
+"""What a task does to its share of a level: expand states, settle candidates, look for predecessors.
+
+Nothing here knows who runs it: tasks are described by JSON (the model by its name), read and write the store's files, and
+hand blocks of states to each other.  A task may run twice, or die half way: what it wrote counts only when the driver
+commits the result that it returned.
+
+Shapes: states travel as *blocks*, an 8-byte tag and then up to a megabyte of keyed states; see `sorted_states`.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from neverlost.checker.engine.digest import question_digest
+from neverlost.checker.engine.host.resources import ResourceExhausted
+from neverlost.checker.engine.outcome import EngineError
+from neverlost.checker.engine.search.configurations import Configurations
+from neverlost.checker.engine.search.expansion import BATCH, Expansion
+from neverlost.checker.engine.search.importable import Homes, homes_of
+from neverlost.checker.engine.search.level_report import Checks
+from neverlost.checker.engine.search.symmetry import Symmetry
+from neverlost.checker.engine.storage.levels import KEYED, StateFile, Store
+from neverlost.checker.engine.storage.sorted_states import (
+    Keyed,
+    key_range,
+    keyed,
+    merged,
+    sorted_distinct,
+    unkeyed,
+    within,
+    without,
+)
+from neverlost.checker.engine.storage.storage import Bytes
+from neverlost.model.interpreters.columns import Packed
+from neverlost.model.kernel import ModelError
+from neverlost.model.plain import plain, restored
+from neverlost.model.system import System, Words, bind
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import Property
+
+BLOCK_BYTES = 1 << 20
+STATES, COUNTED, FAILED = b"states..", b"counted.", b"failed.."
+RUNS = "runs"
+ERRORS = {each.__name__: each for each in (InputError, EngineError, ModelError, ResourceExhausted)}
+
+Block = tuple[int, Bytes]
+"""The owner and the content."""
+
+
+@dataclass(frozen=True)
+class SearchDescription:
+    """What every task of a search needs to know; small, and the same for all of them.  Configurations are plain."""
+
+    location: str
+    model: str
+    digest: str
+    configurations: tuple[Mapping[str, Any], ...]
+    disabled: tuple[tuple[str, str], ...]
+    homes: Homes | None
+    symmetry: bool
+
+    @classmethod
+    def about(cls, location: str, system: System, asked: Sequence[Property], symmetry: bool) -> SearchDescription:
+        """The description of a search whose levels are at a location."""
+        return cls(
+            location=location,
+            model=system.model.name,
+            digest=question_digest(system.model, asked),
+            configurations=tuple(map(plain, system.configurations)),
+            disabled=tuple(sorted(system.disabled)),
+            homes=homes_of(system.model, asked),
+            symmetry=symmetry,
+        )
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> SearchDescription:
+        """A description that came as JSON."""
+        more = {"configurations": tuple(given["configurations"]), "disabled": tuple(map(tuple, given["disabled"]))}
+        homes = given["homes"]
+        return cls(**{**given, **more, "homes": homes and Homes(homes["model"], tuple(homes["properties"]))})
+
+    def load(self) -> tuple[System, list[Property]]:
+        """Return the system and the properties, from this machine's own source.
+
+        Errors: `EngineError` when that is not the driver's.
+        """
+        other = f"an executor has another version of {self.model} than the driver; install the same neverlost"
+        if self.homes is None:
+            raise EngineError(other)
+        try:
+            model, asked = self.homes.load()
+        except (ImportError, AttributeError):
+            raise EngineError(other) from None
+        if question_digest(model, asked) != self.digest:
+            raise EngineError(other)
+        return bind(model, *map(restored, self.configurations), disabled=self.disabled), asked
+
+
+@dataclass(frozen=True)
+class LevelTask:
+    """What the tasks of one level do: `slices` of the frontier are expanded, each of `parts` owners settles its keys.
+
+    `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process goes
+    on in machine code after so many states by `columns`.
+    """
+
+    depth: int
+    parts: int
+    slices: tuple[tuple[StateFile, int, int], ...] = ()
+    runs: tuple[StateFile, ...] = ()
+    merging: tuple[str, ...] = ()
+    decided: tuple[int, ...] = ()
+    candidates: int = 1 << 22
+    columns: int = 60_000
+
+
+@dataclass
+class Settled:
+    """What one owner found: the file of its new states, the merged run, and what the states say."""
+
+    file: StateFile | None = None
+    run: StateFile | None = None
+    violations: list[tuple[int, int, Words]] = field(default_factory=list)
+    by_configuration: list[int] = field(default_factory=list)
+    orbits: int = 0
+
+
+@dataclass
+class Counted:
+    """What tasks counted: successors, by action too, and how often they had to be tried again."""
+
+    generated: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
+    retried: int = 0
+
+    def add(self, other: Counted) -> None:
+        """Count another expansion too."""
+        self.generated += other.generated
+        self.fired.update(other.fired)
+        self.retried += other.retried
+
+
+class LevelWorker:
+    """The interpreter, the store and the questions of a search, in one process."""
+
+    def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
+        _allow_many_files()
+        self.store, self.system = store, system
+        parts = Configurations(system), Symmetry(system) if symmetry else None
+        self._expansion, self._checks = Expansion(system, *parts), Checks(system, asked, *parts)
+        self._expanded_here = 0
+
+    def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
+        """Sorted distinct successors of parts of the frontier, as many at a time as the task allows."""
+        waiting: list[Packed] = []
+        self._decide(task)
+        for batch in self._batches(slices):
+            found = self._expanded(batch, counted, task.columns)
+            if found is not None:
+                waiting.append(keyed(found))
+            if sum(each.shape[1] for each in waiting) >= task.candidates:
+                yield sorted_distinct(np.concatenate(waiting, axis=1))
+                waiting = []
+        if waiting:
+            yield sorted_distinct(np.concatenate(waiting, axis=1))
+
+    def _decide(self, task: LevelTask) -> None:
+        decided = np.zeros(len(self.system.configurations), dtype=np.bool_)
+        decided[list(task.decided)] = True
+        self._expansion.forget(decided)
+
+    def _batches(self, slices: Iterable[tuple[StateFile, int, int]]) -> Iterator[Packed]:
+        for file, start, end in slices:
+            states = self.store.read(file)
+            for first in range(start, end, BATCH):
+                batch = states[:, first : min(first + BATCH, end)]
+                yield unkeyed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
+
+    def _compile(self, batch: Packed, columns: int) -> None:
+        """Move to machine code where there is a compiler and enough was expanded."""
+        before, self._expanded_here = self._expanded_here, self._expanded_here + batch.shape[1]
+        if before >= columns or self._expanded_here < columns:
+            return
+        with suppress(ImportError, OSError, RuntimeError):
+            from neverlost.checker.engine.compiled.expansion import NativeExpansion
+
+            self._expansion = NativeExpansion(self._expansion, batch)
+
+    def close(self) -> None:
+        """End what runs beside this."""
+        self._expansion.close()
+
+    def _expanded(self, batch: Packed, counted: Counted, columns: int) -> Packed | None:
+        self._compile(batch, columns)
+        self._expansion.generated, self._expansion.fired = 0, Counter()
+        found = self._expansion.of(batch)
+        counted.add(Counted(self._expansion.generated, self._expansion.fired))
+        return found
+
+    def settle(self, task: LevelTask, owner: int, candidates: Sequence[Keyed]) -> Settled:
+        """Keep the candidates that were never seen, write them, and ask the properties about them."""
+        low, high = key_range(owner, task.parts)
+        new = _joined(candidates, self.store.words)
+        runs = [file for file in task.runs if file.low < high and low < file.high]
+        for file in runs:
+            new = without(new, within(self.store.read(file), low, high))
+        result = Settled()
+        if new.shape[1]:
+            result.file = self.store.write_level(task.depth, new, low=low, high=high)
+            self._check(new, result)
+        together = [within(self.store.read(file), low, high) for file in runs if file.name in task.merging]
+        together = [each for each in [*together, new] if each.shape[1]]
+        if task.merging and together:
+            result.run = self.store.write(merged(together), RUNS, low=low, high=high)
+        self.store.forget(keep=task.runs)
+        return result
+
+    def _check(self, new: Keyed, result: Settled) -> None:
+        report = self._checks.report(new.shape[1])
+        for start in range(0, new.shape[1], BATCH):
+            self._checks.add(unkeyed(new[:, start : start + BATCH]), report)
+        result.violations = [(*key, words) for key, words in report.violations.items()]
+        result.by_configuration = [] if report.by_configuration is None else report.by_configuration.tolist()
+        result.orbits = report.orbits
+
+    def parents(self, slices: Iterable[tuple[StateFile, int, int]], targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
+        """For each target that has one here: the smallest state that steps to it, and the lowest such step."""
+        best: dict[Words, tuple[Words, int]] = {}
+        for batch in self._batches(slices):
+            for number, rows, after in self._expansion.steps(batch):
+                for target in targets:
+                    for row in rows[np.flatnonzero(_equals(after, target))]:
+                        found = (tuple(int(word[row]) for word in batch), number)
+                        best[target] = min(found, best.get(target, found))
+        return best
+
+
+def _allow_many_files() -> None:
+    """Visited runs stay mapped, and so open, from level to level."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _equals(states: Packed, target: Words) -> Any:
+    same = states[0] == np.uint64(target[0])
+    for word, value in zip(states[1:], target[1:], strict=True):
+        same &= word == np.uint64(value)
+    return same
+
+
+def _joined(candidates: Sequence[Keyed], words: int) -> Keyed:
+    if not candidates:
+        return np.empty((words, 0), dtype=np.uint64)
+    return candidates[0] if len(candidates) == 1 else sorted_distinct(np.concatenate(candidates, axis=1))
+
+
+def described(search: SearchDescription, task: LevelTask, **more: Any) -> str:
+    """The text from which an executor knows what to do."""
+    return json.dumps({"search": asdict(search), "task": asdict(task), **more})
+
+
+@lru_cache(maxsize=2)
+def _worker(search_text: str) -> LevelWorker:
+    """One per process and search: its files stay mapped and verified from task to task."""
+    search = SearchDescription.of(json.loads(search_text))
+    return LevelWorker(Store.attach(search.location), *search.load(), search.symmetry)
+
+
+def _understood(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:
+    given = json.loads(text)
+    task = given["task"]
+    task["slices"] = tuple((StateFile(**file), start, end) for file, start, end in task["slices"])
+    task["runs"] = tuple(StateFile(**file) for file in task["runs"])
+    return _worker(json.dumps(given["search"])), LevelTask(**task), given
+
+
+def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
+    """Expand the slices with these numbers; blocks of candidates for their owners, then what was counted."""
+    try:
+        worker, task, _ = _understood(text)
+        for number in numbers:
+            counted = Counted(retried=retried)
+            for states in worker.candidates(task, [task.slices[number]], counted):
+                yield from _blocks(states, task.parts)
+            yield 0, COUNTED + json.dumps(vars(counted)).encode()
+            if number == 0:
+                yield from ((owner, STATES) for owner in range(task.parts))  # so that every owner has work
+    except tuple(ERRORS.values()) as problem:
+        yield 0, failure(problem)
+
+
+def _blocks(states: Keyed, parts: int) -> Iterator[Block]:
+    rows = BLOCK_BYTES // (8 * len(states))
+    for owner in range(parts):
+        mine = within(states, *key_range(owner, parts))
+        for start in range(0, mine.shape[1], rows):
+            yield owner, STATES + mine[:, start : start + rows].tobytes()
+
+
+def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
+    """Settle the candidates of the owners whose blocks these are; one result per owner, and what was counted."""
+    try:
+        worker, task, _ = _understood(text)
+        candidates: dict[int, list[Keyed]] = {}
+        for owner, block in blocks:
+            if block[:8] == STATES:
+                states = np.frombuffer(block, dtype="<u8", offset=8).reshape(worker.store.words, -1)
+                candidates.setdefault(owner, []).append(states)
+            else:
+                yield block
+        if retried:
+            yield COUNTED + json.dumps(vars(Counted(retried=retried))).encode()
+        for owner in sorted(candidates):
+            yield STATES + json.dumps(asdict(worker.settle(task, owner, candidates.pop(owner)))).encode()
+    except tuple(ERRORS.values()) as problem:
+        yield failure(problem)
+
+
+def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
+    """Predecessors of the targets within the slices with these numbers."""
+    try:
+        worker, task, given = _understood(text)
+        targets = [tuple(each) for each in given["targets"]]
+        found = worker.parents([task.slices[number] for number in numbers], targets)
+        yield STATES + json.dumps([[target, *found[target]] for target in found]).encode()
+    except tuple(ERRORS.values()) as problem:
+        yield failure(problem)
+
+
+def failure(problem: Exception) -> bytes:
+    return FAILED + json.dumps([type(problem).__name__, str(problem)]).encode()
+
+
+def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
+    """What tasks returned: their results and the total of what they counted.
+
+    Errors: what a task failed with, as the same kind of error.
+    """
+    found, total = [], Counted()
+    for row in rows:
+        tag, body = row[:8], json.loads(row[8:])
+        if tag == FAILED:
+            raise ERRORS[body[0]](body[1])
+        if tag == COUNTED:
+            total.add(Counted(body["generated"], Counter(body["fired"]), body["retried"]))
+        else:
+            found.append(body)
+    return found, total
+
+
+def settled(body: Mapping[str, Any]) -> Settled:
+    """A result of `settle`, read back."""
+    file, run = (StateFile(**body[name]) if body[name] else None for name in ("file", "run"))
+    violations = [(number, cell, tuple(words)) for number, cell, words in body["violations"]]
+    return Settled(file, run, violations, body["by_configuration"], body["orbits"])

@@ -1,0 +1,20 @@
+"""The columns engine: the memory engine without machine code, as a second opinion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from neverlost.checker.engine.engines import memory
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.model.system import System
+from neverlost.specs.property import Property
+
+
+def explore(
+    system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
+) -> Outcome:
+    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    asked = replace(options or Options(), machine_code=False)
+    return replace(memory.explore(system, properties, asked, reporter), engine="columns")

@@ -1,0 +1,85 @@
+"""A search by an engine that is chosen by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from neverlost.checker.engine.host import interrupts, locks, scratch
+from neverlost.checker.engine.host.processes import INTERRUPTED
+from neverlost.checker.engine.outcome import Counts, EngineError, Finding, Outcome, Verdict
+from neverlost.checker.engine.search.options import Engine, Options, Reporter
+from neverlost.model.system import System
+from neverlost.specs.property import RECOVERY, Property
+
+if TYPE_CHECKING:
+    from neverlost.checker.engine.search.graph.state_graph import StateGraph
+
+ENGINES = {
+    "memory": "neverlost.checker.engine.engines.memory",
+    "columns": "neverlost.checker.engine.engines.columns",
+    "spark": "neverlost.checker.engine.engines.spark",
+}
+"""The module of each engine; its `explore` searches."""
+
+
+def explore(
+    system: System,
+    properties: Sequence[Property] = (),
+    options: Options | None = None,
+    reporter: Reporter | None = None,
+    engine: str = "memory",
+) -> Outcome:
+    """Every reachable state of the system, level by level, and a verdict per property and configuration.
+
+    Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
+    """
+    asked = options or Options()
+    try:
+        if not interrupts.have_come():
+            with interrupts.searching():
+                return _explored(system, properties, asked, reporter, engine)
+    except KeyboardInterrupt:
+        if not interrupts.have_come():
+            raise
+    cells = range(len(system.configurations))
+    nothing = tuple(Finding(each, cell, Verdict.INCONCLUSIVE) for cell in cells for each in properties)
+    return Outcome(system, nothing, Counts(), 0.0, INTERRUPTED, symmetry=asked.symmetry, engine=engine)
+
+
+def _explored(
+    system: System, properties: Sequence[Property], asked: Options, reporter: Reporter | None, engine: str
+) -> Outcome:
+    search: Engine = importlib.import_module(ENGINES[engine]).explore
+    scratch.clear_once()
+    with locks.held(asked.state_dir):
+        if any(each.kind == RECOVERY for each in properties):
+            from neverlost.checker.engine.search.graph import recovery
+
+            return recovery.explore(system, properties, asked, reporter, search)
+        return search(system, properties, asked, reporter)
+
+
+def explored_graph(
+    system: System, options: Options | None = None, reporter: Reporter | None = None, engine: str = "memory"
+) -> StateGraph:
+    """Explore a system completely and keep its graph.
+
+    Errors: `EngineError` when the search was cut short: a part of the graph would answer nothing.
+    """
+    from neverlost.checker.engine.search.graph.state_graph import of_store
+    from neverlost.checker.engine.storage.levels import Store
+
+    with scratch.folder("graph") as place:
+        asked = options or Options(workers=1)
+        outcome = explore(
+            system,
+            (),
+            Options(limits=asked.limits, workers=asked.workers, symmetry=asked.symmetry, state_dir=place),
+            reporter,
+            engine,
+        )
+        if outcome.reason:
+            raise EngineError(f"no state graph of an unfinished search: {outcome.reason}")
+        return of_store(system, Store.attach(place))

@@ -1,0 +1,187 @@
+"""The memory engine: level-synchronous exploration in this process, or over all cores once it pays.
+
+A level's set of states does not depend on the number of workers, and everything reported is a function of
+those sets: counts, depth, the counterexample (the smallest violating state of the first level that has one,
+and the smallest predecessor at every step back).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.engine.compiled.code_cache import cache_marker_of, prepare
+from neverlost.checker.engine.host import interrupts, scratch
+from neverlost.checker.engine.host.resources import ResourceExhausted, used_memory
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.search.importable import homes_of
+from neverlost.checker.engine.search.level_report import LevelReport
+from neverlost.checker.engine.search.level_search import LevelSearch
+from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.checker.engine.search.owned_states import OwnedStates
+from neverlost.checker.engine.search.resume import kept, opened, reported
+from neverlost.checker.engine.search.workers import Local, Processes
+from neverlost.checker.engine.storage.levels import Level, Store
+from neverlost.model.system import System
+from neverlost.specs.property import Property
+
+WORTH_COMPILING = 60_000
+"""States known from which machine code beats columns, its compilation included."""
+
+WORTH_LOADING = 15_000
+"""States known from which it is worth seeing whether an earlier search left machine code."""
+
+WORTH_SHARING = 120_000
+"""States waiting from which several processes beat one."""
+
+WORTH_EMPTYING = 1 << 14
+"""States for which tables are emptied within a level."""
+
+
+def explore(
+    system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
+) -> Outcome:
+    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    asked = options or Options()
+    with ExitStack() as stack:
+        place = asked.state_dir
+        if place is None and asked.limits.memory_bytes is not None:
+            place = stack.enter_context(scratch.folder("levels"))
+        return MemorySearch(system, tuple(properties), asked, reporter, place).run()
+
+
+class MemorySearch(LevelSearch):
+    """The search in memory; with a store, every level is kept there and old ones may live there only."""
+
+    def __init__(
+        self,
+        system: System,
+        properties: tuple[Property, ...],
+        options: Options,
+        reporter: Reporter | None,
+        place: Path | str | None,
+    ) -> None:
+        super().__init__(system, properties, options, reporter)
+        self.workers: Local | Processes | Any
+        self.store = opened(place, system, properties, options) if place is not None else None
+        self._kept = (0, Counter[str]())
+        self._may_compile = options.machine_code
+        self._program: str | None = None
+        self._worth_loading = WORTH_LOADING
+        if self._may_compile and cache_marker_of(system, properties, options.symmetry).exists():
+            self._worth_loading = 1
+            prepare()
+
+    def _seed(self) -> None:
+        levels = self.store.levels() if self.store is not None and self.options.resume else []
+        if self.store is not None:
+            self.store.discard_uncommitted(levels)
+        if self.store is None or not levels:
+            super()._seed()
+            return
+        for level in levels:
+            workers: Local | Any = self.workers
+            workers.restore(self.store, level)
+            self.store.forget()
+            self._add(reported(level, self.properties))
+            self._relieve()
+            if isinstance(self.workers, Local):
+                self._compile(self.workers.owned)
+        generated, _, _, fired = self.workers.counts()
+        self._kept = (generated, Counter(fired))
+        self._report_progress()
+
+    def _close(self) -> LevelReport:
+        report = super()._close()
+        if self.store is not None:
+            self._commit(self.store, report)
+            self._relieve(0.5 if isinstance(self.workers, Local | Processes) else 0.6)
+        return report
+
+    def _commit(self, store: Store, report: LevelReport) -> None:
+        level = self._level_of(report)
+        files = self.workers.keep(store.files.location, level.depth) if report.new else []
+        store.commit(replace(level, files=tuple(each for each in files if each.rows)))
+
+    def _level_of(self, report: LevelReport) -> Level:
+        """What the manifest of the level that was closed says, but for its files."""
+        generated, _, _, fired = self.workers.counts()
+        before, self._kept = self._kept, (generated, Counter(fired))
+        return Level(
+            depth=self.levels - 1 if report.new else self.levels,
+            files=(),
+            generated=generated - before[0],
+            fired=dict(sorted((fired - before[1]).items())),
+            **kept(report, self.properties),
+        )
+
+    def _relieve(self, most: float = 0.5) -> None:
+        """Move visited states to the store when they fill such a part of the memory that is allowed.
+
+        What columns found before there is machine code is too little to be worth it, and would keep the search in columns.
+        """
+        limit = self.options.limits.memory_bytes
+        if isinstance(self.workers, Local) and self._may_compile:
+            return
+        if self.store is not None and limit is not None and used_memory() > most * limit:
+            self.workers.offload(self.store.files.location)
+
+    def _limit(self) -> str | None:
+        if isinstance(self.workers, Local | Processes):
+            return super()._limit()
+        programs, limits = self.workers.programs, self.options.limits
+        if len(self.workers.tables) > WORTH_EMPTYING:
+            self._relieve(0.5 if programs.is_compiling else 0.75)
+        if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
+            programs.close()  # what code there is goes on alone
+        reason = super()._limit()
+        if reason == limits.too_little_memory and len(self.workers.tables) <= WORTH_EMPTYING:
+            return f"{reason}: with hardly a state in its tables this search takes {used_memory()} bytes"
+        return reason
+
+    def _share(self) -> None:
+        """Use more of the machine once the search is worth it."""
+        if isinstance(self.workers, Local) and not self._compile(self.workers.owned):
+            self._spread()
+
+    def _compile(self, local: OwnedStates, at_once: bool = False) -> bool:
+        """Move to machine code where there is a compiler and the search is worth it, or at once; whether it did."""
+        known = WORTH_COMPILING if at_once else local.known
+        if not self._may_compile or local.runs or known < min(self._worth_loading, WORTH_COMPILING):
+            return False
+        with interrupts.later():
+            try:
+                from neverlost.checker.engine.compiled import compiled_search as team
+                from neverlost.checker.engine.compiled import programs
+
+                self._program = self._program or programs.text_of(self.system, self.properties, local.symmetry)
+                if known < WORTH_COMPILING and not programs.is_kept(self._program):
+                    return False
+                compiled = programs.Programs(self.system, self.properties, local.symmetry, self._program)
+            except (ImportError, OSError, RuntimeError):
+                self._may_compile = False
+                return False
+            workers = team.CompiledSearch(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
+            workers.continue_from(local)
+            self.workers = workers
+        return True
+
+    def _spread(self) -> None:
+        """Move to several processes when the frontier is worth it and the model can be named to them."""
+        if not isinstance(self.workers, Local) or self.processes == 1 or self._waiting() < WORTH_SHARING:
+            return
+        local = self.workers.owned
+        if local.runs or homes_of(self.system.model, self.properties) is None:
+            return
+        with interrupts.later():
+            try:
+                self.workers = Processes(local, self.processes)
+            except ResourceExhausted:  # one process needs less
+                self.processes = 1
+                return
+            if local.expansion.decided is not None:
+                self.workers.forget(local.expansion.decided)

@@ -1,0 +1,164 @@
+"""The ledger: what is known, per configuration and property, and how it came to be known.
+
+One JSON file; every run adds or replaces its own lines, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.engine.host.whole_files import write_text
+from neverlost.checker.engine.outcome import EngineError, Verdict
+from neverlost.specs.errors import InputError
+from neverlost.specs.strict_json import parsed_json
+
+SCHEMA = "neverlost.ledger/1"
+FILE = "ledger.json"
+
+REFUTED, PROVED, EXHAUSTED, BOUNDED, OPEN = "refuted", "proved", "exhausted", "bounded", "not covered"
+STRENGTH = (OPEN, BOUNDED, EXHAUSTED, PROVED, REFUTED)
+"""How much a line says, least first; a line never gives way to a weaker one."""
+
+EXPLORED = {Verdict.VIOLATED: REFUTED, Verdict.HOLDS: EXHAUSTED, Verdict.INCONCLUSIVE: OPEN}
+"""What a search makes of its verdict."""
+
+
+@dataclass(frozen=True)
+class LedgerLine:
+    """What is known about one property under one configuration.
+
+    `goal` is the property's name; the digests say what model and property meant.
+    Units: `steps` of the counterexample, or up to which there is none; `unbounded` names what a proof does not bound.
+    """
+
+    model: str
+    model_digest: str
+    config: dict[str, Any]
+    goal: str
+    status: str
+    how: str
+    steps: int | None = None
+    unbounded: tuple[str, ...] = ()
+    goal_digest: str = ""
+
+    @property
+    def known(self) -> str:
+        """What is known, in a few words."""
+        if self.status == REFUTED:
+            return f"refuted in {self.steps} step{'' if self.steps == 1 else 's'}"
+        if self.status == BOUNDED:
+            return f"without a counterexample of up to {self.steps} steps"
+        if self.status == EXHAUSTED:
+            return "true in every reachable state within the bounds"
+        if self.status == PROVED:
+            return f"proved by induction{beyond(self.unbounded, self.config)}"
+        return OPEN
+
+    @property
+    def says(self) -> str:
+        """The line as a sentence."""
+        return f"{self.goal} is {self.known} ({self.how})"
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every value is one that a line may have."""
+        texts = (self.model, self.model_digest, self.goal, self.how, self.goal_digest, *self.unbounded)
+        is_count = self.steps is None or (type(self.steps) is int and self.steps >= 0)
+        return self.status in STRENGTH and isinstance(self.config, dict) and is_count and all(type(one) is str for one in texts)
+
+    @property
+    def subject(self) -> tuple[str, str, str, str, str]:
+        """What the line is about."""
+        return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
+
+
+def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
+    """What a proof does not bound, and what it does."""
+    *most_names, last = [*unbounded] or [""]
+    if not last:
+        return " within the bounds"
+    names = f"{', '.join(most_names)} and {last}" if most_names else last
+    most = config.get("bounds.log_size") or config.get("bounds.records")
+    return f", for any number of {names}" + (f", in a log of at most {most} record{'s' * (most != 1)}" if most else "")
+
+
+def read(directory: Path) -> list[LedgerLine]:
+    """The lines of a directory's ledger; none where there is no ledger.
+
+    Errors: `InputError` for a file that cannot be read or is no ledger.
+    """
+    path = directory / FILE
+    if not path.exists():
+        return []
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InputError(f"cannot read {str(path)!r}: {problem}; move it away") from None
+    return parsed(content, repr(str(path)))
+
+
+def parsed(content: str, where: str) -> list[LedgerLine]:
+    """The lines of a ledger's text.
+
+    Errors: `InputError` for what is none.
+    """
+    try:
+        document = parsed_json(content, where)
+        if document["schema"] != SCHEMA:
+            raise ValueError(f"schema {document['schema']!r}")
+        found = [LedgerLine(**{**each, "unbounded": tuple(each["unbounded"])}) for each in document["lines"]]
+        wrong = [each for each in found if not each.is_sound]
+        if wrong:
+            raise ValueError(f"line {wrong[0]}")
+        return found
+    except (ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"{where} is not a ledger ({problem}); move it away") from None
+
+
+def merged(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[LedgerLine]:
+    """Lines with others added, by subject; a line replaces an older one on the same subject unless it says less.
+
+    Errors: `EngineError` where two contradict each other, whichever came first.
+    """
+    found = {each.subject: each for each in known}
+    for each in lines:
+        older = found.get(each.subject)
+        if older is not None:
+            require_agreement(older, each)
+        if older is None or not outranks(older, each):
+            found[each.subject] = each
+    return [found[subject] for subject in sorted(found)]
+
+
+def record(directory: Path, lines: Iterable[LedgerLine]) -> list[LedgerLine]:
+    """Adds lines to a directory's ledger."""
+    found = merged(read(directory), lines)
+    write_text(directory / FILE, text(found))
+    return found
+
+
+def text(lines: Iterable[LedgerLine]) -> str:
+    """What a ledger's file has."""
+    listed = ",\n".join(json.dumps(asdict(each)) for each in lines)
+    return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'
+
+
+def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
+    """Errors: `EngineError` where one refutes what the other has proved, exhausted, or searched to that depth."""
+    refuted, rest = (line, other) if line.status == REFUTED else (other, line)
+    is_open = rest.status == OPEN or (rest.status == BOUNDED and (rest.steps or 0) < (refuted.steps or 0))
+    if refuted.status == REFUTED and rest.status != REFUTED and not is_open:
+        raise EngineError(f"the ledger contradicts itself: {refuted.says}, and {rest.says}")
+
+
+def outranks(line: LedgerLine, other: LedgerLine) -> bool:
+    """Whether a line says more than another one on the same subject."""
+    return _weight(line) > _weight(other)
+
+
+def _weight(line: LedgerLine) -> tuple[int, int, int]:
+    return STRENGTH.index(line.status), len(line.unbounded), line.steps or 0 if line.status == BOUNDED else 0

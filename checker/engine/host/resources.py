@@ -1,0 +1,148 @@
+"""What processes use of the machine, and what it means when there is no more of it."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import resource
+import sys
+import time
+from collections.abc import Hashable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+OUT_OF_MEMORY = "out of memory"
+
+USED_UP = {
+    errno.ENOMEM: OUT_OF_MEMORY,
+    errno.ENOSPC: "no space is left on the device",
+    errno.EDQUOT: "the disk quota is used up",
+}
+"""Errors of the system that say that nothing is left, and how we say it."""
+
+
+class ResourceExhausted(Exception):
+    """What a search works with is gone: memory, a disk, a worker, Spark.  It ends inconclusive, with what it covered."""
+
+
+def classify_exhaustion(problem: Exception) -> str:
+    """Why work cannot go on, where that is no defect.
+
+    Errors: the problem itself, where it is one.
+    """
+    if isinstance(problem, MemoryError):
+        return OUT_OF_MEMORY
+    if isinstance(problem, ResourceExhausted):
+        return str(problem)
+    if isinstance(problem, OSError) and problem.errno in USED_UP:
+        return USED_UP[problem.errno]
+    if isinstance(problem, RuntimeError) and "can't start new thread" in str(problem):
+        return OUT_OF_MEMORY
+    raise problem
+
+
+_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+def used_memory() -> int:
+    """Resident memory of this process and its children now, in bytes; the peak where the system says no more."""
+    try:
+        own = _resident("self")
+        children = Path("/proc/self/task").glob("*/children")
+        return own + sum(_resident(child) for each in children for child in each.read_text().split())
+    except OSError:
+        return peak_memory()
+
+
+def _resident(process: str) -> int:
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * resource.getpagesize()
+
+
+def activity(process: int) -> Hashable:
+    """What changes whenever a process, or one below it, has had the processor or waits for it or for a disk."""
+    try:
+        found = [(each, *_state_and_ticks(each)) for each in _family(process)]
+    except (OSError, IndexError, ValueError):
+        return time.monotonic()
+    return time.monotonic() if any(state in "RD" for _, state, _ in found) else tuple(found)
+
+
+def _family(process: int) -> Iterator[int]:
+    yield process
+    for each in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in each.read_text().split():
+            yield from _family(int(child))
+
+
+def _state_and_ticks(process: int) -> tuple[str, int]:
+    parts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return parts[0], sum(map(int, parts[11:15]))
+
+
+@cache
+def allowed_memory() -> int:
+    """What this process and its children may use in all: the machine's memory, or less where a container says so.
+
+    Units: bytes.
+    """
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in _groups():
+        with suppress(OSError, ValueError):
+            found.append(int(limit.read_text()))
+    return min(found)
+
+
+def _groups() -> Iterator[Path]:
+    """The files with the limits of this process's control groups: in a container they are at the root."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for _, controllers, place in (line.split(":", 2) for line in lines):
+        name, file = ("memory", "memory.limit_in_bytes") if controllers == "memory" else ("", "memory.max")
+        if controllers in ("memory", ""):
+            own = Path("/sys/fs/cgroup", name, place.lstrip("/"))
+            yield from (each / file for each in (own, *own.parents) if each.is_relative_to("/sys/fs/cgroup"))
+
+
+def give_back() -> None:
+    """Let the system have memory that was freed, where the C library would keep it for later."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def peak_memory() -> int:
+    """The largest resident memory that this process has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
+
+
+def reserve(name: str, size: int) -> None:
+    """Set the pages of a shared memory block aside, where the system can.
+
+    Errors: `ResourceExhausted` where there are not so many.
+    """
+    try:
+        handle = os.open(f"/dev/shm/{name.lstrip('/')}", os.O_RDWR)
+    except OSError:
+        return
+    try:
+        os.posix_fallocate(handle, 0, size)
+    except OSError as problem:
+        raise ResourceExhausted(f"no {size >> 20} MiB of shared memory are left: {problem.strerror}") from None
+    finally:
+        os.close(handle)
+
+
+def free_shared_memory() -> int:
+    """Bytes that shared memory blocks may take; a generous guess where the system does not say."""
+    try:
+        found = os.statvfs("/dev/shm")
+    except OSError:
+        return 1 << 30
+    return found.f_bavail * found.f_frsize

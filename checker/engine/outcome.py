@@ -1,0 +1,184 @@
+"""What an engine or prover found, as values: verdicts, traces, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import takewhile
+
+from neverlost.checker.engine.reached_states_system import is_initial
+from neverlost.model.interpreters import ints
+from neverlost.model.system import State, System
+from neverlost.specs.property import RECOVERY, Property
+
+
+class EngineError(Exception):
+    """An engine contradicts the defining interpreter, or itself: always a defect of ours (exit 70)."""
+
+
+class Verdict(StrEnum):
+    """`INCONCLUSIVE` is neither of the others: a search that was cut short proves nothing."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    INCONCLUSIVE = "inconclusive"
+
+
+def worst(verdicts: Iterable[Verdict | str], reason: str | None = None) -> Verdict:
+    """The verdict on everything: one violation decides it; with a reason why a search was cut short, the rest is open.
+
+    A search that was asked nothing, and was not cut short, holds.
+    """
+    found = set(verdicts)
+    if Verdict.VIOLATED in found:
+        return Verdict.VIOLATED
+    return Verdict.INCONCLUSIVE if reason or found - {Verdict.HOLDS} else Verdict.HOLDS
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """A behaviour: `states[0]` is initial and `steps[i]` (a number in `System.steps`) leads to `states[i + 1]`."""
+
+    states: tuple[State, ...]
+    steps: tuple[int, ...]
+
+    def faults(self, system: System) -> dict[str, int]:
+        """How often each kind of fault occurs."""
+        found: dict[str, int] = {}
+        for number in self.steps:
+            fault = system.fault_of(system.steps[number])
+            if fault:
+                found[fault] = found.get(fault, 0) + 1
+        return found
+
+
+def replayed(system: System, trace: Behaviour, broken: Property | None = None) -> Behaviour:
+    """The same trace, after running it on the ints interpreter.
+
+    Errors: `EngineError` where a step is not enabled, leads elsewhere, starts nowhere, or the property holds at the end.
+    """
+    if not is_initial(system, trace.states[0]):
+        raise EngineError("a trace does not start in an initial state")
+    again = followed(system, trace.states[0], trace.steps)
+    if again.states != trace.states:
+        raise EngineError(f"{_leaving(system, trace, again)} does not lead from a state of the trace to its next one")
+    if broken is not None and not breaks(system, trace.states[-1], broken):
+        raise EngineError(f"{broken.name} holds in the last state of its counterexample")
+    return trace
+
+
+def _leaving(system: System, trace: Behaviour, again: Behaviour) -> str:
+    """The first step of a trace that leads elsewhere when it is taken again, or nowhere."""
+    agreed = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(again.states, trace.states, strict=False)))
+    return system.steps[trace.steps[agreed - 1]].label if agreed <= len(trace.steps) else "no step"
+
+
+def followed(system: System, start: State, steps: Iterable[int | None]) -> Behaviour:
+    """As many of the steps as can be taken from a state on, on the ints interpreter; None is a step that does not exist."""
+    states, taken = [start], list[int]()
+    for number in steps:
+        after = None if number is None else ints.take(system, states[-1], system.steps[number])
+        if number is None or after is None:
+            break
+        states.append(after)
+        taken.append(number)
+    return Behaviour(tuple(states), tuple(taken))
+
+
+def same_steps(system: System, trace: Behaviour, other: System) -> list[int | None]:
+    """The numbers that the steps of a trace have in another system; None where it has no such step."""
+    numbers = {step.label: number for number, step in enumerate(other.steps)}
+    return [numbers.get(system.steps[number].label) for number in trace.steps]
+
+
+def breaks(system: System, state: State, broken: Property) -> bool:
+    """Whether a reachable state refutes a property, on the ints interpreter."""
+    if broken.kind != RECOVERY:
+        return not ints.evaluate(system, state, broken.condition)
+    return not any(ints.evaluate(system, each, broken.condition) for each in without_faults(system, state))
+
+
+def without_faults(system: System, state: State) -> Iterator[State]:
+    """The states that can be reached from one by steps that are no faults, itself the first."""
+    seen, waiting = {state}, [state]
+    while waiting:
+        yield (before := waiting.pop())
+        for step in system.steps:
+            after = None if step.action.fault else ints.take(system, before, step)
+            if after is not None and after not in seen:
+                seen.add(after)
+                waiting.append(after)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on one property under one configuration (an index into `System.configurations`)."""
+
+    property: Property
+    configuration: int
+    verdict: Verdict
+    trace: Behaviour | None = None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """`generated` counts successors and initial states; `depth` counts levels, the initial one included; `left` is
+    what a cut search had still to expand."""
+
+    generated: int = 0
+    distinct: int = 0
+    depth: int = 0
+    left: int = 0
+
+
+@dataclass(frozen=True)
+class JobsDone:
+    """What a cluster did of a search.  `levels` are numbers of steps from the start, `states` what was found at these."""
+
+    master: str
+    jobs: int = 0
+    levels: tuple[int, ...] = ()
+    states: int = 0
+
+    def together(self, other: JobsDone) -> JobsDone:
+        """What two parts of a search had done."""
+        return JobsDone(self.master, self.jobs + other.jobs, (*other.levels, *self.levels), self.states + other.states)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search found.
+
+    `reason` says why it was cut short; None means it ran to the end (or to the first violation).  `fired`
+    counts successors by action.  With symmetry, `orbit_states` is the number of states that the orbits hold.  `growth` has
+    per level what was generated and what was distinct when it was complete.  `cluster` is None where none was asked for.
+    """
+
+    system: System
+    findings: tuple[Finding, ...]
+    counts: Counts
+    seconds: float
+    reason: str | None = None
+    peak_memory_bytes: int = 0
+    symmetry: bool = False
+    engine: str = "memory"
+    fired: Mapping[str, int] = field(default_factory=dict)
+    orbit_states: int | None = None
+    distinct_by_configuration: tuple[int, ...] = ()
+    growth: tuple[tuple[int, int], ...] = ()
+    cluster: JobsDone | None = None
+
+    def undecided(self, reason: str | None) -> Outcome:
+        """The same where the question leaves something out, if there is a reason: what is violated is, and nothing holds."""
+        if reason is None:
+            return self
+        findings = (
+            replace(each, verdict=Verdict.INCONCLUSIVE) if each.verdict is Verdict.HOLDS else each for each in self.findings
+        )
+        return replace(self, findings=tuple(findings), reason=self.reason or reason)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on everything that was asked."""
+        return worst((each.verdict for each in self.findings), self.reason)

@@ -1,0 +1,456 @@
+"""Proof by induction: lemmas that hold at first, that every step keeps, and that imply the property.
+
+Obligations are discharged in killable processes, those of one step together; a solver that gives up hands over to the
+next of a small portfolio.  A counterexample to induction is a state that keeps all lemmas and a step that breaks one: it is
+replayed on ints and looked up among the reachable states.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import z3
+
+from neverlost.checker.engine.digest import lemma_digest
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host.processes import INTERRUPTED, Send, run
+from neverlost.checker.engine.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict
+from neverlost.checker.engine.proof import smtlib
+from neverlost.checker.engine.proof.every_size import ParametricEncoding
+from neverlost.checker.engine.proof.obligations import (
+    BOUNDS,
+    CONSECUTION,
+    INITIATION,
+    LEAVES,
+    SAFETY,
+    BoundedEncoding,
+    Goal,
+    Predicate,
+    ProofTask,
+    Reading,
+)
+from neverlost.checker.engine.proof.progress import ProofProgress, Reporter
+from neverlost.checker.engine.proof.renumbering import Renumbered, renumbered
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.model.interpreters import ints
+from neverlost.model.interpreters.terms import solver_name
+from neverlost.model.kernel import ModelError
+from neverlost.model.plain import plain
+from neverlost.model.system import State, System
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.property import Property
+
+SEED = 0
+DEFAULT_TACTIC = "z3's choice of a solver"
+ONE_CHOICE = 30.0
+"""How long one question with quantifiers goes on.  Units: seconds."""
+SHOWN = 8
+"""How many counterexamples to induction are looked up."""
+
+
+@dataclass(frozen=True)
+class ObligationAnswer:
+    """One obligation's answer: `proved`, `refuted` or `unknown`; `states` before and after refute it."""
+
+    task: ProofTask
+    goal: str
+    answer: str
+    seconds: float
+    solver: str = ""
+    reason: str = ""
+    states: tuple[State, State] | None = None
+
+
+@dataclass(frozen=True)
+class ReachabilityCheck:
+    """A counterexample to induction; `trace` reaches its first state, `is_reachable` None means not known."""
+
+    answer: ObligationAnswer
+    is_reachable: bool | None = None
+    trace: Behaviour | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What became of a proof: every answer, and what exploration says about the refuted ones."""
+
+    system: System
+    goal: Property
+    lemmas: tuple[Lemma, ...]
+    answers: tuple[ObligationAnswer, ...]
+    seconds: float
+    unbounded: tuple[str, ...] = ()
+    looked: tuple[ReachabilityCheck, ...] = ()
+    violation: Finding | None = None
+    texts: tuple[tuple[ProofTask, str], ...] = field(default=(), repr=False)
+    solver: str = ""
+    seed: int = SEED
+    mined: str | None = None
+    leaves: str | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Every obligation is proved."""
+        return bool(self.answers) and all(each.answer == "proved" for each in self.answers)
+
+    @property
+    def open(self) -> list[ObligationAnswer]:
+        """Obligations that are not proved."""
+        return [each for each in self.answers if each.answer != "proved"]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds where proved, violated where exploration found a behaviour, else inconclusive."""
+        if self.violation is not None:
+            return Verdict.VIOLATED
+        return Verdict.HOLDS if self.is_complete else Verdict.INCONCLUSIVE
+
+    @property
+    def reason(self) -> str | None:
+        """Why a proof decided nothing."""
+        if self.verdict != Verdict.INCONCLUSIVE:
+            return None
+        refuted = sum(1 for each in self.open if each.answer == "refuted")
+        unknown = {each.reason for each in self.open if each.answer == "unknown"}
+        parts = [f"{refuted} obligations are refuted by counterexamples to induction"] if refuted else []
+        parts += [f"{LEAVES}: {self.leaves}"] if self.leaves else []
+        return "; ".join([*parts, *sorted(unknown)]) or "there is nothing to prove with"
+
+    def seconds_of(self, kind: str) -> float:
+        """Solver time of initiation, consecution or safety."""
+        return sum(each.seconds for each in self.answers if each.task.kind == kind)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """The rest was not waited for."""
+        return any(each.reason == INTERRUPTED for each in self.open)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict in the form that every engine gives; it speaks about all configurations of the system."""
+        found = tuple(
+            Finding(self.goal, number, self.verdict, self.violation.trace if self.violation else None)
+            for number in range(len(self.system.configurations))
+            if self.violation is None or self.violation.configuration == number
+        )
+        return Outcome(self.system, found, Counts(), self.seconds, self.reason, engine="z3-induction")
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the obligations say about themselves."""
+        return {
+            "model": self.system.model.name,
+            "configurations": [plain(each) for each in self.system.configurations],
+            "disabled": sorted(map(list, self.system.disabled)),
+            "property": self.goal.name,
+            "unbounded": list(self.unbounded),
+            "lemmas": [
+                {"name": each.name, "says": each.says, "why": each.why, "digest": lemma_digest(each)} for each in self.lemmas
+            ],
+            "solver": self.solver,
+            "seed": self.seed,
+        }
+
+
+def discharge(
+    send: Send, reading: Reading, task: ProofTask, patience: float, shared: smtlib.SharedDefinitions | None
+) -> str | None:
+    """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
+    goals = reading.goals(task)
+    if isinstance(reading, ParametricEncoding):
+        for goal in goals:
+            send(_with_quantifiers(reading, task, goal, patience))
+    elif not (reading.asks_together(task) and _all_proved(send, reading, task, goals, patience)):
+        _one_by_one(send, reading, task, goals, patience)
+    return None if shared is None else smtlib.text_of(reading, task, shared)
+
+
+def _with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: Goal, patience: float) -> ObligationAnswer:
+    """What cvc5 says of an obligation, with one choice of witnesses after the other, and with more instances.
+
+    Only that it is unsatisfiable counts: with other witnesses it might be where it is not with these.
+    """
+    started, said = time.monotonic(), ""
+    shared = smtlib.SharedDefinitions(reading)
+    for choice in reading.attempts(task, goal):
+        reading.is_enough(task, goal, choice)
+        text = smtlib.text_of(reading, task, shared, [goal])
+        for options in ({}, smtlib.MORE_INSTANCES):
+            (said,) = smtlib.solve_with_cvc5(text, min(patience, ONE_CHOICE), options)
+            if said == "unsat":
+                return ObligationAnswer(task, goal.name, "proved", time.monotonic() - started, "cvc5")
+    reason = f"cvc5 said {said.split()[0]} with every choice of witnesses"
+    return ObligationAnswer(task, goal.name, "unknown", time.monotonic() - started, reason=reason)
+
+
+def _all_proved(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> bool:
+    """Whether no state refutes any obligation of a task: one question for all of them, which share the time that it took."""
+    name = reading.solvers[0]
+    solver = _solver(name, SEED, patience)
+    solver.add(*reading.premises(task), z3.Or([z3.And(reading.refutation(task, each)) for each in goals]))
+    started = time.monotonic()
+    if solver.check() != z3.unsat:
+        return False
+    seconds = (time.monotonic() - started) / len(goals)
+    for each in goals:
+        send(ObligationAnswer(task, each.name, "proved", seconds, name))
+    return True
+
+
+def _one_by_one(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> None:
+    """Asks about each obligation; a solver that gives up hands over to the next."""
+    first = None
+    for goal in goals:
+        if first is None:
+            first = _solver(reading.solvers[0], SEED, patience)
+            first.add(*reading.premises(task))
+        first.push()
+        first.add(*reading.refutation(task, goal))
+        answer = _asked(reading, task, goal, first, reading.solvers[0])
+        first.pop()
+        if answer.answer == "unknown":
+            first = None  # a solver that was cut short may have lost premises: what it says next is not to be trusted
+            answer = _asked_others(reading, task, goal, answer, patience)
+        send(answer)
+
+
+def _asked_others(reading: Reading, task: ProofTask, goal: Goal, answer: ObligationAnswer, patience: float) -> ObligationAnswer:
+    """What the rest of the portfolio says of an obligation; where none decides it, what was tried."""
+    tried = [f"{reading.solvers[0] or DEFAULT_TACTIC} ({answer.reason})"]
+    for number, name in enumerate(reading.solvers[1:], start=1):
+        fresh = _solver(name, SEED + number, patience)
+        fresh.add(*reading.premises(task), *reading.refutation(task, goal))
+        answer = _asked(reading, task, goal, fresh, name, answer.seconds)
+        if answer.answer != "unknown":
+            return answer
+        tried.append(f"{name or DEFAULT_TACTIC} ({answer.reason})")
+    started = time.monotonic()
+    said = _cvc5_says(reading, task, goal, patience)
+    spent = answer.seconds + time.monotonic() - started
+    if said == "unsat":
+        return ObligationAnswer(task, goal.name, "proved", spent, "cvc5")
+    return replace(answer, seconds=spent, reason=f"z3 and cvc5 said unknown: {', '.join([*tried, f'cvc5 ({said})'])}")
+
+
+def _cvc5_says(reading: Reading, task: ProofTask, goal: Goal, patience: float) -> str:
+    """The second solver's answer; only that it is unsatisfiable is used, since its models are not read."""
+    try:
+        return smtlib.solve_with_cvc5(smtlib.text_of(reading, task, smtlib.SharedDefinitions(reading), [goal]), patience)[0]
+    except ImportError:
+        return "not installed"
+
+
+def _solver(name: str, seed: int, patience: float) -> z3.Solver:
+    solver = z3.SolverFor(name) if name else z3.Solver()
+    solver.set("random_seed", seed)
+    solver.set("timeout", max(1, int(patience * 1000)))
+    return solver
+
+
+def _asked(
+    reading: Reading, task: ProofTask, goal: Goal, solver: z3.Solver, name: str, before: float = 0.0
+) -> ObligationAnswer:
+    started = time.monotonic()
+    found = solver.check()
+    spent = before + time.monotonic() - started
+    if found == z3.unsat:
+        return ObligationAnswer(task, goal.name, "proved", spent, name)
+    if found == z3.sat:
+        return ObligationAnswer(task, goal.name, "refuted", spent, name, "", reading.states(task, solver.model()))
+    return ObligationAnswer(task, goal.name, "unknown", spent, "", str(solver.reason_unknown()))
+
+
+@dataclass(frozen=True)
+class ProofBudget:
+    """What a proof may cost, and who is to know how far it is.
+
+    Units: seconds for everything, `patience` in seconds for one solver on one obligation, bytes.
+    """
+
+    seconds: float | None = None
+    patience: float = 60.0
+    workers: int = 2
+    memory_bytes: int | None = None
+    progress: Reporter | None = None
+
+
+UNHURRIED = ProofBudget()
+
+
+def prove(
+    system: System,
+    goal: Property,
+    lemmas: Sequence[Lemma],
+    effort: ProofBudget = UNHURRIED,
+    *,
+    given: Reading | None = None,
+    with_texts: bool = False,
+    look_up: bool = True,
+    until_refuted: bool = False,
+) -> Proof:
+    """Tries to prove a property inductive with the help of lemmas.
+
+    `given` reads the system otherwise than within its bounds.  A system that renumbers is first asked with the renumbering
+    apart; steps that are refuted so, with it.  `until_refuted` stops at the first obligation that is refuted;
+    `look_up` explores whether what refutes them is reachable.
+    Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
+    """
+    started = time.monotonic()
+    reading: Reading = given or reading_of(system, lemmas, goal)
+    apart = given is None and isinstance(reading, Renumbered)
+    answers, texts = _discharged(reading, reading.tasks(), effort, with_texts, until_refuted and not apart)
+    refuted_apart = {each.task for each in answers if apart and each.answer == "refuted"}
+    if isinstance(reading, Renumbered) and refuted_apart:
+        whole, rest = BoundedEncoding(system, lemmas, goal), replace(effort, seconds=_left(effort, time.monotonic() - started))
+        is_shown = refuted_apart.isdisjoint(reading.renumbering)
+        again = [each for each in whole.tasks() if each in refuted_apart or not is_shown]
+        more, written = _discharged(whole, again, rest, with_texts, until_refuted)
+        answers = [*(each for each in answers if is_shown and each.task not in refuted_apart), *more]
+        texts = [*(each for each in texts if is_shown and each[0] not in refuted_apart), *written]
+    proof = Proof(
+        system,
+        goal,
+        tuple(lemmas),
+        tuple(answers),
+        time.monotonic() - started,
+        getattr(given, "unbounded", ()),
+        texts=tuple(texts),
+        solver=solver_name(),
+    )
+    refuted = [each for each in proof.open if each.states is not None]
+    for each in refuted:
+        _replay(proof, each)
+    left = _left(effort, proof.seconds)
+    return _explored(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+
+
+def reading_of(system: System, lemmas: Sequence[Lemma], goal: Property) -> Reading:
+    """The reading within the declared bounds; of a system that renumbers, with the renumbering apart."""
+    return (Renumbered if renumbered(system) else BoundedEncoding)(system, lemmas, goal)
+
+
+def _left(effort: ProofBudget, spent: float) -> float | None:
+    """The seconds that are left, and one at least."""
+    return None if effort.seconds is None else max(1.0, effort.seconds - spent)
+
+
+def _discharged(
+    reading: Reading, tasks: Sequence[ProofTask], effort: ProofBudget, with_texts: bool, until_refuted: bool
+) -> tuple[list[ObligationAnswer], list[tuple[ProofTask, str]]]:
+    """Every obligation's answer in the order of the tasks, and the tasks' SMT-LIB texts where these are asked for."""
+    shared = smtlib.SharedDefinitions(reading) if with_texts else None
+    jobs = [(reading, task, effort.patience, shared) for task in tasks]
+    answers: list[ObligationAnswer] = []
+    texts: dict[int, str] = {}
+    started, done = time.monotonic(), 0
+    messages = run(discharge, jobs, effort.workers, effort.seconds, effort.memory_bytes)
+    try:
+        for message in messages:
+            if message.kind == "progress":
+                answers.append(message.value)
+                if until_refuted and message.value.answer == "refuted":
+                    break
+            elif message.kind == "failure":
+                answers += _given_up(reading, tasks[message.job], answers, str(message.value))
+            elif message.value is not None:
+                texts[message.job] = message.value
+            done += message.kind != "progress"
+            if effort.progress is not None and message.kind != "progress":
+                proved = sum(each.answer == "proved" for each in answers)
+                effort.progress(ProofProgress(proved, len(answers) - proved, done, len(tasks), time.monotonic() - started))
+    except KeyboardInterrupt:
+        answers += [each for task in tasks for each in _given_up(reading, task, answers, INTERRUPTED)]
+    finally:
+        messages.close()
+    order = {task: number for number, task in enumerate(tasks)}
+    return sorted(answers, key=lambda each: order[each.task]), [(tasks[number], texts[number]) for number in sorted(texts)]
+
+
+def untried(system: System, goal: Property, reason: str) -> Proof:
+    """A proof that was not begun."""
+    nothing = ObligationAnswer(ProofTask(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
+    return Proof(system, goal, (), (nothing,), 0.0, solver=solver_name())
+
+
+def _given_up(reading: Reading, task: ProofTask, answers: list[ObligationAnswer], reason: str) -> list[ObligationAnswer]:
+    """Unknown answers for what a process that ended early did not answer."""
+    if reason.startswith(("ModelError", "EngineError", "AssertionError", "TypeError", "AttributeError", "Z3Exception")):
+        raise EngineError(f"a solver's process failed: {reason}")
+    done = {each.goal for each in answers if each.task == task}
+    return [
+        ObligationAnswer(task, each.name, "unknown", 0.0, reason=reason)
+        for each in reading.goals(task)
+        if each.name not in done
+    ]
+
+
+def _replay(proof: Proof, answer: ObligationAnswer) -> None:
+    """Errors: `EngineError` where ints does not confirm a counterexample to induction."""
+    assert answer.states is not None
+    before, after = answer.states
+    if answer.task.step is not None:
+        try:
+            reached = ints.take(proof.system, before, proof.system.steps[answer.task.step])
+        except ModelError:
+            reached = after if answer.goal == BOUNDS else None
+        if reached != after:
+            raise EngineError(f"{answer.task.label} does not lead from a counterexample's first state to its second")
+    by_name = {each.name: each.condition for each in proof.lemmas}
+    conclusion = proof.goal.condition if answer.task.kind == SAFETY else by_name.get(answer.goal)
+    if conclusion is not None and ints.evaluate(proof.system, after, conclusion):
+        raise EngineError(f"{answer.goal} holds in the state that should refute it")
+    if answer.task.kind != INITIATION and not all(ints.evaluate(proof.system, before, each) for each in by_name.values()):
+        raise EngineError("a counterexample to induction breaks a lemma before its step")
+
+
+def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | None) -> Proof:
+    """The proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
+    shown = refuted[:SHOWN]
+    asked = [proof.goal, *(_never(number, each) for number, each in enumerate(shown))]
+    limits = SearchLimits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)
+    try:
+        outcome = explore(proof.system, asked, Options(limits=limits, keep_going=True, workers=1))
+    except ModelError as problem:
+        if not proof.system.disabled:
+            raise
+        return replace(proof, leaves=str(problem), looked=tuple(map(ReachabilityCheck, shown)))
+    traces: dict[str, Behaviour] = {}
+    violation = None
+    for finding in outcome.findings:
+        if finding.trace is not None and finding.property is proof.goal:
+            violation = violation or finding
+        elif finding.trace is not None:
+            traces.setdefault(finding.property.name, finding.trace)
+    looked = tuple(
+        ReachabilityCheck(each, True if name in traces else (None if outcome.reason else False), traces.get(name))
+        for each, name in zip(shown, (each.name for each in asked[1:]), strict=True)
+    )
+    return replace(proof, seconds=proof.seconds + outcome.seconds, looked=looked, violation=violation)
+
+
+def _never(number: int, answer: ObligationAnswer) -> Property:
+    """The property that a counterexample's first state is never reached."""
+    assert answer.states is not None
+    return Property(f"counterexample {number + 1}", "never reached", differs_from(answer.states[0]), (), "")
+
+
+def differs_from(state: State) -> Predicate:
+    """The predicate of being another state than this one."""
+
+    def condition(k: Any, s: Any) -> Any:
+        pairs = zip(s._system.slots, map(s._read, range(len(state))), state, strict=True)
+        return k.any_of(*[_unlike(k, value, wanted, slot.field.kind == "flag") for slot, value, wanted in pairs])
+
+    return condition
+
+
+def _unlike(k: Any, value: Any, wanted: int, is_flag: bool) -> Any:
+    if not is_flag:
+        return value != wanted
+    return k.not_(value) if wanted else value
+
+
+KINDS = (INITIATION, CONSECUTION, SAFETY)

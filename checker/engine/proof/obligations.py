@@ -1,0 +1,272 @@
+"""What an inductive proof must show, as formulas: initiation, consecution step by step, and safety.
+
+A `Reading` turns a system's state, steps and predicates into Z3 terms.  `BoundedEncoding` reads them within the declared
+bounds, as bit-vectors.  Each obligation is a list of assertions that must be unsatisfiable together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import z3
+
+from neverlost.model.interpreters import ints
+from neverlost.model.interpreters.terms import (
+    Symbols,
+    Terms,
+    TermsView,
+    bit_width,
+    condition,
+    state_of,
+    transition,
+    variables,
+    within_bounds,
+)
+from neverlost.model.system import State, System, View
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.property import Property
+
+Predicate = Callable[[Any, View], Any]
+INITIATION, CONSECUTION, SAFETY = "initiation", "consecution", "safety"
+BOUNDS = "declared-bounds"
+"""The implicit lemma that every slot stays within what is declared."""
+LEAVES = "without the clause a step leaves the declared bounds"
+"""Why a weakened system may be undecided: nothing within the bounds speaks about what it does beyond."""
+
+
+@dataclass(frozen=True)
+class ProofTask:
+    """Obligations that share their premises: all initiations, all of one step, or the safety of the property."""
+
+    kind: str
+    step: int | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What an obligation concludes: a property, or a part of the named lemma, as a predicate."""
+
+    name: str
+    predicate: Predicate
+    lemma: str = ""
+
+
+class Reading(Protocol):
+    """Obligations of one system under some lemmas."""
+
+    logic: str
+    solvers: tuple[str, ...]
+
+    def tasks(self) -> list[ProofTask]: ...
+    def goals(self, task: ProofTask) -> list[Goal]: ...
+    def asks_together(self, task: ProofTask) -> bool: ...
+    def premises(self, task: ProofTask) -> list[Any]: ...
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]: ...
+    def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None: ...
+    def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]: ...
+    def text(self, term: Any) -> str: ...
+
+
+class BoundedEncoding:
+    """The reading within the declared bounds: numbers are bit-vectors, arrays have all their elements."""
+
+    logic: str = "QF_BV"
+    solvers: tuple[str, ...] = ("QF_FD", "QF_BV", "")
+
+    def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
+        self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
+        self.terms = Terms(bit_width(system))
+        self.before = variables(system, self.terms, "before")
+        self._after: dict[int, tuple[list[Any], Symbols]] = {}
+        self._after_bounds: dict[int, Any] = {}
+        self._slot_names = {str(each): number for number, each in enumerate(map(_symbol, self.before)) if each is not None}
+        self._conjuncts = {each.name: self._parts(each) for each in self.lemmas}
+        self._lemma_terms = {name: _all([term for term, _ in parts]) for name, parts in self._conjuncts.items()}
+        self._assumed = self._assumptions()
+        self._names = {each.get_id(): name for name, each, _ in self.definitions()}
+
+    def tasks(self) -> list[ProofTask]:
+        """Every task, the initial states first."""
+        steps = [ProofTask(CONSECUTION, number, step.label) for number, step in enumerate(self.system.steps)]
+        return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
+
+    def goals(self, task: ProofTask) -> list[Goal]:
+        """Conclusions of a task; a lemma that reads nothing of what a step writes is kept by it, and is none."""
+        if task.kind == SAFETY:
+            return [Goal(self.goal.name, self.goal.condition)]
+        disturbed = [each for each in self.lemmas if task.step is None or self._disturbed(task, each.name)]
+        return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in disturbed)]
+
+    def asks_together(self, task: ProofTask) -> bool:
+        """Whether a task's obligations are one question first."""
+        return True
+
+    def _parts(self, lemma: Lemma) -> list[tuple[Any, frozenset[int]]]:
+        """A lemma's conjuncts before a step, each with the slots that it reads."""
+        terms = [self.terms.lift(each) for each in lemma.conjuncts(self.terms, TermsView(self.system, self.before))]
+        return [(each, frozenset(self._slot_names[name] for name in symbols_of([each]))) for each in terms]
+
+    def _written(self, task: ProofTask) -> set[int]:
+        """The slots that a task's step may change."""
+        after = self._transition(task)[1]
+        return {number for number, (one, other) in enumerate(zip(self.before, after, strict=True)) if one is not other}
+
+    def _disturbed(self, task: ProofTask, name: str) -> list[Any]:
+        """The conjuncts of a lemma that read what a step writes."""
+        written = self._written(task)
+        return [term for term, read in self._conjuncts[name] if read & written]
+
+    def _in_bounds(self, k: Terms, s: View) -> Any:
+        assert isinstance(s, TermsView)
+        constants = [
+            slot.low <= value <= slot.high
+            for slot, value in zip(self.system.slots, s.values, strict=True)
+            if isinstance(value, int)
+        ]
+        return k.all_of(*constants, *within_bounds(self.system, k, [k.lift(each) for each in s.values]))
+
+    def premises(self, task: ProofTask) -> list[Any]:
+        """What may be assumed."""
+        if task.kind == INITIATION:
+            return [self._one_of({state for _, state in self.system.initial_states()}, range(len(self.system.slots)))]
+        return self._assumed + (self._transition(task)[0] if task.step is not None else [])
+
+    def _assumptions(self) -> list[Any]:
+        """Bounds, the configuration and all lemmas before a step; built once, before the processes part."""
+        found = within_bounds(self.system, self.terms, self.before)
+        frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and not slot.is_constant]
+        if frozen:
+            found.append(self._one_of({state for _, state in self.system.initial_states()}, frozen))
+        return found + list(self._lemma_terms.values())
+
+    def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
+        """Assumptions by name: what all obligations but the initial ones share."""
+        return [(f"assumption!{number}", each, ()) for number, each in enumerate(self._assumed)]
+
+    def text(self, term: Any) -> str:
+        """A term in SMT-LIB 2."""
+        known = self._names.get(term.get_id())
+        return known if known is not None else str(term.sexpr())
+
+    def _one_of(self, states: set[State], slots: Sequence[int]) -> Any:
+        cells = {tuple((i, state[i]) for i in slots if z3.is_expr(self.before[i])) for state in states}
+        return z3.Or([z3.And([self._equals(i, value) for i, value in cell]) for cell in sorted(cells)])
+
+    def _equals(self, slot: int, value: int) -> Any:
+        symbol = self.before[slot]
+        return symbol == (z3.BoolVal(bool(value)) if z3.is_bool(symbol) else self.terms.lift(value))
+
+    def lemma_terms(self) -> list[Any]:
+        """The lemmas on the state before a step."""
+        return list(self._lemma_terms.values())
+
+    def guarded(self, task: ProofTask) -> tuple[list[Any], Symbols]:
+        """The guard of a task's step and the state after it."""
+        return self._transition(task)
+
+    def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
+        assert task.step is not None
+        if task.step not in self._after:
+            guard, after = transition(self.system, self.terms, self.system.steps[task.step], self.before)
+            self._after[task.step] = [self.terms.lift(each) for _, each in guard], after
+        return self._after[task.step]
+
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
+        """The negated conclusion; all but the bounds themselves may assume them after the step."""
+        if task.step is None:
+            return [z3.Not(condition(self.system, self.terms, self.before, goal.predicate))]
+        after = self._transition(task)[1]
+        if goal.name == BOUNDS:
+            return [z3.Not(condition(self.system, self.terms, after, goal.predicate))]
+        if task.step not in self._after_bounds:
+            self._after_bounds[task.step] = condition(self.system, self.terms, after, self._in_bounds)
+        return [self._after_bounds[task.step], z3.Not(self.kept(z3.And(self._disturbed(task, goal.name)), after))]
+
+    def kept(self, term: Any, after: Symbols) -> Any:
+        """A formula on the state before a step, read on the state after it."""
+        pairs = [
+            (one, self.terms.lift(other))
+            for one, other in zip(self.before, after, strict=True)
+            if z3.is_expr(one) and one is not other
+        ]
+        return z3.substitute(term, *pairs) if pairs else term
+
+    def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
+        """The state before and the state after in a model of a refuted obligation; None where these are no states."""
+        before = state_of(self.system, self.terms, found, self.before)
+        after = before if task.step is None else state_of(self.system, self.terms, found, self._transition(task)[1])
+        return before, after
+
+
+def _all(terms: Sequence[Any]) -> Any:
+    """Z3 writes a conjunction of nothing as no solver reads it."""
+    return z3.And(terms) if terms else z3.BoolVal(True)
+
+
+def _symbol(value: Any) -> Any:
+    """The variable inside a slot's term; None for a constant."""
+    while z3.is_expr(value) and value.num_args():
+        value = value.arg(0)
+    return value if z3.is_expr(value) else None
+
+
+def symbols_of(terms: Iterable[Any]) -> dict[str, Any]:
+    """The uninterpreted symbols of some terms, by name."""
+    found: dict[str, Any] = {}
+    seen: set[int] = set()
+    stack = list(terms)
+    while stack:
+        term = stack.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found[term.decl().name()] = term.decl()
+        stack.extend(term.children())
+    return found
+
+
+def inductive_among(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
+    """The lemmas that are inductive together: those are dropped that do not hold at first, or that a step can break."""
+    first = [state for _, state in system.initial_states()]
+    live = [each for each in lemmas if all(ints.evaluate(system, state, each.condition) for state in first)]
+    reading = BoundedEncoding(system, live, Property("nothing", "", lambda k, s: True, (), ""))
+    solvers = {task: _breaking(reading, task, live) for task in reading.tasks() if task.step is not None}
+    stale = set(solvers)
+    while stale:
+        task = min(stale, key=lambda each: each.step or 0)
+        broken = _broken(solvers[task], live)
+        if not broken:
+            stale.discard(task)
+            continue
+        live = [each for each in live if each.name not in broken]
+        stale = set(solvers)
+    return live
+
+
+def _breaking(reading: BoundedEncoding, task: ProofTask, lemmas: Sequence[Lemma]) -> Any:
+    """A solver in which a lemma may be assumed before a step, and be asked to fail after it."""
+    solver = z3.SolverFor("QF_FD")
+    guard, after = reading.guarded(task)
+    solver.add(*within_bounds(reading.system, reading.terms, reading.before), *guard)
+    for each, term in zip(lemmas, reading.lemma_terms(), strict=True):
+        solver.add(z3.Implies(z3.Bool(f"holds:{each.name}"), term))
+        solver.add(z3.Implies(z3.Bool(f"fails:{each.name}"), z3.Not(reading.kept(term, after))))
+    return solver
+
+
+def _broken(solver: Any, live: Sequence[Lemma]) -> set[str]:
+    """Names of lemmas that fail in one model, of those that can; all of them where the solver gives up."""
+    if not live:
+        return set()
+    asked = z3.FreshBool("asked")
+    solver.add(z3.Implies(asked, z3.Or([z3.Bool(f"fails:{each.name}") for each in live])))
+    answer = solver.check(asked, *[z3.Bool(f"holds:{each.name}") for each in live])
+    if answer == z3.unsat:
+        return set()
+    if answer != z3.sat:
+        return {each.name for each in live}
+    return {each.name for each in live if z3.is_true(solver.model().eval(z3.Bool(f"fails:{each.name}")))}

@@ -1,0 +1,134 @@
+"""Renumbering as a step of its own: numbers of which only the order matters become ranks once, not in the formula of each step.
+
+After every step a model may give its terms or epochs the smallest numbers in the same order (`model/ranks.py`).  A step and the
+renumbering after it keep the lemmas if the step keeps them with the numbers as they are then, and any others in the same order
+keep them too; that ranks are in the same order is an obligation as well.  Only `unsat` counts: lemmas that are kept only by
+both together are left to `BoundedEncoding`, which asks about both at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import z3
+
+from neverlost.checker.engine.proof.obligations import BOUNDS, CONSECUTION, BoundedEncoding, Goal, ProofTask, symbols_of
+from neverlost.model.interpreters.terms import (
+    Symbols,
+    Terms,
+    TermsView,
+    bit_width,
+    condition,
+    transition,
+    variables,
+    within_bounds,
+)
+from neverlost.model.system import System
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.property import Property
+
+
+def renumbered(system: System) -> tuple[int, ...]:
+    """The slots whose numbers a system makes ranks after every step; none where it does not, or where that is not apart.
+
+    It is apart if the ranks are made of these numbers alone, and nothing else that follows a step reads them.
+    """
+    terms = Terms(bit_width(system))
+    before = variables(system, terms, "before")
+    after = _normalised(system, terms, before)
+    written = [number for number, each in enumerate(after) if each is not before[number]]
+    numbers = tuple(each for each in written if system.slots[each].field.kind == "number")
+    symbols = symbols_of(terms.lift(before[each]) for each in numbers).keys()
+    read_by_ranks = symbols_of(terms.lift(after[each]) for each in numbers).keys()
+    read_by_others = symbols_of(terms.lift(after[each]) for each in written if each not in numbers).keys()
+    is_apart = read_by_ranks <= symbols and not read_by_others & symbols
+    return numbers if is_apart and not any(system.slots[each].is_constant for each in numbers) else ()
+
+
+def _normalised(system: System, terms: Terms, symbols: Symbols) -> Symbols:
+    """What becomes of a symbolic state after every step."""
+    view = TermsView(system, symbols)
+    if system.model.normalise is not None:
+        system.model.normalise(terms, view)
+    return view.values
+
+
+class Renumbered(BoundedEncoding):
+    """The closed reading of a system that renumbers, with the renumbering apart."""
+
+    def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
+        super().__init__(system, lemmas, goal)
+        self._as_they_are = replace(system, model=replace(system.model, normalise=None))
+        self._numbers = renumbered(system)
+        steps, self._bounds = len(system.steps), within_bounds(system, self.terms, self.before)
+        ranking = ProofTask(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
+        renumbering = ProofTask(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
+        self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
+
+    def _ranks(self) -> dict[str, list[Any]]:
+        """That ranks leave their bounds, or that two are in another order than the numbers: refuted pair by pair."""
+        ranks = self._with_numbers(self.before, _normalised(self.system, self.terms, self.before))
+        bounds = z3.Not(condition(self.system, self.terms, ranks, self._in_bounds))
+        return {BOUNDS: [bounds], **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
+
+    def _other_numbers(self) -> dict[str, list[Any]]:
+        """That a condition is true of the numbers and not of others in the same order: refuted without any other condition."""
+        fresh = variables(self.system, self.terms, "renumbered")
+        given = [*within_bounds(self.system, self.terms, fresh), *self._same_order(fresh).values()]
+        return {
+            f"{lemma.name} {number}": [*given, part, z3.Not(self.kept(part, self._with_numbers(self.before, fresh)))]
+            for lemma in self.lemmas
+            for number, (part, read) in enumerate(self._conjuncts[lemma.name], start=1)
+            if read & set(self._numbers)
+        }
+
+    def _with_numbers(self, symbols: Symbols, numbers: Symbols) -> Symbols:
+        """A symbolic state with the numbers of another."""
+        return [numbers[each] if each in self._numbers else value for each, value in enumerate(symbols)]
+
+    def _same_order(self, other: Symbols) -> dict[str, Any]:
+        """That one number is less than another, or zero, as it is in another state: by name, for each pair."""
+        zero = self.terms.lift(0)
+        pairs = [("0", zero, zero)]
+        pairs += [(self.system.slots[each].name, self.before[each], self.terms.lift(other[each])) for each in self._numbers]
+        return {
+            f"{one} < {two}": (before < bound) == (then < bound_then)
+            for (one, before, then), (two, bound, bound_then) in permutations(pairs, 2)
+        }
+
+    def tasks(self) -> list[ProofTask]:
+        """The renumbering's, then every task."""
+        return [*self.renumbering, *super().tasks()]
+
+    def asks_together(self, task: ProofTask) -> bool:
+        """One by one what is asked of a renumbering is shown at once; together it is not."""
+        return task not in self.renumbering
+
+    def goals(self, task: ProofTask) -> list[Goal]:
+        """Conclusions of a task."""
+        apart = self.renumbering.get(task)
+        return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
+
+    def premises(self, task: ProofTask) -> list[Any]:
+        """What may be assumed: of a renumbering only that the numbers are within their bounds."""
+        return self._bounds if task in self.renumbering else super().premises(task)
+
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
+        """The negated conclusion."""
+        apart = self.renumbering.get(task)
+        return super().refutation(task, goal) if apart is None else apart[goal.name]
+
+    def states(self, task: ProofTask, found: z3.ModelRef) -> None:
+        """None: the second state of a step that is not renumbered is no state of the system's."""
+
+    def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
+        """A step's guard, and the state after it before the renumbering."""
+        assert task.step is not None
+        if task.step not in self._after:
+            guard, moved = transition(self._as_they_are, self.terms, self.system.steps[task.step], self.before)
+            after = self._with_numbers(_normalised(self.system, self.terms, moved), moved)
+            self._after[task.step] = [self.terms.lift(each) for _, each in guard], after
+        return self._after[task.step]

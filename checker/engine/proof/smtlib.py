@@ -1,0 +1,119 @@
+"""A proof's obligations as SMT-LIB 2 files that any solver can re-check, with a manifest.
+
+One file holds the obligations that share their premises; every `(check-sat)` in it must answer `unsat`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import z3
+
+from neverlost.checker.engine.proof.obligations import Goal, ProofTask, Reading, symbols_of
+
+SCHEMA = "neverlost.obligations/1"
+MANIFEST = "obligations.json"
+
+
+class SharedDefinitions:
+    """What the files of one proof share: definitions of the assumptions, written once."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.lines: list[str] = []
+        self.symbols: dict[str, str] = {}
+        for name, term, variables in reading.definitions():
+            parameters = " ".join(f"({each.sexpr()} Int)" for each in variables)
+            self.lines.append(f"(define-fun {name} ({parameters}) Bool {term.sexpr()})")
+            bound = {each.decl().name() for each in variables}
+            self.symbols |= {key: text for key, text in _symbols([term]).items() if key not in bound}
+
+
+def text_of(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: Sequence[Goal] | None = None) -> str:
+    """A task's obligations, or some of them, as SMT-LIB 2."""
+    premises, chosen = reading.premises(task), reading.goals(task) if some is None else some
+    goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in chosen]
+    symbols = shared.symbols | _symbols([*premises, *(each for _, refuted in goals for each in refuted)])
+    lines = [f"; {task.kind}: {task.label}; every check must answer unsat", f"(set-logic {reading.logic})"]
+    lines += [symbols[name] for name in sorted(symbols)] + shared.lines
+    lines += [f"(assert {reading.text(each)})" for each in premises]
+    for goal, refuted in goals:
+        lines += ["(push 1)", f"; {goal.name}", "(set-info :status unsat)"]
+        lines += [f"(assert {reading.text(each)})" for each in refuted]
+        lines += ["(check-sat)", "(pop 1)"]
+    return "\n".join([*lines, ""])
+
+
+def _symbols(terms: Iterable[Any]) -> dict[str, str]:
+    return {name: each.sexpr() for name, each in symbols_of(terms).items()}
+
+
+def name_of(number: int, kind: str) -> str:
+    """What the file of a task's obligations is called."""
+    return f"{number:03}-{kind}.smt2"
+
+
+def files_of(texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> dict[str, bytes]:
+    """The files of a proof by name, with the manifest that lists them."""
+    files, listed = {}, []
+    for number, (task, text) in enumerate(texts):
+        name, content = name_of(number, task.kind), text.encode()
+        files[name] = content
+        found = hashlib.sha256(content).hexdigest()
+        listed.append(
+            {"file": name, "kind": task.kind, "label": task.label, "checks": text.count("(check-sat)"), "sha256": found}
+        )
+    manifest = {"schema": SCHEMA, **about, "expected": "unsat", "files": listed}
+    return {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
+
+
+Solve = Callable[[str], list[str]]
+"""A solver: the answers to the checks of an SMT-LIB text, in order."""
+
+
+def solve_with_z3(text: str) -> list[str]:
+    """Z3's answers to every check of a text."""
+    context = z3.Context()
+    try:
+        said = str(z3.Z3_eval_smtlib2_string(context.ref(), text))
+    except z3.Z3Exception as problem:
+        said = problem.value.decode() if isinstance(problem.value, bytes) else str(problem)
+    return [each for each in said.splitlines() if each in ("sat", "unsat", "unknown")]
+
+
+MORE_INSTANCES = {"enum-inst": "true"}
+"""What has cvc5 go on with a formula whose quantifiers it has no other instances of."""
+
+
+def solve_with_cvc5(text: str, patience: float | None = None, options: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """cvc5's answers to every check of a text, with more of its options.
+
+    Units: `patience` in seconds for one check.  Errors: `ImportError` where cvc5 is not installed.
+    """
+    import cvc5
+
+    solver = cvc5.Solver()
+    solver.setOption("incremental", "true")
+    for name, value in options.items():
+        solver.setOption(name, value)
+    if patience is not None:
+        solver.setOption("tlimit-per", str(max(1, int(patience * 1000))))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligations")
+    answers = []
+    while not (command := parser.nextCommand()).isNull():
+        said = str(command.invoke(solver, parser.getSymbolManager())).strip()
+        if command.getCommandName() == "check-sat":
+            answers.append("sat" if "but got sat" in said else said)
+    return answers
+
+
+SOLVERS: dict[str, Solve] = {"z3": solve_with_z3, "cvc5": solve_with_cvc5}
+
+
+def premises_of(text: str) -> str:
+    """What a file assumes, as a text with one check: `unsat` there would prove anything."""
+    return text.partition("(push 1)")[0] + "(check-sat)\n"

@@ -1,0 +1,79 @@
+"""Steps from batches of states to the states that they lead to, as a search identifies these."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.engine.search.configurations import Configurations
+from neverlost.checker.engine.search.symmetry import Symmetry
+from neverlost.model.interpreters.columns import Packed, Successors
+from neverlost.model.system import System, Words
+
+BATCH = 1 << 17
+"""States expanded at once: large enough to hide the interpreter, small enough for the caches."""
+
+
+class Expansion:
+    """The successors of states, counted as a whole and by action; with symmetry they are canonical forms."""
+
+    def __init__(self, system: System, configurations: Configurations, symmetry: Symmetry | None) -> None:
+        self.system, self.configurations, self.symmetry = system, configurations, symmetry
+        self.generated = 0
+        self.fired: Counter[str] = Counter()
+        self.decided: NDArray[np.bool_] | None = None
+        self._successors = Successors(system)
+
+    def forget(self, decided: NDArray[np.bool_]) -> None:
+        """Stop expanding states of these configurations."""
+        self.decided = decided if decided.any() else None
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def of(self, batch: Packed) -> Packed | None:
+        """Successors of a batch, without the configurations that have nothing left to decide; None where there are none."""
+        if self.decided is not None:
+            batch = batch.compress(~self.decided[self.configurations.of(batch)], axis=1)
+        parts = []
+        for number, rows, words in self._successors.of(batch):
+            self.generated += len(rows)
+            self.fired[self.system.steps[number].action.name] += len(rows)
+            parts.append(words)
+        return self._identified(np.concatenate(parts, axis=1)) if parts else None
+
+    def _identified(self, states: Packed) -> Packed:
+        return self.symmetry.canonical(states) if self.symmetry else states
+
+    def steps(self, batch: Packed) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
+        """Step number, rows of the batch, and the states that they lead to; nothing is counted."""
+        for number, rows, words in self._successors.of(batch):
+            yield number, rows, self._identified(words)
+
+    def taken(self, batch: Packed) -> Taken:
+        """Every step from the states of a batch; nothing is counted."""
+        parts = list(self._successors.of(batch))
+        after = np.concatenate([batch[:, :0], *[words for _, _, words in parts]], axis=1)
+        numbers = np.concatenate([np.empty(0, np.int64), *[np.full(len(rows), number) for number, rows, _ in parts]])
+        return Taken(numbers, np.concatenate([np.empty(0, np.int64), *[rows for _, rows, _ in parts]]), self._identified(after))
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Steps: the number of each, the row that it is taken from, and the state that it leads to."""
+
+    numbers: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    after: Packed
+
+    def leading_to(self, targets: Packed) -> Iterator[tuple[int, int, Words]]:
+        """Step number, row and target of every step to one of the targets."""
+        known = set(zip(*targets.tolist(), strict=True))
+        for place in np.flatnonzero(np.isin(self.after[0], targets[0])):
+            reached = tuple(int(word[place]) for word in self.after)
+            if reached in known:
+                yield int(self.numbers[place]), int(self.rows[place]), reached

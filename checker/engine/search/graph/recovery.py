@@ -1,0 +1,128 @@
+"""Recovery: from every reachable state one that is wanted can be reached again by steps that spend no fault budget.
+
+A search alone does not answer that: it knows what led to a state, not what can still follow.  So the engine explores everything
+and keeps its levels; then the state graph is walked backwards from the wanted states.  The counterexample is a shortest
+behaviour to a state that the walk has not met, a *trap*.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.engine.host.resources import ResourceExhausted, classify_exhaustion, used_memory
+from neverlost.checker.engine.outcome import Finding, Outcome, Verdict, replayed, without_faults
+from neverlost.checker.engine.search.configurations import Configurations
+from neverlost.checker.engine.search.expansion import BATCH
+from neverlost.checker.engine.search.graph.state_graph import Chosen, StateGraph, of_levels, of_store
+from neverlost.checker.engine.search.options import Engine, Options, Reporter, SearchProgress
+from neverlost.checker.engine.search.symmetry import Renaming
+from neverlost.checker.engine.storage.levels import Store
+from neverlost.model.interpreters.columns import holds, pack_rows
+from neverlost.model.system import State, System
+from neverlost.specs.property import RECOVERY, Property
+
+MOST_STEPS = 30_000_000
+"""Steps of a graph that is still built: about 2 GB."""
+
+
+def explore(
+    system: System, properties: Sequence[Property], options: Options, reporter: Reporter | None, search: Engine
+) -> Outcome:
+    """Explore everything, whatever is violated on the way, and decide all properties."""
+    started = time.monotonic()
+    with ExitStack() as stack:
+        place = options.state_dir or stack.enter_context(scratch.folder("levels"))
+        ordinary = [each for each in properties if each.kind != RECOVERY]
+        whole = replace(options, keep_going=True, every_configuration=False, state_dir=place)
+        outcome = search(system, ordinary, whole, reporter)
+        wanted = [each for each in properties if each.kind == RECOVERY]
+        try:
+            watch = _Watch(outcome, options, reporter, started)
+            found = decided(of_store(system, Store.attach(place), watch), wanted)
+            reason = None
+        except (Exception, KeyboardInterrupt) as problem:
+            reason = classify_exhaustion(problem) if isinstance(problem, Exception) else "interrupted"
+            cells = range(len(system.configurations))
+            found = [Finding(each, cell, Verdict.INCONCLUSIVE) for cell in cells for each in wanted]
+    by_key = {(each.configuration, each.property.name): each for each in (*outcome.findings, *found)}
+    findings = tuple(by_key[cell, each.name] for cell in range(len(system.configurations)) for each in properties)
+    return replace(outcome, findings=findings, reason=reason, seconds=time.monotonic() - started)
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """Asked before each batch of the graph: raises after a search that was cut short, for a large graph, and at a limit."""
+
+    outcome: Outcome
+    options: Options
+    reporter: Reporter | None
+    started: float
+
+    def __call__(self, done: int) -> None:
+        counts, limits = self.outcome.counts, self.options.limits
+        spent, used = time.monotonic() - self.started, used_memory()
+        if self.outcome.reason:
+            raise ResourceExhausted(self.outcome.reason)
+        if counts.generated > MOST_STEPS:
+            raise ResourceExhausted(
+                f"recovery needs the graph of all {counts.generated:,} steps, and at most {MOST_STEPS:,} are kept;"
+                " lower a budget or a bound"
+            )
+        if limits.seconds is not None and spent > limits.seconds:
+            raise ResourceExhausted(f"the time limit of {limits.seconds:g} s was reached")
+        if limits.memory_bytes is not None and used > limits.memory_bytes:
+            raise ResourceExhausted(f"the memory limit of {limits.memory_bytes} bytes was reached")
+        if self.reporter is not None:
+            left = counts.distinct - done
+            self.reporter(SearchProgress(counts.depth, left, counts.generated, counts.distinct, spent, used))
+
+
+def decided(graph: StateGraph, properties: Sequence[Property]) -> list[Finding]:
+    """A finding for every configuration and property."""
+    homes = Configurations(graph.system).of(graph.states)
+    lost = {each.name: ~graph.reaching(_wanted(graph, each), ~graph.is_fault) for each in properties}
+    return [
+        _finding(graph, each, cell, lost[each.name] & (homes == cell))
+        for cell in range(len(graph.system.configurations))
+        for each in properties
+    ]
+
+
+def _wanted(graph: StateGraph, asked: Property) -> Chosen:
+    batches = [graph.states[:, start : start + BATCH] for start in range(0, len(graph), BATCH)]
+    return np.concatenate([holds(graph.system, np.ascontiguousarray(each), asked.condition) for each in batches])
+
+
+def _finding(graph: StateGraph, asked: Property, cell: int, lost: Chosen) -> Finding:
+    """The first lost state is at the least depth, because numbers grow with it."""
+    if not lost.any():
+        return Finding(asked, cell, Verdict.HOLDS)
+    way = graph.shortest_way(int(np.argmax(lost)))
+    way = Renaming(graph.system)(way) if graph.symmetry else way
+    return Finding(asked, cell, Verdict.VIOLATED, replayed(graph.system, way, asked))
+
+
+@dataclass(frozen=True)
+class Trap:
+    """Where a counterexample ends: how many states can still be reached without a fault, and the components in which that ends.
+
+    Units: states; `ends` are the sizes of the terminal components, the largest first.
+    """
+
+    states: int
+    ends: tuple[int, ...]
+
+
+def trap(system: System, state: State) -> Trap:
+    """What is left from a state on when no further fault happens."""
+    inside = pack_rows(system, list(without_faults(system, state)))
+    quiet = frozenset(number for number, step in enumerate(system.steps) if not step.action.fault)
+    graph = of_levels(system, [inside], only=quiet)
+    ends = sorted((len(each.members) for each in graph.components() if each.is_terminal), reverse=True)
+    return Trap(len(graph), tuple(ends))

@@ -1,0 +1,43 @@
+"""`--resume`: a search that keeps its levels is opened again, and what each level brought is read back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neverlost.checker.engine.search.level_report import LevelReport
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.engine.storage.levels import Level, Store, Violation, meta_of
+from neverlost.model.system import System
+from neverlost.specs.property import Property
+
+
+def opened(place: Path | str, system: System, properties: Sequence[Property], options: Options) -> Store:
+    """The store of a search: a new one, or with `--resume` that of an earlier search for the same thing.
+
+    Errors: `InputError` where there is one already, or none to resume, or one of something else.
+    """
+    forgets = options.every_configuration and not options.keep_going
+    meta = meta_of(system, properties, options.symmetry) | {"forgets_decided": forgets}
+    return Store.open(place, meta) if options.resume else Store.create(place, meta)
+
+
+def kept(report: LevelReport, properties: Sequence[Property]) -> dict[str, Any]:
+    """What a level's manifest says about its report."""
+    found = sorted(report.violations.items())
+    homes = report.by_configuration
+    return {
+        "violations": tuple(Violation(properties[number].name, home, words) for (number, home), words in found),
+        "facts": {"by_configuration": [] if homes is None else homes.tolist(), "orbits": report.orbits},
+    }
+
+
+def reported(level: Level, properties: Sequence[Property]) -> LevelReport:
+    """The report of a level that was kept."""
+    numbers = {each.name: number for number, each in enumerate(properties)}
+    violations = {(numbers[each.property], each.configuration): each.state for each in level.violations}
+    homes = level.facts.get("by_configuration")
+    return LevelReport(level.rows, violations, np.array(homes, np.int64) if homes else None, level.facts.get("orbits", 0))

@@ -1,0 +1,165 @@
+"""Ascending states as differences, compressed: one or two bytes a state where a row of words takes sixteen.
+
+Neighbours in the order of packed states share most of their bits.  A block is its first state, and what differs of each state
+from the one before it (exclusive or): for every state one bit for each of its bytes, and then the bytes that differ,
+under zstd.  Nothing is lost.
+
+Shapes: states are rows, `uint64[n, words]`, ascending by their words from the first on; their bits `uint8[n, words]`.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.engine.storage.storage import Bytes
+
+Rows = NDArray[np.uint64]
+Bits = NDArray[np.uint8]
+Different = NDArray[np.uint8]
+
+BLOCK = 1 << 15
+"""States in a block: what is decoded at once."""
+
+_HEADER = struct.Struct("<III")
+"""States, bytes that differ, and compressed bytes.  The first state and the compressed bytes follow."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block as it is stored."""
+
+    count: int
+    different: int
+    first: Rows
+    content: memoryview
+
+    def __len__(self) -> int:
+        return self.count
+
+    def stored(self) -> bytes:
+        """The block as it is in a file."""
+        header = _HEADER.pack(self.count, self.different, len(self.content))
+        return b"".join([header, self.first.tobytes(), self.content])
+
+    def raw(self) -> tuple[Bits, Different]:
+        """A bit for each byte of each state, and the bytes of those that are set.
+
+        Errors: `ValueError` or `OSError` where the content is no such thing.
+        """
+        size = self.count * len(self.first)
+        whole = np.frombuffer(_zstd().decompress(self.content, decompressed_size=size + self.different), np.uint8)
+        if np.bitwise_count(whole[:size]).sum(dtype=np.int64) != self.different:
+            raise ValueError(f"not {self.different} bytes that differ")
+        return whole[:size].reshape(self.count, -1), whole[size:]
+
+
+Split = Callable[[Rows], tuple[Bits, Different]]
+"""A bit for each byte of each state of a block, and the bytes of those that are set."""
+
+Join = Callable[[Block], Rows]
+
+
+@cache
+def _zstd() -> Any:
+    from pyarrow import Codec
+
+    return Codec("zstd", compression_level=1)
+
+
+def split(rows: Rows) -> tuple[Bits, Different]:
+    """What differs of the states of a block."""
+    differences = np.zeros(rows.shape, "<u8")
+    differences[1:] = rows[1:] ^ rows[:-1]
+    found = differences.view(np.uint8)
+    return np.packbits(found != 0, axis=1, bitorder="little"), found[found != 0]
+
+
+def join(block: Block) -> Rows:
+    """The states of a block."""
+    bits, different = block.raw()
+    differences = np.zeros((block.count, 8 * len(block.first)), np.uint8)
+    differences[np.unpackbits(bits, axis=1, bitorder="little").view(np.bool_)] = different
+    rows = differences.view("<u8")
+    rows[0] ^= block.first
+    return np.bitwise_xor.accumulate(rows, axis=0)
+
+
+def encoded(rows: Rows, by: Split = split) -> bytes:
+    """One block, of as many states."""
+    bits, different = by(rows)
+    content = _zstd().compress(bits.tobytes() + different.tobytes(), asbytes=True)
+    return Block(len(rows), len(different), rows[0].astype("<u8"), memoryview(content)).stored()
+
+
+def portions(rows: Rows) -> Iterator[Rows]:
+    """Rows as those of each block."""
+    return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
+
+
+class Run:
+    """Ascending states that are stored block after block, and where each block begins; nothing is decompressed.
+
+    Errors: `ValueError` or `struct.error` for content that is no such thing.
+    """
+
+    def __init__(self, content: Bytes, words: int) -> None:
+        self._content, self._starts, self._words = memoryview(content), [0], words
+        firsts, self.count = [], 0
+        while self._starts[-1] < len(self._content):
+            block, end = self._read(self._starts[-1])
+            most = 8 * words * block.count
+            if not 0 < block.count <= BLOCK or block.different > most or end > len(self._content):
+                raise ValueError(f"a block of {block.count} states in {len(block.content)} bytes")
+            self._starts.append(end)
+            firsts.append(block.first)
+            self.count += block.count
+        self.firsts = np.array(firsts, np.uint64).reshape(-1, words)
+
+    def _read(self, start: int) -> tuple[Block, int]:
+        count, different, size = _HEADER.unpack_from(self._content, start)
+        first = np.frombuffer(self._content, "<u8", self._words, start + _HEADER.size)
+        begin = start + _HEADER.size + 8 * self._words
+        return Block(count, different, first, self._content[begin : begin + size]), begin + size
+
+    def __len__(self) -> int:
+        return self.count
+
+    def blocks(self, low: int = 0, high: int | None = None) -> Iterator[Block]:
+        """The blocks with numbers `low..high - 1`; all of them, if nothing is said."""
+        return (self._read(start)[0] for start in self._starts[:-1][low:high])
+
+    def about(self, rows: Rows) -> Iterator[Block]:
+        """The blocks that may have one of some ascending states."""
+        if not len(rows) or not len(self.firsts):
+            return
+        first, end = max(before(self.firsts, after(rows[0])) - 1, 0), before(self.firsts, after(rows[-1]))
+        place = 0
+        for number in range(first, end):
+            there = len(rows) if number + 1 == len(self.firsts) else place + before(rows[place:], self.firsts[number + 1])
+            if there > place:
+                yield self._read(self._starts[number])[0]
+            place = there
+
+    def between(self, low: Rows | None, high: Rows | None) -> Iterator[Block]:
+        """The blocks that may have states from one up to another, which is left out; None is no bound."""
+        first = 0 if low is None else max(before(self.firsts, after(low)) - 1, 0)
+        return self.blocks(first, None if high is None else before(self.firsts, high))
+
+
+def before(rows: Rows, state: Rows) -> int:
+    """How many of some ascending states come before a state."""
+    wanted = state.tolist()
+    return bisect_left(range(len(rows)), wanted, key=lambda number: rows[number].tolist())
+
+
+def after(state: Rows) -> Rows:
+    """A row that comes right after a state and nothing else; it may have a word more."""
+    return np.append(state, np.uint64(0))

@@ -1,0 +1,396 @@
+"""The levels of a search as immutable files, committed one by one, checked when they are read.
+
+    meta.json                    what was searched: model and its digest, configurations, layout of a state
+    level-0007/….states          the states that are 7 steps from an initial one, in any number of files
+    level-0007.json              the level's manifest: its files with their digests, its counts, what was found
+    runs/….states                levels merged for looking up visited states; they can be rebuilt from the levels
+
+A level exists when its manifest does, and the manifest is written last.  Each manifest carries the digest of the one
+before it, so that a missing, exchanged or foreign one is noticed.  The last level of a complete search has no states.
+
+Shapes: states are `uint64[words, n]`; a file is a 64-byte header and the little-endian words, one array after another,
+or the blocks of `neverlost.checker.engine.storage.compact`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import struct
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.engine.digest import model_digest, property_digest
+from neverlost.checker.engine.outcome import EngineError
+from neverlost.checker.engine.storage import compact
+from neverlost.checker.engine.storage.sorted_states import unkeyed
+from neverlost.checker.engine.storage.storage import Bytes, Storage, storage
+from neverlost.model.plain import plain
+from neverlost.model.system import System
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import Property
+
+FORMAT = "neverlost.levels/3"
+KEYED = "keyed"
+"""States in the form and order of `neverlost.checker.engine.storage.sorted_states`."""
+PACKED = "packed"
+"""Packed states in any order."""
+ASCENDING = "ascending"
+"""Packed states in ascending order, compressed."""
+
+_HEADER = struct.Struct("<8sIIQ32s8x")
+_MAGIC = b"NLSTATES"
+_VERSIONS = {KEYED: 1, PACKED: 1, ASCENDING: 3}
+"""How states are written, by their order."""
+_REMEDY = "restore it, or delete the state directory and start again"
+
+Packed = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """One file of states.
+
+    Units: every key in a keyed file is in `low..high - 1`; another file says nothing about them.
+    """
+
+    name: str
+    rows: int
+    digest: str
+    order: str = KEYED
+    low: int = 0
+    high: int = 1 << 64
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The smallest state of the first level at which a property fails under a configuration."""
+
+    property: str
+    configuration: int
+    state: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a manifest says.
+
+    Units: `generated` and `fired` are of the expansion that led here (initial states for level 0), `runs` and `violations`
+    are all that stand after it.
+    """
+
+    depth: int
+    files: tuple[StateFile, ...] = ()
+    generated: int = 0
+    fired: Mapping[str, int] = field(default_factory=dict)
+    violations: tuple[Violation, ...] = ()
+    runs: tuple[StateFile, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many states are at this level."""
+        return sum(each.rows for each in self.files)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the search was complete with this level."""
+        return self.rows == 0
+
+
+def meta_of(system: System, properties: Iterable[Property] = (), symmetry: bool = False) -> dict[str, Any]:
+    """What a store must agree on with a search that resumes it."""
+    asked = sorted(properties, key=lambda each: each.name)
+    return {
+        "format": FORMAT,
+        "model": system.model.name,
+        "model_digest": model_digest(system.model),
+        "configurations": [plain(each) for each in system.configurations],
+        "disabled": sorted([action, clause] for action, clause in system.disabled),
+        "symmetry": symmetry,
+        "properties": [each.name for each in asked],
+        "property_digests": [property_digest(each) for each in asked],
+        "words": system.words,
+        "slots": [[each.name, each.low, each.high, each.word, each.shift, each.bits] for each in system.slots],
+    }
+
+
+class Store:
+    """The committed levels of one search.  Use `create`, `open` or `attach`."""
+
+    def __init__(self, files: Storage, meta: Mapping[str, Any]) -> None:
+        self.files, self.meta = files, meta
+        self._verified: dict[str, Bytes] = {}
+        self._runs: dict[str, compact.Run] = {}
+
+    @classmethod
+    def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
+        """An empty store.
+
+        Errors: `InputError` when the place holds a store already.
+        """
+        place = storage(location)
+        if not place.create("meta.json", [json.dumps(meta, indent=1).encode()]):
+            raise InputError(f"state directory {place.location!r} already holds a search; add --resume, or choose another")
+        return cls(place, meta)
+
+    @classmethod
+    def open(cls, location: str | Path, expected: Mapping[str, Any]) -> Store:
+        """The store of an earlier search for the same thing.
+
+        Errors: `InputError` when there is none, or when it was made for something else (what differs is named).
+        """
+        store = cls.attach(location)
+        for name, value in expected.items():
+            if store.meta.get(name) != value:
+                held, asked = _shortly(store.meta.get(name)), _shortly(value)
+                raise InputError(
+                    f"state directory {store.files.location!r} was made for another {name}: it holds {held},"
+                    f" asked is {asked}; choose another directory, or search without --resume in a new one"
+                )
+        return store
+
+    @classmethod
+    def attach(cls, location: str | Path) -> Store:
+        """The store as it is, for readers that take its own word for what it holds."""
+        place = storage(location)
+        content = place.read("meta.json")
+        if content is None:
+            raise InputError(f"no stored search in {place.location!r} (meta.json is missing); search without --resume first")
+        return cls(place, _parsed(content, f"{place.location}/meta.json"))
+
+    @classmethod
+    def exists(cls, location: str | Path) -> bool:
+        """Whether the place holds a store."""
+        return storage(location).read("meta.json") is not None
+
+    @cached_property
+    def identity(self) -> bytes:
+        """Digest of the meta data: files and manifests carry it."""
+        return hashlib.sha256(json.dumps(self.meta, sort_keys=True).encode()).digest()
+
+    @property
+    def words(self) -> int:
+        """Words of a state."""
+        return int(self.meta["words"])
+
+    def write(self, states: Packed, folder: str, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
+        """A new file of states under a name that is used once; it counts once a manifest lists it."""
+        content: Sequence[Bytes]
+        if order == ASCENDING:
+            content = [compact.encoded(rows) for rows in compact.portions(states.T)]
+        else:
+            content = [memoryview(word).cast("B") for word in np.ascontiguousarray(states, dtype="<u8")]
+        return self.write_content(content, states.shape[1], folder, order, low, high)
+
+    def write_content(
+        self, content: Sequence[Bytes], rows: int, folder: str, order: str, low: int = 0, high: int = 1 << 64
+    ) -> StateFile:
+        """A new file of states that are in their stored form already; see `write`."""
+        parts = [_HEADER.pack(_MAGIC, _VERSIONS[order], self.words, rows, self.identity), *content]
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(part)
+        name = f"{folder}/{uuid.uuid4().hex}.states"
+        if not self.files.create(name, parts):
+            raise EngineError(f"{name} exists already")
+        return StateFile(name, rows, digest.hexdigest(), order, low, high)
+
+    def write_level(self, depth: int, states: Packed, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
+        """A new file of states at a depth."""
+        return self.write(states, _level_name(depth), order, low, high)
+
+    def write_level_content(self, depth: int, content: Sequence[Bytes], rows: int, order: str) -> StateFile:
+        """A new file at a depth of states that are in their stored form already."""
+        return self.write_content(content, rows, _level_name(depth), order)
+
+    def read(self, file: StateFile) -> Packed:
+        """The states of a file, as they were written; the first reading in a process checks the digest.
+
+        Errors: `InputError` names a file that is missing or was changed.
+        """
+        if file.order == ASCENDING:
+            return np.concatenate([np.empty((self.words, 0), np.uint64), *(rows.T for rows in self.blocks(file))], axis=1)
+        return np.frombuffer(self._verified_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
+
+    def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Packed | None = None) -> Iterator[Packed]:
+        """The states of an ascending file as rows, a block at a time; without blocks that have none of the states `about`.
+
+        Errors: as `read`.
+        """
+        try:
+            run = self.run(file)
+            yield from map(by, run.blocks() if about is None else run.about(about))
+        except (ValueError, OSError) as problem:
+            raise self._damaged(file, problem) from None
+
+    def run(self, file: StateFile) -> compact.Run:
+        """An ascending file.
+
+        Errors: as `read`.
+        """
+        if file.name not in self._runs:
+            try:
+                found = compact.Run(memoryview(self._verified_content(file))[_HEADER.size :], self.words)
+            except (ValueError, struct.error) as problem:
+                raise self._damaged(file, problem) from None
+            if len(found) != file.rows:
+                raise self._damaged(file, f"not {file.rows} states")
+            self._runs[file.name] = found
+        return self._runs[file.name]
+
+    def rest(self) -> None:
+        """Let go of the pages of files that were read; they are read again where they are needed."""
+        for content in self._verified.values():
+            if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                content.madvise(mmap.MADV_DONTNEED)
+
+    def _damaged(self, file: StateFile, problem: object) -> InputError:
+        return InputError(f"damaged state file {self.files.location}/{file.name}: {problem}; {_REMEDY}")
+
+    def _verified_content(self, file: StateFile) -> Bytes:
+        found = self._verified.get(file.name)
+        if found is None:
+            found = self._verified[file.name] = self._checked(file)
+        return found
+
+    def forget(self, keep: Iterable[StateFile] = ()) -> None:
+        """Drop what was read, except for some files."""
+        names = {each.name for each in keep}
+        self._verified = {name: content for name, content in self._verified.items() if name in names}
+        self._runs = {name: run for name, run in self._runs.items() if name in names}
+
+    def _checked(self, file: StateFile) -> Bytes:
+        place = f"{self.files.location}/{file.name}"
+        content = self.files.read(file.name)
+        if content is None:
+            raise InputError(f"missing state file {place}; {_REMEDY}")
+        size = memoryview(content).nbytes
+        if file.order != ASCENDING and size != _HEADER.size + 8 * self.words * file.rows:
+            raise InputError(f"damaged state file {place}: {size} bytes do not hold {file.rows} states; {_REMEDY}")
+        if hashlib.sha256(content).hexdigest() != file.digest:
+            raise InputError(f"damaged state file {place}: its content is not what the level's manifest names; {_REMEDY}")
+        expected = _MAGIC, _VERSIONS.get(file.order), self.words, file.rows, self.identity
+        if size < _HEADER.size or _HEADER.unpack_from(content) != expected:
+            raise InputError(f"state file {place} belongs to another search; {_REMEDY}")
+        return content
+
+    def packed(self, file: StateFile) -> Packed:
+        """The packed states of a file, whatever its order."""
+        states = self.read(file)
+        return unkeyed(states) if file.order == KEYED else states
+
+    def level(self, depth: int) -> Iterator[Packed]:
+        """The packed states at a depth, file by file."""
+        for file in self.levels()[depth].files:
+            yield self.packed(file)
+
+    def commit(self, level: Level) -> None:
+        """Make a level exist.
+
+        Errors: `InputError` when it exists already: another search is writing here.
+        """
+        previous = self._manifest_bytes(level.depth - 1) if level.depth else b""
+        if previous is None:
+            raise EngineError(f"level {level.depth} is committed before level {level.depth - 1}")
+        body = asdict(level) | {
+            "format": FORMAT,
+            "search": self.identity.hex(),
+            "previous": hashlib.sha256(previous).hexdigest(),
+            "rows": level.rows,
+        }
+        body["checksum"] = _checksum(body)
+        if not self.files.create(f"{_level_name(level.depth)}.json", [json.dumps(body, indent=1).encode()]):
+            raise InputError(
+                f"{self.files.location}/{_level_name(level.depth)}.json appeared meanwhile:"
+                " another search is writing to this state directory; wait for it, or choose another"
+            )
+
+    def levels(self) -> list[Level]:
+        """The committed levels, from the initial one on.
+
+        Errors: `InputError` names a manifest that is missing, damaged, exchanged or foreign.
+        """
+        numbers = [name for name in self.files.names() if name.startswith("level-") and name.endswith(".json")]
+        found: list[Level] = []
+        previous = b""
+        for depth in range(len(numbers)):
+            content = self._manifest_bytes(depth)
+            place = f"{self.files.location}/{_level_name(depth)}.json"
+            if content is None:
+                raise InputError(f"missing {place}, but later levels exist; {_REMEDY}")
+            found.append(self._parse_level(content, place, depth, previous))
+            previous = content
+        return found
+
+    def _manifest_bytes(self, depth: int) -> bytes | None:
+        content = self.files.read(f"{_level_name(depth)}.json")
+        return None if content is None else bytes(content)
+
+    def _parse_level(self, content: bytes, place: str, depth: int, previous: bytes) -> Level:
+        body = _parsed(content, place)
+        if body.get("checksum") != _checksum({name: value for name, value in body.items() if name != "checksum"}):
+            raise InputError(f"damaged {place}: its checksum does not match its content; {_REMEDY}")
+        if body["search"] != self.identity.hex():
+            raise InputError(f"{place} belongs to another search; {_REMEDY}")
+        if body["depth"] != depth or body["previous"] != hashlib.sha256(previous).hexdigest():
+            raise InputError(f"{place} does not continue the level before it; {_REMEDY}")
+        return Level(
+            depth=depth,
+            files=tuple(StateFile(**each) for each in body["files"]),
+            generated=body["generated"],
+            fired=body["fired"],
+            violations=tuple(Violation(**each | {"state": tuple(each["state"])}) for each in body["violations"]),
+            runs=tuple(StateFile(**each) for each in body["runs"]),
+            facts=body["facts"],
+        )
+
+    def check(self) -> None:
+        """Read every file of every committed level.
+
+        Errors: `InputError` names the first file that is missing or was changed.
+        """
+        for level in self.levels():
+            for file in level.files:
+                self._checked(file)
+
+    def discard_uncommitted(self, levels: Sequence[Level]) -> int:
+        """Delete files that no committed level needs: what a killed search had begun.  How many there were."""
+        needed = {file.name for level in levels for file in level.files}
+        if levels:
+            needed |= {file.name for file in levels[-1].runs}
+        spare = [name for name in self.files.names() if not name.endswith(".json") and name not in needed]
+        self.files.remove(spare)
+        return len(spare)
+
+
+def _level_name(depth: int) -> str:
+    return f"level-{depth:04d}"
+
+
+def _checksum(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def _parsed(content: Bytes, place: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(bytes(content))
+    except ValueError:
+        raise InputError(f"damaged {place}: it is not JSON; {_REMEDY}") from None
+    given = found.get("format") if isinstance(found, dict) else None
+    if given != FORMAT:
+        raise InputError(f"{place} has format {given!r}, and this version reads {FORMAT!r}; {_REMEDY}")
+    return found
+
+
+def _shortly(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else text[:117] + "..."

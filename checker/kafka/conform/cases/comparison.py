@@ -1,0 +1,75 @@
+"""What a comparison finds: how much was compared, and every difference in Kafka's own names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, Script
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One case in which Kafka's class and the model do not do the same.
+
+    `known` names the entry of the list of known differences that explains it, or nothing.  `test` is the case as calls of
+    entry points, and `records` as metadata records, where there are any.
+    """
+
+    part: str
+    method: str
+    setting: str
+    case: str
+    kafka: tuple[str, ...]
+    model: tuple[str, ...]
+    known: str | None = None
+    test: Script | ControllerScript | None = None
+    records: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What makes two runs' differences the same."""
+        return f"{self.part} | {self.setting} | {self.case}"
+
+
+@dataclass
+class Tally:
+    """How much one part of a run compared, and what differs."""
+
+    part: str
+    cases: int = 0
+    calls: int = 0
+    transitions: int = 0
+    states: int = 0
+    seconds: float = 0.0
+    by_event: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
+    """What could not be compared, because this version lacks a class or a method."""
+
+    def add(self, other: Tally) -> None:
+        """Take in what another process compared."""
+        self.cases += other.cases
+        self.calls += other.calls
+        self.transitions += other.transitions
+        self.states += other.states
+        self.seconds += other.seconds
+        self.by_event.update(other.by_event)
+        self.differences += other.differences
+        self.gaps += [each for each in other.gaps if each not in self.gaps]
+
+    @property
+    def unexplained(self) -> list[Difference]:
+        """Differences that no known entry explains."""
+        return [each for each in self.differences if each.known is None]
+
+
+Answers = dict[tuple[str, str, str], tuple[str, ...]]
+"""What a class answers: method, setting and case to every answer."""
+
+
+def shown_set(answers: Iterable[object]) -> tuple[str, ...]:
+    """A set of answers as sorted text."""
+    return tuple(sorted(map(str, answers)))

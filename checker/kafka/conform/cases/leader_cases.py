@@ -1,0 +1,359 @@
+"""What a leader knows, the events that can reach it, and what the model says comes of each.
+
+A leader's state is what kafka.cluster.Partition holds of one partition, in the model's terms; the leader is broker 0.  States
+are those that the model reaches, and random legal ones.  An event is put to the model as a step of the ints interpreter from
+a state that differs only in what the event needs (a follower's log, the controller's ISR, ...).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from neverlost.checker.kafka.conform.cases.cases import Projection, Reached
+from neverlost.model.interpreters.ints import take
+from neverlost.model.kernel import NO_REPLICA, members
+from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
+from neverlost.model.system import State, Step, System
+
+LEADER = 0
+STALE_ERRORS = ("INVALID_UPDATE_VERSION", "FENCED_LEADER_EPOCH", "INVALID_REQUEST", "UNKNOWN_TOPIC_OR_PARTITION")
+"""Refusals after which the leader does not know what the controller holds."""
+
+RETRIED_ERRORS = ("REQUEST_TIMED_OUT",)
+"""After these the leader sends the same request again."""
+
+
+@dataclass(frozen=True, order=True)
+class LeaderState:
+    """What a leader holds.  Units: offsets, exclusive ends; `fetched` and `pending` are brokers counted from 0.
+
+    `fetched[f]` is how far the leader knows follower `f` to be: at least the high watermark for whom it waits for, 0 for
+    others.  `epoch_start` is 0 once the high watermark covers it, and where the broker leads no more (`isr` is empty).
+    """
+
+    min_isr: int
+    log_end: int
+    high_watermark: int
+    isr: frozenset[int]
+    pending: int
+    fetched: tuple[int, ...]
+    epoch_start: int
+
+    @property
+    def maximal_isr(self) -> frozenset[int]:
+        """The ISR and the change that is asked for."""
+        return self.isr | ({self.pending} - {NO_REPLICA})
+
+    @property
+    def normal(self) -> LeaderState:
+        """The form in which two states are compared."""
+        waited = self.maximal_isr - {LEADER}
+        fetched = tuple(
+            max(offset, self.high_watermark) if follower in waited else 0 for follower, offset in enumerate(self.fetched)
+        )
+        start = self.epoch_start if self.isr and self.high_watermark < self.epoch_start else 0
+        return replace(self, fetched=fetched, epoch_start=start)
+
+    def __str__(self) -> str:
+        """In Kafka's words, brokers counted from 1."""
+        pending = f" pending {self.pending + 1}" if self.pending != NO_REPLICA else ""
+        isr = ",".join(str(each + 1) for each in sorted(self.isr))
+        fetched = " ".join(f"{each + 1}:{offset}" for each, offset in enumerate(self.fetched) if each != LEADER)
+        start = f" leaderEpochStartOffset={self.epoch_start}" if self.epoch_start else ""
+        return (
+            f"LEO={self.log_end} HW={self.high_watermark} ISR=[{isr}]{pending} fetched {fetched}{start} minISR={self.min_isr}"
+        )
+
+
+@dataclass(frozen=True, order=True)
+class LeaderEvent:
+    """Something that reaches a leader.
+
+    `follower` and `offset` are of a fetch; `isr` is what a metadata record says; `error` what a refusal says;
+    `slow` who has not caught up for too long.
+    """
+
+    name: str
+    follower: int = NO_REPLICA
+    offset: int = 0
+    is_fenced: bool = False
+    isr: frozenset[int] = frozenset()
+    error: str = ""
+    slow: frozenset[int] = frozenset()
+
+    def __str__(self) -> str:
+        """The event with brokers counted from 1."""
+        parts = []
+        if self.follower != NO_REPLICA:
+            parts.append(f"of {self.follower + 1} at {self.offset}{', fenced' if self.is_fenced else ''}")
+        if self.isr:
+            parts.append(f"ISR=[{','.join(str(each + 1) for each in sorted(self.isr))}]")
+        if self.slow:
+            parts.append(f"slow {','.join(str(each + 1) for each in sorted(self.slow))}")
+        return " ".join([self.name, *parts, self.error]).strip()
+
+
+@dataclass(frozen=True)
+class LeaderOutcome:
+    """What comes of an event: the leader's state, and the offsets that are then acknowledged to acks=all producers.
+
+    `acked` is None where the event does not look at the high watermark.
+    """
+
+    state: LeaderState
+    acked: frozenset[int] | None = None
+
+    def __str__(self) -> str:
+        """In Kafka's words."""
+        acked = "" if self.acked is None else f" acked offsets [{','.join(map(str, sorted(self.acked)))}]"
+        return f"{self.state}{acked}"
+
+
+RAISING = (
+    "leader_append",
+    "leader_note_fetch",
+    "leader_learn_isr",
+    "leader_replay_own_change",
+    "controller_refuse_isr",
+    "broker_apply_leadership",
+)
+"""Steps in which the leader looks at its high watermark."""
+
+
+def subsets(brokers: range) -> list[frozenset[int]]:
+    """Every ISR that has the leader in it."""
+    others = [each for each in brokers if each != LEADER]
+    return [frozenset({LEADER, *(others[each] for each in members(mask))}) for mask in range(2 ** len(others))]
+
+
+def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
+    """Everything that can reach a leader in a state, in any order that Kafka can receive."""
+    brokers = range(len(state.fetched))
+    followers = [each for each in brokers if each != LEADER]
+    if state.log_end < records:
+        yield LeaderEvent("append")
+    for each in followers:
+        for offset in range(state.log_end + 1):
+            yield LeaderEvent("fetch", each, offset)
+            if each not in state.isr:
+                yield LeaderEvent("fetch", each, offset, is_fenced=True)
+        yield LeaderEvent("fetch beyond the log end", each, state.log_end + 1)
+        if state.log_end:
+            yield LeaderEvent("diverging fetch", each, state.log_end)
+    members = [each for each in followers if each in state.isr]
+    for each in members:
+        yield LeaderEvent("shrink", slow=frozenset({each}))
+    if len(members) > 1:
+        yield LeaderEvent("shrink", slow=frozenset(members))
+    if state.pending != NO_REPLICA:
+        yield LeaderEvent("answer")
+        yield from (LeaderEvent("refusal", error=each) for each in ("INELIGIBLE_REPLICA", *STALE_ERRORS, *RETRIED_ERRORS))
+        for isr in subsets(brokers):
+            yield LeaderEvent("newer record, then the late answer", isr=isr)
+            yield LeaderEvent("newer record, then the late refusal", isr=isr, error="INELIGIBLE_REPLICA")
+    for isr in subsets(brokers):
+        yield LeaderEvent("newer record", isr=isr)
+        yield LeaderEvent("record of a new leader epoch", isr=isr)
+    yield LeaderEvent("record of the same partition epoch", isr=state.isr)
+    yield LeaderEvent("older record", isr=frozenset(brokers))
+    yield LeaderEvent("record of another leader", isr=frozenset(brokers))
+
+
+def reached_states(found: Reached, min_isr: int) -> set[LeaderState]:
+    """Every distinct state of broker 0 while it believes it is leader."""
+    system = found.system
+    scalars = tuple(each for each in ("leader", "leader_knows", "leader_epoch_start", "leader_epoch_start_offset"))
+    named = tuple(each for each in scalars if each in system.places and not _is_frozen(system, each))
+    rows = (("leader_isr", LEADER), ("fetch_offset", LEADER), ("log_record", LEADER))
+    seen = Projection(system, (*named, "follows", "high_watermark", "pending"), rows)
+    keys: set[int] = set()
+    for batch in found.batches():
+        keys |= set(map(int, np.unique(seen.of(batch))))
+    return {state for state in (_leader_state(system, seen.values(key), min_isr) for key in keys) if state is not None}
+
+
+def _is_frozen(system: System, name: str) -> bool:
+    return next(each for each in system.fields if each.name == name).frozen
+
+
+def _leader_state(system: System, values: Mapping[tuple[str, int], int], min_isr: int) -> LeaderState | None:
+    brokers = range(system.sizes["replica"])
+    if values["follows", LEADER] != LEADER:
+        return None
+    is_current = values["leader", 0] == LEADER and values["leader_knows", 0] != ELECTED
+    start = values.get(("leader_epoch_start_offset", 0), values.get(("leader_epoch_start", 0), 0)) if is_current else 0
+    return LeaderState(
+        min_isr=min_isr,
+        log_end=sum(values["log_record", offset] != 0 for offset in range(system.sizes["offset"])),
+        high_watermark=values["high_watermark", LEADER],
+        isr=frozenset(each for each in brokers if values["leader_isr", each]),
+        pending=values["pending", LEADER],
+        fetched=tuple(values["fetch_offset", each] for each in brokers),
+        epoch_start=start,
+    ).normal
+
+
+def random_states(count: int, seed: int, brokers: int, records: int, min_isr: int, is_strict: bool) -> Iterator[LeaderState]:
+    """Random legal states: the leader is in its ISR and has looked at its high watermark.
+
+    So that is the least offset that it waits for, or where it is strict (KAFKA-15583) anything below while the ISR is smaller
+    than the minimum.
+    """
+    draw = random.Random(seed)
+    for _ in range(count):
+        log_end = draw.randint(0, records)
+        isr = frozenset({LEADER, *(each for each in range(1, brokers) if draw.random() < 0.6)})
+        pending = draw.choice([NO_REPLICA, *range(1, brokers)])
+        fetched = tuple(draw.randint(0, log_end) for _ in range(brokers))
+        waited = (isr | {pending}) - {NO_REPLICA, LEADER}
+        high_watermark = min([log_end, *(fetched[each] for each in waited)])
+        if is_strict and len(isr) < min_isr:
+            high_watermark = draw.randint(0, high_watermark)
+        start = draw.choice([0, draw.randint(0, log_end)])
+        yield LeaderState(min_isr, log_end, high_watermark, isr, pending, fetched, start).normal
+
+
+class LeaderModel:
+    """The model's answers for one system whose minimum is that of the states."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.configuration = system.configurations[0]
+        self.steps: dict[tuple[str, tuple[int, ...]], Step] = {
+            (each.action.name, tuple(each.arguments.values())): each for each in system.steps
+        }
+
+    def answers(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        """Everything that the model can do when an event comes; more than one thing where it has a choice."""
+        first = event.name.partition(",")[0]  # what comes late has no effect
+        handled: set[LeaderOutcome] = getattr(self, "_" + first.replace(" ", "_"))(state, event)
+        return {replace(each, state=each.state.normal) for each in handled}
+
+    def _full(self, state: LeaderState, **changes: Any) -> State:
+        """A whole state of the model around what the leader holds; by default the controller holds the same."""
+        size = self.system.sizes
+        brokers, slots = range(size["replica"]), size["offset"]
+
+        def log(end: int) -> list[int]:
+            return [offset + 1 if offset < end else 0 for offset in range(slots)]
+
+        nothing = [0] * len(brokers)
+        ends: Mapping[int, int] = changes.pop("ends", {})
+        values: dict[str, Any] = {
+            "leader": LEADER,
+            "isr": [each in state.isr for each in brokers],
+            "leader_knows": UP_TO_DATE,
+            "is_replica": True,
+            "log_record": [log(state.log_end if each == LEADER else ends.get(each, 0)) for each in brokers],
+            "is_running": True,
+            "follows": [LEADER] * len(brokers),
+            "high_watermark": [state.high_watermark, *nothing[1:]],
+            "leader_isr": [[each in state.isr for each in brokers], *[nothing] * (len(brokers) - 1)],
+            "pending": [state.pending, *[NO_REPLICA] * (len(brokers) - 1)],
+            "fetch_offset": [list(state.fetched), *[nothing] * (len(brokers) - 1)],
+            "leader_epoch_start": state.epoch_start,
+            "leader_epoch_start_offset": state.epoch_start,
+            "next_record": min(state.log_end, size["record"]),
+            **{each.name: each.high for each in self.system.fields if each.name.endswith("_left")},
+        }
+        return self.system.configured(self.configuration, values | changes)
+
+    def _take(self, before: State, name: str, *arguments: int) -> State | None:
+        step = self.steps.get((name, arguments))
+        return take(self.system, before, step) if step is not None else None
+
+    def _read(self, after: State, state: LeaderState, raises: bool) -> LeaderOutcome:
+        places, brokers = self.system.places, range(self.system.sizes["replica"])
+
+        def row(name: str) -> list[int]:
+            base = places[name][0]
+            return [after[base + each] for each in range(places[name][1][-1])]
+
+        start = "leader_epoch_start_offset" if "leader_epoch_start_offset" in places else "leader_epoch_start"
+        members = row("leader_isr")
+        acked = frozenset(each for each, is_acked in enumerate(row("ghost_acked")) if is_acked)
+        found = LeaderState(
+            min_isr=state.min_isr,
+            log_end=sum(each != 0 for each in row("log_record")),
+            high_watermark=row("high_watermark")[LEADER],
+            isr=frozenset(each for each in brokers if members[each]),
+            pending=row("pending")[LEADER],
+            fetched=tuple(row("fetch_offset")),
+            epoch_start=after[places[start][0]],
+        )
+        return LeaderOutcome(found, acked if raises else None)
+
+    def _after(self, state: LeaderState, before: State, name: str, *arguments: int) -> set[LeaderOutcome]:
+        """What a step leads to; the same state where it cannot be taken."""
+        after = self._take(before, name, *arguments)
+        return {LeaderOutcome(state) if after is None else self._read(after, state, name in RAISING)}
+
+    def _append(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        return self._after(state, self._full(state), "leader_append", LEADER)
+
+    def _fetch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        brokers = range(self.system.sizes["replica"])
+        fenced = [event.is_fenced and each == event.follower for each in brokers]
+        before = self._full(state, ends={event.follower: event.offset}, is_fenced=fenced)
+        is_waited_for = event.follower in state.maximal_isr
+        name = "leader_note_fetch" if is_waited_for else "leader_ask_to_expand_isr"
+        return self._after(state, before, name, LEADER, event.follower)
+
+    def _fetch_beyond_the_log_end(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        return {LeaderOutcome(state)}
+
+    def _diverging_fetch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        return {LeaderOutcome(state)}
+
+    def _shrink(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        found: set[LeaderOutcome] = set()
+        for each in event.slow:
+            found |= self._after(state, self._full(state), "leader_ask_to_shrink_isr", LEADER, each)
+        return found
+
+    def _answer(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        brokers = range(self.system.sizes["replica"])
+        asked = state.isr ^ {state.pending}
+        before = self._full(state, isr=[each in asked for each in brokers], leader_knows=BEHIND)
+        answered = self._take(before, "leader_apply_answer", LEADER)
+        if answered is not None:
+            return {self._read(answered, state, True)}
+        return self._after(state, before, "leader_learn_isr", LEADER)
+
+    def _refusal(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        if event.error != "INELIGIBLE_REPLICA":
+            return {LeaderOutcome(state)}
+        if state.pending in state.isr:
+            return set()  # the controller says so of replicas that are added only
+        before = self._full(state, request_outdated=True)
+        return self._after(state, before, "controller_refuse_isr", LEADER, state.pending)
+
+    def _newer_record(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        brokers = range(self.system.sizes["replica"])
+        before = self._full(state, isr=[each in event.isr for each in brokers], leader_knows=BEHIND)
+        return self._after(state, before, "leader_learn_isr", LEADER)
+
+    def _record_of_a_new_leader_epoch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        brokers = range(self.system.sizes["replica"])
+        before = self._full(state, isr=[each in event.isr for each in brokers], leader_knows=ELECTED)
+        return self._after(state, before, "broker_apply_leadership", LEADER)
+
+    def _record_of_the_same_partition_epoch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        """The record of a change whose answer came first."""
+        return self._after(state, self._full(state, record_to_come=True), "leader_replay_own_change", LEADER)
+
+    def _older_record(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        return {LeaderOutcome(state)}
+
+    def _record_of_another_leader(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        other = 1
+        brokers = range(self.system.sizes["replica"])
+        before = self._full(
+            state, leader=other, isr=[each in event.isr for each in brokers], follows=[LEADER, *[other] * (len(brokers) - 1)]
+        )
+        return self._after(state, before, "broker_follow", LEADER, other)

@@ -1,0 +1,109 @@
+"""The configurations whose reachable sets supply the cases; each makes some of the controller's or the leader's rules fire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neverlost.checker.kafka.conform.java.kafka import Kafka
+from neverlost.model.kernel import Configuration
+from neverlost.model.system import System, bind
+from neverlost.specs.configuration.choose import choose, read_settings
+from neverlost.specs.errors import InputError
+
+MODELS = ("kraft", "kraft-elr")
+FENCED = "faults.crash=1 faults.fence=1"
+CONTROLLER = (
+    f"replication.factor=3 min.insync.replicas=2 {FENCED} faults.isr_shrink=1 faults.unclean_election=any",
+    "replication.factor=3 min.insync.replicas=3 faults.fence=2 faults.disk_loss=1",
+    "replication.factor=3 min.insync.replicas=1 faults.fence=1 faults.min_isr_change=1 faults.leader_move=any",
+    f"replication.factor=3 min.insync.replicas=2 {FENCED} faults.leader_move=any unclean.leader.election.enable=true",
+    f"replication.factor=2 min.insync.replicas=2 {FENCED} faults.isr_shrink=1 faults.lossy_crash=1",
+    "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.isr_shrink=1 faults.reassign=1",
+    "replication.factor=2 min.insync.replicas=1 faults.crash=2 faults.reassign=1 unclean.leader.election.enable=true",
+    "replication.factor=2 min.insync.replicas=1 faults.crash=1 faults.reassign=2",
+    "replication.factor=3 min.insync.replicas=2 faults.fence=1 faults.leader_move=any election.policy=preferred",
+)
+"""Complete reachable sets with one record: the controller does not look at records."""
+
+REQUESTS = tuple(CONTROLLER[each] for each in (0, 2, 3, 5, 6, 8))
+"""Those whose cases are also put to the whole controller, which takes longer."""
+
+SHORT = (CONTROLLER[4], "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1")
+"""What the short form explores."""
+
+
+@dataclass(frozen=True)
+class ConformSetting:
+    """One configuration of a modern model, with the text that names it."""
+
+    text: str
+    system: System
+
+    @property
+    def rules(self) -> str:
+        """What of the configuration the classes themselves see."""
+        seen = ("min.insync.replicas", "eligible.leader.replicas", "unclean.leader.election.enable")
+        return " ".join(f"{each}={str(self.configuration[each]).lower()}" for each in seen)
+
+    @property
+    def configuration(self) -> Configuration:
+        """Every key with its value."""
+        return self.system.configurations[0]
+
+
+def setting(kafka: Kafka, text: str) -> ConformSetting:
+    """The setting that `KEY=VALUE KEY=VALUE` means for a version.
+
+    Errors: `InputError` for keys and values that make no sense, and for a model that is not Kafka's of today.
+    """
+    given = read_settings(text.split())
+    if "model" not in given:
+        given.setdefault("kafka.version", (kafka.minor, "--kafka-version"))
+    given.setdefault("bounds.records", ("1", "the default"))
+    chosen = choose(given)
+    if chosen.model.name not in MODELS:
+        raise InputError(
+            f"model {chosen.model.name!r} is no model of the classes of Kafka {kafka.version}; use {' or '.join(MODELS)}"
+        )
+    return ConformSetting(text, bind(chosen.model, chosen.configuration))
+
+
+LEADER = (
+    "replication.factor=2 bounds.records=3 faults.isr_shrink=2 faults.fence=1",
+    "replication.factor=3 bounds.records=2 faults.isr_shrink=1 faults.fence=1 faults.leader_move=1",
+    "replication.factor=3 bounds.records=4 faults.isr_shrink=2 start.outside_isr=2",
+)
+"""Reachable sets of leaders, each with every min.insync.replicas; the leader does not know of the ELR."""
+
+SHORT_LEADER = LEADER[:1]
+RANDOM_STATES, SHORT_RANDOM_STATES, SEED = 10_000, 500, 14
+"""Random legal states of a leader for each version, and where their numbers come from."""
+
+
+def leader_settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
+    """The settings whose leaders are compared."""
+    return [
+        setting(kafka, f"{text} min.insync.replicas={least} eligible.leader.replicas=false")
+        for text in (SHORT_LEADER if short else LEADER)
+        for least in range(1, 2 + int(text[len("replication.factor=")]))
+    ]
+
+
+def random_settings(kafka: Kafka, short: bool) -> list[tuple[ConformSetting, int]]:
+    """The settings of random leaders, with how many states each has."""
+    count = SHORT_RANDOM_STATES if short else RANDOM_STATES
+    text = "replication.factor=3 bounds.records=4 faults.isr_shrink=1 faults.fence=1 eligible.leader.replicas=false"
+    return [(setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
+
+
+def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> list[ConformSetting]:
+    """The settings whose controller cases are compared: without ELR, and with it where the version has released it.
+
+    `requests`: those that the whole controller is asked, not only the builder.
+    """
+    texts = SHORT[:1] if short and requests else SHORT if short else REQUESTS if requests else CONTROLLER
+    return [
+        setting(kafka, f"{text} eligible.leader.replicas={elr}")
+        for text in texts
+        for elr in (["false", "true"] if kafka.has_released_elr else ["false"])
+    ]

@@ -1,0 +1,1 @@
+"""Every behaviour of Kafka's own Partition within bounds, explored without the model."""

@@ -1,0 +1,89 @@
+"""Which Kafka judges: the jars of a version, with the checksums of those that were looked at, or a folder that is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from neverlost.checker.engine.spark.java import java_home
+from neverlost.checker.kafka.cluster.checksums import checksums, require_known
+from neverlost.checker.kafka.cluster.jars import CORE, fetched, wanted
+from neverlost.checker.kafka.conform.java import sources
+from neverlost.checker.kafka.conform.java.jvm import require_bridge
+from neverlost.specs.errors import InputError
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """A version's jars and the Java that loads them."""
+
+    version: str
+    jars: tuple[Path, ...]
+    java: Path
+
+    @property
+    def minor(self) -> str:
+        """The version as configurations name it."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def has_released_elr(self) -> bool:
+        """Whether eligible leader replicas can be switched on without unstable features."""
+        return tuple(map(int, self.minor.split("."))) >= (4, 0)
+
+
+def supported() -> dict[str, str]:
+    """The patch that stands for each version: X.Y to X.Y.Z."""
+    found = (CORE.search(name) for name in checksums())
+    return {f"{each[1]}.{each[2]}": f"{each[1]}.{each[2]}.{each[3]}" for each in found if each}
+
+
+def of_version(version: str, trust: bool = False, environment: Mapping[str, str] = os.environ) -> Kafka:
+    """A released Kafka, fetched with Maven where it is not in the cache.
+
+    X.Y stands for the patch whose checksums are known; with `trust` for its newest, unchecked.
+
+    Errors: `InputError` for a version that is none or not known, a jar with another checksum, no Java, no Maven, no bridge.
+    """
+    numbers = wanted(version)
+    known = supported()
+    if not trust:
+        if version not in known and version not in known.values():
+            raise InputError(
+                f"Kafka {version} has no checksums here (there are: {', '.join(sorted(known.values()))}): "
+                "name one of those, or add --trust-maven"
+            )
+        version = known.get(version, version)
+    elif len(numbers) == 2:
+        version = ".".join(map(str, numbers))
+    require_bridge()
+    java = java_home(environment, needed_by="a comparison with Kafka's classes")
+    jars = tuple(sorted((fetched(version, java, environment, tools=False) / "libs").glob("*.jar")))
+    if not trust:
+        require_known(jars)
+    return Kafka(_version(jars, version), jars, java)
+
+
+def of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka:
+    """The jars of a folder, of its `libs`, or of a checkout that Gradle has built, whatever they are: a committer's own build.
+
+    Errors: `InputError` for a folder without Kafka's core jar.
+    """
+    place = Path(folder).expanduser()
+    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or sources.jars(place)
+    if not any(CORE.search(str(each)) for each in jars):
+        raise InputError(
+            f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs' or a build: name a folder with Kafka's jars"
+        )
+    require_bridge()
+    return Kafka(_version(jars, folder), jars, java_home(environment, needed_by="a comparison with Kafka's classes"))
+
+
+def _version(jars: tuple[Path, ...], asked: str) -> str:
+    for each in jars:
+        match = CORE.search(str(each))
+        if match:
+            return f"{match[1]}.{match[2]}.{match[3]}"
+    raise InputError(f"the jars of Kafka {asked} have no core jar: delete the folder {str(jars[0].parent) if jars else ''!r}")

@@ -1,0 +1,321 @@
+"""The model's decisions against Kafka's PartitionChangeBuilder, which is what every decision of the controller goes through.
+
+For each case the class is asked under every order of the assignment; the set of its answers must be the model's set.
+
+Source: org.apache.kafka.controller.PartitionChangeBuilder; the inputs of each event are those that
+ReplicationControlManager gives it (generateLeaderAndIsrUpdates, alterPartition, electLeader, changePartitionReassignment,
+cancelPartitionReassignment).
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any
+
+from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Knowledge, cases, known_of_4_0, moved, reached
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.settings import ConformSetting
+from neverlost.checker.kafka.conform.java.jvm import (
+    constructor,
+    int_array,
+    integer,
+    java_class,
+    java_list,
+    kafka_class,
+    proxy,
+)
+from neverlost.checker.kafka.conform.java.metadata import metadata_version, partition_registration
+from neverlost.model.kernel import NO_REPLICA, Configuration, members
+
+BUILDER = "controller.PartitionChangeBuilder"
+LEADER_EPOCH, PARTITION_EPOCH = 7, 9
+"""Where the epochs stand before each change."""
+
+
+@dataclass(frozen=True)
+class BuilderInput:
+    """What the builder is given for one change: None leaves its own default."""
+
+    active: frozenset[int]
+    target_isr: frozenset[int] | None = None
+    or_first: bool = False
+    """Where that is empty, the first of the target replicas stands in it."""
+    unclean_shutdown: frozenset[int] = frozenset()
+    election: str = "ONLINE"
+    replicas: frozenset[int] | None = None
+    first: frozenset[int] = frozenset()
+    """Of the target replicas, those that an operator named: they come first."""
+    adding: frozenset[int] | None = None
+    removing: frozenset[int] | None = None
+
+
+def online(configuration: Configuration) -> str:
+    """The election that the controller asks for when it only wants the partition to have a leader."""
+    return "UNCLEAN" if configuration["unclean.leader.election.enable"] else "ONLINE"
+
+
+def active(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
+    """Who is not fenced."""
+    return brokers - before.fenced
+
+
+def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+    """generateLeaderAndIsrUpdates with a broker to remove: only where it is in the ISR."""
+    if broker in before.isr:
+        yield BuilderInput(active(before, brokers) - {broker}, before.isr - {broker}, election=election)
+
+
+def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+    """generateLeaderAndIsrUpdates with a broker to add: only where there is no leader."""
+    if before.leader == NO_REPLICA:
+        yield BuilderInput(active(before, brokers) | {broker}, before.isr, election=election)
+
+
+def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+    """generateLeaderAndIsrUpdates with a broker that shut down uncleanly: where it is in the ISR or in the ELR."""
+    if broker in before.isr | before.elr:
+        yield BuilderInput(
+            active(before, brokers) - {broker}, before.isr - {broker}, unclean_shutdown=frozenset({broker}), election=election
+        )
+
+
+def changes(
+    case: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
+) -> list[BuilderInput]:
+    """The builder's inputs for one stage of an event; a restart has two, registration and unfencing."""
+    election, event = online(configuration), case.event
+    if event in ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly"):
+        return list(remove(before, case.argument("broker"), brokers, election))
+    if event == "controller_unfence" or stage == 1:
+        return list(add(before, case.argument("broker"), brokers, election))
+    if event == "broker_restart":
+        registers = unclean if configuration["eligible.leader.replicas"] else remove
+        return list(registers(before, case.argument("broker"), brokers, election))
+    if event == "broker_restart_clean":
+        return list(remove(before, case.argument("broker"), brokers, election))
+    if event == "controller_move_leader":
+        return [BuilderInput(active(before, brokers), election="PREFERRED")]
+    if event == "controller_alter_isr":
+        return [BuilderInput(active(before, brokers), case.proposed, election=election)]
+    if event == "controller_reassign":
+        return [_reassigned(before, case.argument("target"), brokers)]
+    if event == "controller_elect_uncleanly":
+        return [BuilderInput(active(before, brokers), election="UNCLEAN")]
+    if event.startswith("controller_cancel_reassignment"):
+        return [_cancelled(before, brokers, election)]
+    raise ValueError(event)
+
+
+ELECTIONS = ("controller_move_leader", "controller_elect_uncleanly")
+"""Where nothing changes the controller refuses, and the model has no step."""
+
+STAGES = {"broker_restart": 2, "broker_restart_clean": 2}
+EVENTS = (
+    "controller_fence_dead",
+    "controller_fence_live",
+    "broker_stop_cleanly",
+    "controller_unfence",
+    "broker_restart",
+    "broker_restart_clean",
+    "controller_move_leader",
+    "controller_alter_isr",
+    "controller_reassign",
+    "controller_cancel_reassignment",
+    "controller_cancel_reassignment_uncleanly",
+    "controller_elect_uncleanly",
+)
+"""The actions of the model that change the partition through this class."""
+
+
+def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> BuilderInput:
+    """What is empty is not set, so that the lists of a reassignment under way stay."""
+    wanted = frozenset(members(target))
+    adding, removing = wanted - before.replicas, before.replicas - wanted
+    return BuilderInput(
+        active(before, brokers),
+        replicas=before.replicas | wanted,
+        first=wanted,
+        adding=adding or None,
+        removing=removing or None,
+    )
+
+
+def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> BuilderInput:
+    """PartitionReassignmentRevert: without the added replicas; where no ISR member is left, the first replica."""
+    replicas = before.replicas - before.adding
+    return BuilderInput(
+        active(before, brokers),
+        before.isr - before.adding,
+        or_first=True,
+        election=election,
+        replicas=replicas,
+        adding=frozenset(),
+        removing=frozenset(),
+    )
+
+
+class ChangeBuilderOracle:
+    """PartitionChangeBuilder of the version that this process has loaded."""
+
+    def __init__(self, brokers: int) -> None:
+        self.builder = kafka_class(BUILDER)
+        types = constructor("org.apache.kafka." + BUILDER)[1]
+        self.version = metadata_version() if any("MetadataVersion" in each for each in types) else True
+        self.elections = kafka_class("controller.PartitionChangeBuilder$Election")
+        uuid = kafka_class("common.Uuid")
+        self.topic, self.directories = uuid(1, 1), [uuid(9, each) for each in range(brokers)]
+        self.calls = 0
+        self.takes = len(types)
+        names = [str(each.getName()) for each in java_class("org.apache.kafka." + BUILDER).class_.getMethods()]
+        self.flag_is_set = "setEligibleLeaderReplicasEnabled" in names
+        self.has_directories = "setDefaultDirProvider" in names
+        if self.has_directories:
+            place = "org.apache.kafka.metadata.placement.DefaultDirProvider"
+            self.of_broker = proxy(place, {"defaultDir": lambda each: self.directories[each]})
+        self.answer = functools.lru_cache(200_000)(self._answer)
+
+    def answers(self, case: ConformCase, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
+        """What Kafka does in a case, over every order of the assignment that the configuration allows."""
+        brokers = frozenset(range(len(self.directories)))
+        is_ordered = configuration["election.policy"] == "preferred"
+        orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))
+        least = _effective(case.before, min_isr, configuration)
+        elr = bool(configuration["eligible.leader.replicas"])
+        found = {self._after(case, order, least, elr, configuration, brokers) for order in orders}
+        if case.event in ELECTIONS:
+            found.discard(case.before)
+        return frozenset(found)
+
+    def _after(
+        self,
+        case: ConformCase,
+        order: tuple[int, ...],
+        least: int,
+        elr: bool,
+        configuration: Configuration,
+        brokers: frozenset[int],
+    ) -> Knowledge:
+        now = case.before
+        for stage in range(STAGES.get(case.event, 1)):
+            for change in changes(case, now, stage, configuration, brokers):
+                now = self.answer(now, change, order, least, elr)
+            broker = dict(case.arguments).get("broker", NO_REPLICA)
+            if case.event.startswith("controller_fence") or case.event == "broker_stop_cleanly":
+                now = replace(now, fenced=now.fenced | {broker})
+            elif case.event in ("controller_unfence", *STAGES) and stage == STAGES.get(case.event, 1) - 1:
+                now = replace(now, fenced=now.fenced - {broker})
+        return now
+
+    def _answer(self, before: Knowledge, change: BuilderInput, order: tuple[int, ...], least: int, elr: bool) -> Knowledge:
+        """One change by the class; the same knowledge where it writes no record."""
+        self.calls += 1
+        registration = self._registration(before, order)
+        who = proxy("java.util.function.IntPredicate", {"test": lambda each: each in change.active})
+        given = [registration, self.topic, 0, who, self.version, least, elr]
+        made = self.builder(*given[: self.takes])
+        if self.flag_is_set:
+            made.setEligibleLeaderReplicasEnabled(elr)
+        made.setElection(getattr(self.elections, change.election))
+        if self.has_directories:
+            made.setUseLastKnownLeaderInBalancedRecovery(True)
+            made.setDefaultDirProvider(self.of_broker)
+        if change.target_isr is not None:
+            first = [each for each in order if each in (change.replicas or frozenset())][: change.or_first]
+            made.setTargetIsr(java_list([each for each in order if each in change.target_isr] or first))
+        if change.unclean_shutdown:
+            made.setUncleanShutdownReplicas(java_list(sorted(change.unclean_shutdown)))
+        if change.replicas is not None:
+            ordered = sorted(change.replicas, key=lambda each: (each not in change.first, order.index(each)))
+            made.setTargetReplicas(java_list(ordered))
+        if change.adding is not None:
+            made.setTargetAdding(java_list(sorted(change.adding)))
+        if change.removing is not None:
+            made.setTargetRemoving(java_list(sorted(change.removing)))
+        record = made.build()
+        return read(before, registration.merge(record.get().message())) if record.isPresent() else before
+
+    def _registration(self, before: Knowledge, order: tuple[int, ...]) -> Any:
+        replicas = [each for each in order if each in before.replicas]
+        last = [before.last_known_leader] if before.last_known_leader != NO_REPLICA else []
+        parts = {
+            "Replicas": int_array(replicas),
+            "Directories": [self.directories[each] for each in replicas],
+            "Isr": int_array(each for each in order if each in before.isr),
+            "RemovingReplicas": int_array(sorted(before.removing)),
+            "AddingReplicas": int_array(sorted(before.adding)),
+            "Elr": int_array(sorted(before.elr)),
+            "LastKnownElr": int_array(last),
+            "Leader": integer(before.leader),
+            "LeaderEpoch": integer(LEADER_EPOCH),
+            "PartitionEpoch": integer(PARTITION_EPOCH),
+        }
+        return partition_registration(parts)
+
+
+def read(before: Knowledge, after: Any) -> Knowledge:
+    """A PartitionRegistration as knowledge; fencing and configuration are those of before."""
+    last, elr = (list(map(int, getattr(after, each, ()))) for each in ("lastKnownElr", "elr"))
+    found = Knowledge(
+        leader=int(after.leader),
+        isr=frozenset(map(int, after.isr)),
+        elr=frozenset(elr),
+        last_known_leader=last[0] if last else NO_REPLICA,
+        fenced=before.fenced,
+        replicas=frozenset(map(int, after.replicas)),
+        adding=frozenset(map(int, after.addingReplicas)),
+        removing=frozenset(map(int, after.removingReplicas)),
+        epochs=before.epochs,
+        min_isr_changed=before.min_isr_changed,
+    )
+    return moved(before, found, int(after.partitionEpoch) - PARTITION_EPOCH, int(after.leaderEpoch) - LEADER_EPOCH)
+
+
+def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
+    """What getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
+    return min(before.min_isr_changed or min_isr, len(before.replicas))
+
+
+def answers(setting: ConformSetting) -> Answers:
+    """What this class answers in every distinct case of a setting's reachable states, with no look at the model's answers."""
+    judge = ChangeBuilderOracle(setting.system.sizes["replica"])
+    least = setting.configuration["min.insync.replicas"]
+    found: Answers = {}
+    for case in cases(reached(setting.system), dict.fromkeys(EVENTS))[0]:
+        isr = f", ISR=[{','.join(str(each + 1) for each in sorted(case.proposed))}]" if case.proposed else ""
+        case_shown = f"{case.shown}{isr} when {case.before} ({KNOWS[case.before.epochs]})"
+        kafka = judge.answers(case, setting.configuration, least)
+        found["PartitionChangeBuilder.build", setting.rules, case_shown] = shown_set(
+            f"{each} ({KNOWS[each.epochs]})" for each in kafka
+        )
+    return found
+
+
+def compare(setting: ConformSetting) -> Tally:
+    """Every distinct case of a setting's reachable states, by this class."""
+    begun = time.monotonic()
+    system, configuration = setting.system, setting.configuration
+    states = reached(system)
+    found, transitions = cases(states, dict.fromkeys(EVENTS))
+    tally = Tally("builder", cases=len(found), transitions=transitions, states=len(states))
+    judge = ChangeBuilderOracle(system.sizes["replica"])
+    for case in found:
+        tally.by_event[case.event] += 1
+        kafka = judge.answers(case, configuration, configuration["min.insync.replicas"])
+        if kafka != case.answers:
+            tally.differences.append(
+                Difference(
+                    part="builder",
+                    method="PartitionChangeBuilder.build",
+                    setting=setting.text,
+                    case=f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})",
+                    kafka=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in kafka),
+                    model=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in case.answers),
+                    known=known_of_4_0(case, configuration),
+                )
+            )
+    tally.calls, tally.seconds = judge.calls, time.monotonic() - begun
+    return tally

@@ -1,0 +1,67 @@
+"""High watermarks and disks, as questions: what they say depends on the offset that is tracked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from neverlost.checker.kafka.history.history import HistoryObservation
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, about
+from neverlost.checker.kafka.observe.starting_model import HistorySetting
+from neverlost.model.observed.observations import ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH
+
+
+def high_watermark_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
+    """One for each answer of a leader."""
+    known = [setting.start, *[each.after for each in setting.changes]]
+    leaders = {each.partition["leader_epoch"]: each.partition["leader"] for each in known if each.partition["leader"] >= 0}
+    for each in setting.history.of("high_watermark"):
+        if each.at >= setting.start_at:
+            yield about(each, _high_watermark(setting, each, leaders.get(each["leader_epoch"])))
+
+
+def _high_watermark(setting: HistorySetting, seen: HistoryObservation, leader: int | None) -> Callable[[Tracked], StepQuery]:
+    """Nothing explains the answer of a broker that was not the leader of the epoch that it names."""
+    is_leader = leader is not None and seen.get("broker", leader) == leader
+    at = setting.index(leader) if leader is not None and is_leader else None
+    epoch = _which_epoch(setting, seen)
+
+    def asked(tracked: Tracked) -> StepQuery:
+        above = int(seen["high_watermark"] > tracked.offset)
+        calls = [] if at is None else [("leader_shows_high_watermark", {"broker": at, "value": above, "epoch": epoch})]
+        return StepQuery(("high watermark", at, above, epoch), calls)
+
+    return asked
+
+
+def _which_epoch(setting: HistorySetting, seen: HistoryObservation) -> int:
+    """Whether the epoch was surely the newest, or surely an older one, while this was seen."""
+    epoch, possible = seen["leader_epoch"], [setting.start.partition["leader_epoch"]]
+    for each in setting.changes:
+        if each.seen[0].at <= seen.until:
+            now = each.after.partition["leader_epoch"]
+            possible = [now] if max(one.until for one in each.seen) < seen.at else [*possible, now]
+    if set(possible) == {epoch}:
+        return NEWEST_EPOCH
+    return OLDER_EPOCH if all(each > epoch for each in possible) else ANY_EPOCH
+
+
+def disk_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
+    """One for each look at a replica's disk."""
+    for each in setting.history.of("log"):
+        at = setting.index(each["broker"])
+        if at is not None:
+            yield about(each, _disk(each, at))
+
+
+def _disk(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
+    """Where the log reaches the offset and its record was not read, any record may be there."""
+    records = seen.get("records") or {}
+
+    def asked(tracked: Tracked) -> StepQuery:
+        contents: tuple[int, ...] = (0,)
+        if seen["log_end"] > tracked.offset:
+            there = records.get(str(tracked.offset))
+            contents = tuple(range(1, tracked.count + 1)) if there is None else (tracked.number(there) + 1,)
+        return StepQuery(("disk", at, contents), [("disk_shows", {"broker": at, "content": each}) for each in contents])
+
+    return asked

@@ -1,0 +1,249 @@
+"""From a counterexample to what has to be done on a cluster, and what has to be seen before the next thing is done.
+
+A step of the model is an operation that is done to the cluster (produce, kill, cut off, move, ...), or something that the
+cluster does by itself.  Each of the former begins a `ReproductionStep`, which lasts to the next one.  Meanwhile traffic is held
+(`TrafficBlocks`).  It is over when the cluster looks like the model's state at its end (`Target`).
+
+Brokers are counted from 1 here, as on the cluster; offsets and records in logs are the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from neverlost.checker.engine.outcome import Behaviour
+from neverlost.checker.kafka.reproduce.operations import (
+    ASKED,
+    DIRECTORIES,
+    ENDING,
+    LEARNING,
+    RECONNECTING,
+    REPLAY,
+    REPLICATION,
+    Operation,
+    done_by,
+    is_possible,
+    operation_of,
+)
+from neverlost.checker.kafka.reproduce.target import Target, target
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, held, is_stale
+from neverlost.model.interpreters.ints import take
+from neverlost.model.kernel import Configuration
+from neverlost.model.sentences import sentences
+from neverlost.model.system import Step, System
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import Property
+
+
+@dataclass(frozen=True)
+class ReproductionStep:
+    """One thing to do, the steps of the model that it stands for (`first` to `last`), and what ends it.
+
+    `during` is held while it is done, `holds` from then on.
+    """
+
+    first: int
+    last: int
+    says: tuple[str, ...]
+    operation: str
+    broker: int
+    argument: tuple[int, ...]
+    during: TrafficBlocks
+    holds: TrafficBlocks
+    target: Target
+
+
+@dataclass(frozen=True)
+class ReproductionPlan:
+    """How a cluster is set up for a counterexample, and what is done to it."""
+
+    model: str
+    broken: str
+    configuration: Configuration
+    brokers: int
+    replicas: tuple[int, ...]
+    begin: Target
+    stages: tuple[ReproductionStep, ...]
+    compares_elr: bool
+    """Whether the trace itself has eligible leader replicas; `has_elr` is about the cluster that it is tried on."""
+
+    @property
+    def acks(self) -> str:
+        """What the producer asks for."""
+        return str(self.configuration["acks"])
+
+    @property
+    def has_elr(self) -> bool:
+        """Whether eligible leader replicas are on."""
+        return bool(self.configuration["eligible.leader.replicas"])
+
+    @property
+    def is_unclean_allowed(self) -> bool:
+        """Whether the topic allows unclean elections."""
+        return bool(self.configuration["unclean.leader.election.enable"])
+
+    @property
+    def topic_configs(self) -> dict[str, str]:
+        """The topic's own settings."""
+        found = {
+            "min.insync.replicas": str(self.configuration["min.insync.replicas"]),
+            "unclean.leader.election.enable": str(self.is_unclean_allowed).lower(),
+        }
+        return found | ({"flush.messages": "1"} if self.configuration["flush.messages"] == "1" else {})
+
+    @property
+    def server_settings(self) -> dict[str, str]:
+        """Brokers' settings: a follower is slow soon where the counterexample has slow followers, else hardly ever.
+
+        Where an answer from the metadata log is held, the broker must not ask again meanwhile.
+        """
+        is_slow = any(stage.operation == "lag" for stage in self.stages)
+        found = {"replica.lag.time.max.ms": "3000" if is_slow else "60000"}
+        if any(stage.holds.metadata_answers for stage in self.stages):
+            found |= dict.fromkeys(("controller.quorum.request.timeout.ms", "controller.quorum.fetch.timeout.ms"), "60000")
+        return found
+
+    @property
+    def directories(self) -> int:
+        """How many log directories each broker has."""
+        return 2 if any(stage.operation in DIRECTORIES for stage in self.stages) else 1
+
+
+def plan(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan:
+    """The plan of a counterexample of a modern model.
+
+    Errors: `InputError` for a configuration that no Kafka has, and for a step that cannot be brought about, with its number.
+    """
+    _require_cluster(system)
+    trace = sent_before_publications(system, trace)
+    states = [system.nested(state) for state in trace.states]
+    steps = [system.steps[number] for number in trace.steps]
+    says = sentences(system, trace.states, trace.steps)
+    _require_operations(steps, says)
+    stages = tuple(_stages(steps, states, says))
+    return ReproductionPlan(
+        model=system.model.name,
+        broken=broken.name,
+        configuration=system.configurations[0],
+        brokers=system.sizes["replica"] + _needs_spare(stages),
+        replicas=order(states, system.sizes["first_replicas"]),
+        begin=target(states[0]),
+        stages=stages,
+        compares_elr=bool(system.configurations[0]["eligible.leader.replicas"]),
+    )
+
+
+def _require_cluster(system: System) -> None:
+    """Errors: `InputError` for a model or a configuration that no cluster runs."""
+    if "leader_isr" not in system.places:
+        raise InputError(f"a trace of {system.model.name} has no ISR to carry out; reproduce traces of kraft and kraft-elr")
+    configuration = system.configurations[0]
+    if configuration["acks"] not in ("0", "1", "all"):
+        raise InputError(f"no Kafka has acks={configuration['acks']}: it is a proposal")
+    if configuration["start.outside_isr"]:
+        raise InputError("the trace begins with replicas outside the ISR; a cluster is started with all of them in it")
+
+
+def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:
+    """Errors: `InputError` for a step that cannot be brought about, and for a trace that nothing begins."""
+    for number, step in enumerate(steps, start=1):
+        if not is_possible(step.action):
+            raise InputError(f"step {number} ({says[number]}) cannot be brought about on a cluster yet")
+    if not steps or not (done_by(steps[0].action)):
+        raise InputError("the trace does not begin with something that a client, an operator or a fault does")
+
+
+def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Iterator[ReproductionStep]:
+    """The steps in parts, each with what is done first, what is held, and how it ends."""
+    silent: frozenset[int] = frozenset()
+    before = TrafficBlocks()
+    for first, end in pairwise([*beginnings(steps, states), len(steps)]):
+        operation = operation_of(steps[first])
+        silent = _silent(silent, operation)
+        is_late = _is_late(steps, states, first), _is_late(steps, states, end)
+        holds = held(operation, states[first], states[end], steps[first:end], silent, is_late)
+        during = holds
+        if operation.name in ENDING:
+            during = holds.besides(before)
+        elif holds.metadata_answers and not before.metadata_answers:
+            during = replace(before, metadata=holds.metadata, metadata_answers=holds.metadata_answers)
+        yield ReproductionStep(
+            first + 1,
+            end,
+            tuple(says[first + 1 : end + 1]),
+            operation.name,
+            operation.broker,
+            operation.argument,
+            during,
+            holds,
+            target(states[end]),
+        )
+        before = holds
+
+
+def _is_late(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], at: int) -> bool:
+    """Whether the leader has applied an answer whose record it replays later, while another change is pending."""
+    if not states[at].get("record_to_come"):
+        return False
+    gone = next((number for number in range(at, len(steps)) if not states[number + 1]["record_to_come"]), None)
+    return gone is not None and steps[gone].action.name == REPLAY
+
+
+def sent_before_publications(system: System, trace: Behaviour) -> Behaviour:
+    """The trace in which no record is appended between the two parts of one publication, where it can be appended before.
+
+    On a cluster a few milliseconds pass between partitions and configuration: a record that waits there is acknowledged.
+    """
+    states, steps = list(trace.states), list(trace.steps)
+    for at in range(len(steps) - 1):
+        learns, appends = (system.steps[number] for number in steps[at : at + 2])
+        if learns.action.name not in LEARNING or appends.action.name != "leader_append":
+            continue
+        broker, after = learns.arguments["broker"], system.nested(states[at + 1])
+        if not after.get("configuration_to_come", {broker: False})[broker]:
+            continue
+        between = take(system, states[at], appends)
+        if between is not None and take(system, between, learns) == states[at + 2]:
+            states[at + 1], steps[at], steps[at + 1] = between, steps[at + 1], steps[at]
+    return replace(trace, states=tuple(states), steps=tuple(steps))
+
+
+def _silent(silent: frozenset[int], operation: Operation) -> frozenset[int]:
+    """The brokers whose heartbeats are lost after an operation."""
+    if operation.name == "silence":
+        return silent | {operation.broker}
+    return silent - {operation.broker} if operation.name in RECONNECTING else silent
+
+
+def _needs_spare(stages: Sequence[ReproductionStep]) -> bool:
+    """Whether an operator asks for something while every replica's broker is down: another one must answer then."""
+    return any(stage.operation in ASKED and not stage.target.running for stage in stages)
+
+
+def beginnings(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Where stages begin: with what is done, with what a broker learns after records have moved, and after a broker has
+    learned something where it must not learn of what follows in the same stage."""
+    found: list[int] = []
+    has_replicated = False
+    for number, step in enumerate(steps):
+        name = step.action.name
+        if done_by(step.action) or name == REPLAY or (name in LEARNING and has_replicated):
+            found.append(number)
+            has_replicated = False
+        has_replicated = has_replicated or name in REPLICATION
+    more = [
+        number + 1
+        for first, end in pairwise([*found, len(steps)])
+        for number in range(first, end - 1)
+        if steps[number].action.name in LEARNING and is_stale(states[end], steps[number].arguments["broker"])
+    ]
+    return sorted({*found, *more})
+
+
+def order(states: Sequence[Mapping[str, Any]], replicas: int) -> tuple[int, ...]:
+    """An assignment in whose order Kafka elects as the model did: the first leader, then the others as they come to lead."""
+    led = [state["leader"] for state in states if 0 <= state["leader"] < replicas]
+    return tuple(each + 1 for each in dict.fromkeys([*led, *range(replicas)]))

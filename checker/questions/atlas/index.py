@@ -1,0 +1,135 @@
+"""The atlas as it is looked up: a file that opens in milliseconds, with the identifiers in order and beside each its answer.
+
+The first line is JSON: `digests` of the models whose meaning the answers speak about, `answers` (how many there are),
+`verdicts` (the names behind their numbers), and `reads`: which of the frozen `fields` matter to questions of some sizes, as
+bits.  Then come the identifiers (8 bytes each, the low one first), a byte for each verdict, and a byte for the steps of each
+shortest counterexample (255: there is none).  The table beside it has the questions themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+from neverlost.checker.engine.digest import model_digest, question_digest
+from neverlost.checker.engine.host.whole_files import write_bytes
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.atlas.common_settings import ANSWERED
+from neverlost.model.kernel import Model, Sizes
+from neverlost.model.protocols import models
+from neverlost.specs.properties import properties
+
+FILE = "atlas.index"
+
+COVERAGE = "coverage.json"
+"""How many of the common questions, by chapter, the shipped atlas decides; it names the index that it was counted of."""
+
+NONE = 255
+"""Stands for the steps of no counterexample."""
+
+Answer = tuple[Verdict, int | None]
+"""A verdict and the steps of a shortest counterexample, if there is one."""
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """Answers by the identifiers of their questions; `header` is the first line of the file."""
+
+    header: Mapping[str, Any]
+    ids: Sequence[int]
+    verdicts: bytes
+    steps: bytes
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def find(self, question_id: str) -> Answer | None:
+        """The answer to a question; None for what is not in the atlas."""
+        number = number_of(question_id)
+        place = bisect_left(self.ids, number)
+        if place == len(self.ids) or self.ids[place] != number:
+            return None
+        steps = self.steps[place]
+        return Verdict(self.header["verdicts"][self.verdicts[place]]), None if steps == NONE else steps
+
+    def read_by(self, model: Model, sizes: Sizes) -> frozenset[str] | None:
+        """The frozen fields on which a step or a property depends at some sizes; None where that is not noted."""
+        bits = self.header["reads"].get(size_key(model, sizes))
+        return None if bits is None else frozenset(_named(int(bits, 16), self.header["fields"]))
+
+    @cached_property
+    def is_of_these_models(self) -> bool:
+        """Whether it speaks about the models as they are now."""
+        return all(
+            name in models() and model_digest(models()[name]) == digest for name, digest in self.header["digests"].items()
+        )
+
+
+def number_of(question_id: str) -> int:
+    """`nl-` and 16 hexadecimal digits as a number."""
+    return int(question_id.removeprefix("nl-"), 16)
+
+
+def size_key(model: Model, sizes: Sizes) -> str:
+    """What stands for all questions about a model that have these sizes; another meaning of the model is another key."""
+    meaning = question_digest(model, [properties()[name] for name in ANSWERED])
+    return _size_key(model.name, meaning, sizes)
+
+
+@cache
+def _size_key(name: str, meaning: str, sizes: Sizes) -> str:
+    text = json.dumps([name, meaning, type(sizes).__name__, asdict(cast(Any, sizes))], sort_keys=True, default=sorted)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def shipped() -> Atlas | None:
+    """The atlas in the package, if there is one."""
+    place = in_package(FILE)
+    return read(place) if place.is_file() else None
+
+
+def in_package(name: str) -> Path:
+    """Where a file of the shipped atlas is, or would be."""
+    return Path(str(files(__package__) / name))
+
+
+def read(path: Path) -> Atlas:
+    """An atlas from its file."""
+    head, _, data = path.read_bytes().partition(b"\n")
+    header = json.loads(head)
+    many = header["answers"]
+    ids = array("Q", data[: 8 * many])
+    if sys.byteorder == "big":
+        ids.byteswap()
+    return Atlas(header, ids, data[8 * many : 9 * many], data[9 * many :])
+
+
+def _named(bits: int, names: Sequence[str]) -> Iterator[str]:
+    return (name for place, name in enumerate(names) if bits >> place & 1)
+
+
+def write(rows: Iterable[tuple[str, str, int | None]], header: Mapping[str, Any], path: Path) -> None:
+    """Write answers, each an identifier, a verdict and steps, with `digests` and `reads` (the fields by `size_key`)."""
+    verdicts, names = [str(each) for each in Verdict], sorted(set().union(*header["reads"].values()))
+    every = sorted(
+        (number_of(each), verdicts.index(verdict), NONE if steps is None else steps) for each, verdict, steps in rows
+    )
+    more = {
+        "answers": len(every),
+        "fields": names,
+        "reads": {key: f"{sum(1 << names.index(each) for each in found):x}" for key, found in header["reads"].items()},
+        "verdicts": verdicts,
+    }
+    ids = b"".join(number.to_bytes(8, "little") for number, _, _ in every)
+    answers = bytes(verdict for _, verdict, _ in every) + bytes(steps for _, _, steps in every)
+    write_bytes(path, json.dumps({**header, **more}, sort_keys=True).encode() + b"\n" + ids + answers)

@@ -1,0 +1,61 @@
+"""Answers that the atlas has: a question is looked up by the identifier of its canonical form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from neverlost.checker.engine.outcome import Counts, Finding, Outcome, Verdict
+from neverlost.checker.questions.atlas.common_settings import ANSWERED
+from neverlost.checker.questions.atlas.index import Answer, Atlas, shipped
+from neverlost.checker.questions.question_id import question_id
+from neverlost.model.kernel import Configuration, Model
+from neverlost.model.system import System, bind
+from neverlost.specs.configuration.asked_properties import defined
+from neverlost.specs.configuration.canonical import canonical, fields_read
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
+
+ENGINE = "atlas"
+"""What an outcome that was looked up names as its engine."""
+
+_known: dict[tuple[str, tuple[object, ...]], Configuration] = {}
+"""Canonical forms that were asked for."""
+
+
+def question(model: Model, configuration: Configuration) -> Configuration:
+    """The configuration that stands in the atlas for all that mean the same."""
+    key = model.name, tuple(configuration.items())
+    if key not in _known:
+        _known[key] = canonical(model, configuration, read_by_questions(model, configuration))
+    return _known[key]
+
+
+def read_by_questions(model: Model, configuration: Configuration) -> frozenset[str]:
+    """The frozen fields on which a step, or a property of the atlas, depends in a configuration; the atlas knows the usual."""
+    atlas = shipped()
+    known = atlas.read_by(model, model.sizes(configuration)) if atlas is not None else None
+    return read_afresh(model, configuration) if known is None else known
+
+
+def read_afresh(model: Model, configuration: Configuration) -> frozenset[str]:
+    """The same, found by reading every step and property."""
+    system = bind(model, configuration)
+    noted = fields_read(system, [properties()[name] for name in defined(system, ANSWERED)])
+    return noted & model.frozen.keys()
+
+
+def answers(atlas: Atlas, model: Model, configuration: Configuration, asked: Sequence[Property]) -> list[Answer] | None:
+    """The answer about each property; None unless the atlas has them all."""
+    found = question(model, configuration)
+    known = [atlas.find(question_id(model, found, [each.name])) for each in asked]
+    return None if None in known else [each for each in known if each is not None]
+
+
+def outcome(system: System, asked: Sequence[Property]) -> Outcome | None:
+    """What the shipped atlas says of the one configuration of a system, without states or traces; None for what it has not."""
+    atlas, configuration = shipped(), system.configurations[0]
+    found = answers(atlas, system.model, configuration, asked) if atlas is not None else None
+    if found is None or any(verdict is Verdict.INCONCLUSIVE for verdict, _ in found):
+        return None
+    findings = tuple(Finding(each, 0, verdict) for each, (verdict, _) in zip(asked, found, strict=True))
+    return Outcome(system, findings, Counts(), 0.0, engine=ENGINE)

@@ -1,0 +1,1 @@
+"""Whether independent ways give the same verdict on one configuration."""

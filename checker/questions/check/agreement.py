@@ -1,0 +1,105 @@
+"""Independent ways to a verdict, asked one after the other: whether they agree with the search that found it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from neverlost.checker.engine.evidence.reachable_states import walked
+from neverlost.checker.engine.host import interrupts
+from neverlost.checker.engine.outcome import Finding, Outcome, Verdict
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.property import RECOVERY, Property
+
+SMALL = 20_000
+"""States that are walked one by one."""
+
+DEEPEST = 14
+"""Steps that the solver unrolls."""
+
+NOT_ASKED = ("Kafka's own classes (neverlost conform)", "a real cluster (neverlost reproduce)")
+"""Ways that need what is not always at hand."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way and what it says; `agrees` is None where it was not asked, or did not come to an end."""
+
+    name: str
+    agrees: bool | None
+    says: str
+
+    def document(self) -> dict[str, object]:
+        """The way in a result document."""
+        return {"way": self.name, "agrees": self.agrees, "says": self.says}
+
+
+def ways(outcome: Outcome) -> list[Way]:
+    """Every way that is at hand, asked about a search of one configuration that came to an end."""
+    found = [Way("explicit search", True, f"{outcome.engine} engine, {outcome.counts.distinct:,} states")]
+    found += [_asked(name, way, outcome) for name, way in WAYS.items()]
+    return found + [Way(each.partition(" (")[0], None, f"not asked: {each}") for each in NOT_ASKED]
+
+
+def _asked(name: str, way: Callable[[Outcome], Way], outcome: Outcome) -> Way:
+    """What a way says, if it comes to its end before the command is ended."""
+    try:
+        with interrupts.searching():
+            found = way(outcome)
+        if not interrupts.have_come():
+            return found
+    except KeyboardInterrupt:
+        if not interrupts.have_come():
+            raise
+    return Way(name, None, "not asked: interrupted")
+
+
+def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | None]]:
+    return {each.property.name: (each.verdict, None if each.trace is None else len(each.trace.steps)) for each in findings}
+
+
+def _other_reading(outcome: Outcome) -> Way:
+    """The search again, by the columns interpreter, with no machine code."""
+    from neverlost.checker.engine.engines.explore import explore
+    from neverlost.checker.engine.search.options import Options
+
+    asked = [each.property for each in outcome.findings]
+    is_whole = outcome.counts.left == 0
+    options = Options(machine_code=False, symmetry=outcome.symmetry, workers=1, keep_going=is_whole)
+    again = explore(outcome.system, asked, options, engine="columns")
+    is_same = _verdicts(again.findings) == _verdicts(outcome.findings) and again.counts.distinct == outcome.counts.distinct
+    return Way("a second engine", is_same, f"columns interpreter, {again.counts.distinct:,} states")
+
+
+def _solver(outcome: Outcome) -> Way:
+    """Bounded search by Z3: to the length of the counterexamples, or past the diameter where there are none."""
+    from neverlost.checker.engine.proof import bounded_search
+
+    safety = [each for each in outcome.findings if each.property.kind != RECOVERY]
+    broken = [each for each in safety if each.trace is not None]
+    depth = max((len(each.trace.steps) for each in broken if each.trace), default=outcome.counts.depth)
+    asked: list[Property] = [each.property for each in (broken or safety)]
+    if depth > DEEPEST or not asked:
+        return Way("bounded search", None, f"not asked: {depth} steps to unroll, or nothing about safety")
+    found = bounded_search.check(outcome.system, asked, depth, lemmas=lemmas_of(outcome.system))
+    known = _verdicts(found.outcome.findings)
+    if broken:
+        is_same = all(known[each.property.name] == _verdicts([each])[each.property.name] for each in broken)
+        return Way("bounded search", is_same, f"Z3, the same shortest counterexamples of up to {depth} steps")
+    is_found = any(verdict is Verdict.VIOLATED for verdict, _ in known.values())
+    return Way("bounded search", not is_found, f"Z3, no counterexample of up to {found.depth} steps; no state is farther away")
+
+
+def _walker(outcome: Outcome) -> Way:
+    """Every state taken one by one by the definition, where everything holds."""
+    if outcome.verdict is not Verdict.HOLDS or outcome.symmetry:
+        is_broken = outcome.verdict is Verdict.VIOLATED
+        return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")
+    if outcome.counts.distinct > SMALL:
+        return Way("the definition", None, f"not asked: more than {SMALL:,} states")
+    count = walked(outcome.system, [each.property for each in outcome.findings])
+    return Way("the definition", count == outcome.counts.distinct, f"{count or 0:,} states walked one by one")
+
+
+WAYS = {"a second engine": _other_reading, "bounded search": _solver, "the definition": _walker}
+"""What is asked beside the search, by name."""

@@ -1,0 +1,1 @@
+"""Scenarios and claims, decided case by case."""

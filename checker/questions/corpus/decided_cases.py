@@ -1,0 +1,92 @@
+"""Cases of the corpus, decided: what `scenarios` and `claims` share."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from neverlost.checker.engine.host.processes import INTERRUPTED
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.search_questions import ExecutionTarget, SearchAnswer, SearchQuestion, answers
+from neverlost.model.system import bind
+from neverlost.specs.cases.case import Case
+from neverlost.specs.configuration import choose as configuration
+from neverlost.specs.configuration.asked_properties import require_fields
+from neverlost.specs.properties import properties
+
+MEMORY = ExecutionTarget()
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """A case with what was found."""
+
+    name: str
+    case: Case
+    question: SearchQuestion
+    answer: SearchAnswer
+
+    @property
+    def is_decided(self) -> bool:
+        return self.answer.verdict is not Verdict.INCONCLUSIVE
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether the verdict is the expected one and, where one is given, the counterexample has the expected length."""
+        same = str(self.answer.verdict) == self.case.expected
+        return same and (self.case.steps is None or self.answer.steps == self.case.steps)
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """The faults of the counterexample."""
+        return self.answer.trace.faults(self.question.system) if self.answer.trace is not None else {}
+
+
+def question_of(case: Case) -> SearchQuestion:
+    """The question that a case asks.
+
+    Errors: `InputError` for keys and values that its model does not have.
+    """
+    chosen = configuration.choose({key: (value, case.where) for key, value in case.keys.items()})
+    system = bind(chosen.model, chosen.configuration, disabled=case.disabled)
+    asked = (properties()[case.property],)
+    require_fields(system, asked)
+    return SearchQuestion(system, asked)
+
+
+def judge(
+    cases: Mapping[str, Case],
+    workers: int | None = None,
+    seconds: float | None = None,
+    seconds_each: float | None = None,
+    notify: Callable[[str], None] = lambda name: None,
+    means: ExecutionTarget = MEMORY,
+) -> dict[str, CaseResult]:
+    """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided.
+
+    Ctrl-C keeps what was decided; the others are undecided, and say why.
+    """
+    questions = {name: replace(question_of(case), means=means) for name, case in cases.items()}
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for name, question in questions.items():
+        groups.setdefault(_key(question), []).append(name)
+    order = list(groups.values())
+    found: dict[str, CaseResult] = {}
+
+    def decided(number: int, answer: SearchAnswer) -> None:
+        for name in order[number]:
+            found[name] = CaseResult(name, cases[name], questions[name], answer)
+            notify(name)
+
+    with contextlib.suppress(KeyboardInterrupt):
+        answers([questions[names[0]] for names in order], workers, seconds, seconds_each, decided)
+    interrupted = SearchAnswer(Verdict.INCONCLUSIVE, problem=INTERRUPTED)
+    return {name: found.get(name) or CaseResult(name, each, questions[name], interrupted) for name, each in cases.items()}
+
+
+def _key(question: SearchQuestion) -> tuple[Any, ...]:
+    system = question.system
+    asked = tuple(each.name for each in question.properties)
+    return (system.model.name, tuple(sorted(system.configurations[0].items())), tuple(sorted(system.disabled)), asked)

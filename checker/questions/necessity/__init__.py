@@ -1,0 +1,1 @@
+"""What each guard clause and mechanism of a model is for."""

@@ -1,0 +1,135 @@
+"""The bounds of one configuration: the probability of leaving its region in a year, and the time without writes, as ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.nines import exact
+from neverlost.checker.questions.nines.chain import LOST, OUT, Chain, Strike, chain, counted, over
+from neverlost.checker.questions.nines.rates import CONTROLLER, KILLED, UNFLUSHED, Range, Rates
+from neverlost.checker.questions.nines.rates import OUT as ONLY_OUT
+from neverlost.checker.questions.nines.regions import Decided
+from neverlost.checker.questions.tolerance.region import Region
+
+ENDS = ("low", "high")
+"""Every rate and duration at its better end, and every one at its worse end: the bound grows with each of them."""
+
+
+@dataclass(frozen=True)
+class RatedConfiguration:
+    """What rates are applied to: a decided region, the region in which writes go on, how many replicas each rack has,
+    whether every record is flushed before it is acknowledged, and the known defects whose races count as a loss."""
+
+    decided: Decided
+    writable: Region | None
+    racks: tuple[int, ...]
+    is_flushed: bool = False
+    defects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoBound:
+    """A configuration of which no region is known to hold: a loss without any fault (`violated`), or too little is decided."""
+
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Influence:
+    """How a bound grows with one rate or duration: by how many percent for one percent more."""
+
+    episode: str
+    what: str
+    factor: float
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What is known of one configuration.  Units: a probability in a year, a part of the time."""
+
+    subject: RatedConfiguration
+    loss: Range
+    refused: Range
+    exits: tuple[exact.Exit, ...]
+    influences: tuple[Influence, ...]
+
+
+def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = False) -> list[Strike]:
+    """The episodes that strike replicas, with their rates and durations at one end.
+
+    Where every record is flushed before it is acknowledged, a loss of power is no more than a kill.
+    """
+    counts = {KILLED: kills_count_as, ONLY_OUT: OUT, UNFLUSHED: kills_count_as if is_flushed else LOST}
+    return [
+        Strike(
+            each.name,
+            each.kind.strikes,
+            counts.get(each.kind.effect, LOST),
+            each.rate.at(end),
+            each.duration.at(end),
+            each.common.at(end),
+            each.waits,
+        )
+        for each in rates.episodes
+        if each.kind.strikes != CONTROLLER
+    ]
+
+
+def bound(subject: RatedConfiguration, rates: Rates) -> Bound:
+    """What follows from a decided region."""
+    chains = {end: _chain(subject, rates, end) for end in ENDS}
+    loss = {end: exact.probability(chains[end]) for end in ENDS}
+    refused = {end: _refused(subject, rates, end) for end in ENDS}
+    return Bound(
+        subject,
+        Range(loss["low"], loss["high"]),
+        Range(refused["low"], refused["high"]),
+        tuple(exact.exits(chains["high"])),
+        tuple(_influences(chains["high"], rates)),
+    )
+
+
+def _chain(subject: RatedConfiguration, rates: Rates, end: str) -> Chain:
+    races = {name: rates.defects[name].at(end) for name in subject.defects}
+    return chain(subject.racks, _strikes(subject, rates, end), subject.decided.region, races)
+
+
+def _strikes(subject: RatedConfiguration, rates: Rates, end: str) -> list[Strike]:
+    return strikes(rates, end, subject.decided.kills_count_as, subject.is_flushed)
+
+
+def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
+    """The part of the time in which writes are refused: outside what stays writable, until a failure of the one that takes
+    them is noticed, and without a controller."""
+    everywhere = Region(tuple(range(sum(subject.racks), -1, -1)))
+    whole = chain(subject.racks, _strikes(subject, rates, end), everywhere)
+    outside = sum(
+        float(share)
+        for state, share in zip(whole.states, exact.long_run(whole), strict=True)
+        if subject.writable is None or not subject.writable.contains(*counted(state))
+    )
+    noticed = sum(
+        each.rate.at(end) * (rates.detection.at(end) if each.kind.strikes != CONTROLLER else each.duration.at(end))
+        for each in rates.episodes
+        if not each.kind.is_announced
+    )
+    return min(1.0, outside + noticed)
+
+
+def _influences(found: Chain, rates: Rates) -> list[Influence]:
+    """What matters most, the largest first: each rate and each duration, one percent more."""
+    before = exact.mean_years(found)
+    if before == float("inf"):
+        return []
+    causes = {move.cause for moves in found.moves for move in moves}
+    more = [(each.name, "rate", each.name, 1.01) for each in rates.episodes]
+    more += [(each.name, "duration", over(each.name), 1 / 1.01) for each in rates.episodes]
+    return sorted(
+        (
+            Influence(name, what, (before / exact.mean_years(found, {cause: factor}) - 1) / 0.01)
+            for name, what, cause, factor in more
+            if cause in causes
+        ),
+        key=lambda each: -each.factor,
+    )

@@ -1,0 +1,172 @@
+"""The chain: which replicas are impaired, by what, and how fast that changes, until a decided region is left.
+
+A state says of each replica nothing, or whether it counts as one that lost data and how long its mark lasts on average;
+replicas of a rack, and racks, are interchangeable, so a state is a multiset.  Nothing that was decided about the region
+speaks about what comes after it, so its first exit ends the chain, and counts as a loss: the probability of an exit is a bound.
+
+Episodes come and end at random, each at its own rate, whatever happened before (exponential times).  A replica that is struck
+again keeps the worse of the two marks: it counts as one that lost data if either did, for the longer of the two durations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from neverlost.checker.questions.tolerance.region import Region
+
+LOST, OUT = "lost", "out"
+"""What a mark counts as."""
+
+Mark = tuple[bool, float, str]
+"""Of an impaired replica: whether it lost data, how many years its mark lasts on average, and which episode lasts so long."""
+
+State = tuple[tuple[Mark | None, ...], ...]
+"""The replicas of each rack; None is a replica in sync."""
+
+
+def over(name: str) -> str:
+    """The end of a mark of an episode, as the cause of a move."""
+    return f"{name} is over"
+
+
+EXIT = -1
+"""The number of what is outside the region."""
+
+
+@dataclass(frozen=True)
+class Strike:
+    """An episode as the chain has it: `scope` is `broker`, `rack` or `site`; `rate` is a year's number for each of these.
+
+    With the probability `common` a strike on a rack is one on every rack; what `waits` strikes only while all are in sync.
+    """
+
+    name: str
+    scope: str
+    counts_as: str
+    rate: float
+    duration: float
+    common: float = 0.0
+    waits: bool = False
+
+
+@dataclass(frozen=True)
+class Move:
+    """What happens in a state, how often a year, and the state that it leads to (`EXIT`: none of the region)."""
+
+    target: int
+    rate: float
+    cause: str
+    to: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """States by number, the first of them with every replica in sync, and the moves from each."""
+
+    states: tuple[State, ...]
+    moves: tuple[tuple[Move, ...], ...] = field(repr=False)
+
+    @cached_property
+    def rates(self) -> list[dict[int, float]]:
+        """For each state how fast it is left, by target; several moves to one target are one."""
+        found: list[dict[int, float]] = []
+        for number, moves in enumerate(self.moves):
+            row: dict[int, float] = {}
+            for each in moves:
+                if each.target != number:
+                    row[each.target] = row.get(each.target, 0.0) + each.rate
+            found.append(row)
+        return found
+
+
+def counted(state: State) -> tuple[int, int]:
+    """How many replicas have lost data, and how many others are out."""
+    marks = [each for rack in state for each in rack if each is not None]
+    lost = sum(each[0] for each in marks)
+    return lost, len(marks) - lost
+
+
+def chain(
+    racks: Sequence[int], strikes: Sequence[Strike], region: Region, anywhere: Mapping[str, float] | None = None
+) -> Chain:
+    """The chain of replicas in racks (how many in each) inside a region.
+
+    `anywhere` has what leaves the region from each state, by its cause: how often a year.
+
+    Errors: `ValueError` where not even a cluster in sync is inside.
+    """
+    first: State = tuple(tuple([None] * many) for many in sorted(racks))
+    if not region.contains(0, 0):
+        raise ValueError("nothing was decided about a cluster in sync")
+    numbers: dict[State, int] = {first: 0}
+    moves: list[tuple[Move, ...]] = []
+    states = [first]
+    for state in states:
+        found = [Move(EXIT, rate, cause, counted(state)) for cause, rate in (anywhere or {}).items() if rate]
+        for after, rate, cause in _changes(state, strikes):
+            to = counted(after)
+            if region.contains(*to):
+                if after not in numbers:
+                    numbers[after] = len(states)
+                    states.append(after)
+                found.append(Move(numbers[after], rate, cause, to))
+            else:
+                found.append(Move(EXIT, rate, cause, to))
+        moves.append(tuple(found))
+    return Chain(tuple(states), tuple(moves))
+
+
+def _changes(state: State, strikes: Sequence[Strike]) -> Iterator[tuple[State, float, str]]:
+    """What may happen next: an end of a mark, or a strike on a broker, a rack or the site."""
+    for place, rack in enumerate(state):
+        for replica, mark in enumerate(rack):
+            if mark is not None:
+                yield _with(state, place, {replica: None}), 1 / mark[1], over(mark[2])
+    is_in_sync = not any(mark is not None for rack in state for mark in rack)
+    for each in strikes:
+        if each.rate and (is_in_sync or not each.waits):
+            for struck, share in _struck(state, each):
+                yield _canonical(_marked(state, struck, each)), each.rate * share, each.name
+
+
+def _struck(state: State, strike: Strike) -> Iterator[tuple[set[tuple[int, int]], float]]:
+    """The sets of replicas that one strike hits, each with its part of the rate."""
+    every = {(place, replica) for place, rack in enumerate(state) for replica in range(len(rack))}
+    if strike.scope == "broker":
+        yield from (({each}, 1.0) for each in sorted(every))
+    elif strike.scope == "rack":
+        alone = 1.0 - strike.common
+        yield from (({each for each in every if each[0] == place}, alone) for place in range(len(state)) if alone)
+        if strike.common:
+            yield every, strike.common * len(state)
+    else:
+        yield every, 1.0
+
+
+def _marked(state: State, struck: set[tuple[int, int]], strike: Strike) -> State:
+    def after(place: int, replica: int, mark: Mark | None) -> Mark | None:
+        if (place, replica) not in struck:
+            return mark
+        lost, duration, name = mark or (False, 0.0, "")
+        duration, name = max((duration, name), (strike.duration, strike.name))
+        return lost or strike.counts_as == LOST, duration, name
+
+    return tuple(tuple(after(place, number, each) for number, each in enumerate(rack)) for place, rack in enumerate(state))
+
+
+def _with(state: State, place: int, marks: Mapping[int, Mark | None]) -> State:
+    rack = tuple(marks.get(number, each) for number, each in enumerate(state[place]))
+    return _canonical((*state[:place], rack, *state[place + 1 :]))
+
+
+def _canonical(state: State) -> State:
+    """Replicas of a rack, and racks with as many replicas, have no order."""
+    return tuple(
+        sorted((tuple(sorted(rack, key=_order)) for rack in state), key=lambda rack: (len(rack), [*map(_order, rack)]))
+    )
+
+
+def _order(mark: Mark | None) -> tuple[bool, bool, float, str]:
+    return (False, False, 0.0, "") if mark is None else (True, *mark)

@@ -1,0 +1,121 @@
+"""What follows from a chain, without cancellation: every number is a sum and a product of numbers that are not negative.
+
+Repairs take minutes and losses take millions of years, so a chain's matrix is as close to singular as 1e-18, and a solver that
+subtracts has no digit left (decision 090).  Elimination of states, as Grassmann, Taksar and Heyman do it, keeps all of them:
+it never subtracts, and the diagonal is the sum of what leaves a state, the exit included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neverlost.checker.questions.nines.chain import EXIT, Chain
+
+Floats = NDArray[np.float64]
+
+
+def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float:
+    """How many years pass on average from the first state until the region is left; infinity where it never is.
+
+    `faster` has factors for the rates of moves, by their cause.
+    """
+    matrix = _rates(chain, faster)
+    size = len(matrix)
+    # time until the next state that is kept, in units of what leaves the state; 1 before anything is eliminated
+    spent = np.ones(size)
+    for number in range(size - 1, 0, -1):
+        share = matrix[:number, number] / (matrix[number, :number].sum() + matrix[number, size])
+        spent[:number] += share * spent[number]
+        matrix[:number] += np.outer(share, matrix[number])
+        np.fill_diagonal(matrix, 0.0)
+    return float(spent[0] / matrix[0, size]) if matrix[0, size] else float("inf")
+
+
+def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
+    """How fast each state is left for each other one; the last column is the exit."""
+    size = len(chain.states)
+    matrix = np.zeros((size, size + 1))
+    for source, moves in enumerate(chain.moves):
+        for each in moves:
+            matrix[source, size if each.target == EXIT else each.target] += each.rate * (faster or {}).get(each.cause, 1.0)
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def probability(chain: Chain, years: float = 1.0) -> float:
+    """How probable it is that the region is left within so many years.
+
+    The matrix of a moment so short that at most one thing happens in it is squared until the years are over.  All entries are
+    positive, so relative errors add: at most 1e-6 for what happens ten million times a year.
+    """
+    matrix = _rates(chain)
+    if not matrix[:, -1].any():
+        return 0.0
+    fastest = matrix.sum(axis=1).max()
+    halvings = max(0, int(np.ceil(np.log2(fastest * years))) + 4)
+    moment = _moment(matrix / fastest, fastest * years / 2.0**halvings)
+    for _ in range(halvings):
+        moment = moment @ moment
+    return min(1.0, float(moment[0, -1]))
+
+
+def _moment(rates: Floats, time: float) -> Floats:
+    """What a short time leads to from each state, the exit last: a series of powers, each without a negative entry.
+
+    Units: the fastest state is left once in a time of 1; of a time of 1/16 the eleventh power is below 1e-20.
+    """
+    size = len(rates)
+    step = np.vstack([rates, np.zeros(size + 1)])
+    np.fill_diagonal(step, np.maximum(0.0, 1.0 - step.sum(axis=1)))
+    weight = float(np.exp(-time))
+    power, total = np.eye(size + 1), np.zeros_like(step)
+    for number in range(1, 12):
+        total += weight * power
+        power = power @ step
+        weight *= time / number
+    result: Floats = total / total.sum(axis=1, keepdims=True)
+    return result
+
+
+def long_run(chain: Chain) -> Floats:
+    """The part of the time that the chain spends in each state in the long run, exits left out."""
+    matrix = _rates(chain)[:, :-1]
+    size = len(matrix)
+    totals = np.ones(size)
+    for number in range(size - 1, 0, -1):
+        totals[number] = matrix[number, :number].sum()
+        matrix[:number, :number] += np.outer(matrix[:number, number] / totals[number], matrix[number, :number])
+    weights = np.zeros(size)
+    weights[0] = 1.0
+    for number in range(1, size):
+        weights[number] = weights[:number] @ matrix[:number, number] / totals[number]
+    found: Floats = weights / weights.sum()
+    return found
+
+
+@dataclass(frozen=True)
+class Exit:
+    """One way out of the region: what lasted, what struck then, so many that lost data and others out, and its share."""
+
+    during: tuple[str, ...]
+    cause: str
+    to: tuple[int, int]
+    share: float
+
+
+def exits(chain: Chain) -> list[Exit]:
+    """Every way out, the most frequent first; shares are of all exits, as frequent as in the long run."""
+    found: dict[tuple[tuple[str, ...], str, tuple[int, int]], float] = {}
+    for state, moves, weight in zip(chain.states, chain.moves, long_run(chain), strict=True):
+        during = tuple(sorted(mark[2] for rack in state for mark in rack if mark is not None))
+        for each in moves:
+            if each.target == EXIT:
+                key = during, each.cause, each.to
+                found[key] = found.get(key, 0.0) + float(weight) * each.rate
+    total = sum(found.values())
+    ranked = sorted(found.items(), key=lambda each: (-each[1], each[0]))
+    return [Exit(*key, rate / total) for key, rate in ranked]

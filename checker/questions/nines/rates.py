@@ -1,0 +1,218 @@
+"""Reads rates and durations: `0.5 .. 2 /year`, `30 s .. 5 min`, `1.6 %` of disks a year, `2 TB`, `100 MB/s`."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from os import PathLike
+from typing import Any
+
+from neverlost.specs.configuration.input import parsed_toml, read_text
+from neverlost.specs.defects import DEFECTS
+from neverlost.specs.errors import InputError, unknown
+
+YEAR = 365.25 * 24 * 3600
+"""Seconds in a year."""
+
+BROKER, RACK, SITE, CONTROLLER = "broker", "rack", "site", "controller"
+"""What an episode strikes: one broker, every broker of a rack, every broker, or the controllers and no replica."""
+
+LOST, UNFLUSHED, KILLED, OUT = "lost", "unflushed", "killed", "out"
+"""What it does to a replica: records are gone; what was not flushed is gone; its process died without notice; it is only out
+of sync."""
+
+
+@dataclass(frozen=True)
+class EpisodeKind:
+    """A kind of episode: what it strikes, what it does there, and a sentence.
+
+    `is_announced`: writes go on without waiting until a broker's silence is noticed.
+    """
+
+    strikes: str
+    effect: str
+    says: str
+    is_announced: bool = False
+
+
+KINDS: Mapping[str, EpisodeKind] = {
+    "process_crash": EpisodeKind(BROKER, KILLED, "the process of a broker dies"),
+    "power_loss": EpisodeKind(BROKER, UNFLUSHED, "a broker loses power"),
+    "disk_failure": EpisodeKind(BROKER, LOST, "a disk fails"),
+    "planned_restart": EpisodeKind(BROKER, OUT, "a broker is restarted", is_announced=True),
+    "slow_follower": EpisodeKind(BROKER, OUT, "a replica falls behind", is_announced=True),
+    "network_cut": EpisodeKind(BROKER, OUT, "a broker is cut off"),
+    "rack_power": EpisodeKind(RACK, UNFLUSHED, "a rack loses power"),
+    "rack_network": EpisodeKind(RACK, OUT, "a rack is cut off"),
+    "site_power": EpisodeKind(SITE, UNFLUSHED, "all racks lose power"),
+    "controller_outage": EpisodeKind(CONTROLLER, OUT, "no controller is available"),
+}
+"""Every kind of episode."""
+
+_NUMBER = r"(\d+(?:\.\d+)?(?:e-?\d{1,3})?)"
+_TIMES = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_RATES = {"/h": YEAR / 3600, "/day": 365.25, "/week": 365.25 / 7, "/month": 12.0, "/year": 1.0}
+_SIZES = {"MB": 1e6, "GB": 1e9, "TB": 1e12}
+_SPEEDS = {"MB/s": 1e6, "GB/s": 1e9}
+_SHARES = {"%": 0.01}
+
+
+SHORTEST, LONGEST = 1 / YEAR, 100.0
+"""How long an episode lasts at least and at most, in years: what a chain's numbers are right for."""
+
+ALTERNATIVES = {"rate", "afr"}
+"""How often something happens: a rate, or the probability of at least once a year."""
+
+NAMES = tuple(each.name for each in DEFECTS)
+"""The known defects whose races may have a rate."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A value that is known between two; `low` is the better one for data."""
+
+    low: float
+    high: float
+
+    def at(self, end: str) -> float:
+        """The value at one end, `low` or `high`."""
+        return self.high if end == "high" else self.low
+
+
+CERTAINLY_NOT = Range(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One kind of episode: how often a year it strikes each of what it strikes, and how many years its mark lasts.
+
+    With a rack's, `common` is the probability that it strikes every other rack too; one that `waits` begins only while every
+    replica is in sync.
+    """
+
+    name: str
+    rate: Range
+    duration: Range
+    source: str
+    common: Range = CERTAINLY_NOT
+    waits: bool = False
+
+    @property
+    def kind(self) -> EpisodeKind:
+        """What it strikes, and what it does there."""
+        return KINDS[self.name]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Every kind of episode, how long it takes (in years) until a leader that stopped without notice is replaced, and how often
+    a year the race of a known defect happens to a set of replicas, where that is known."""
+
+    episodes: tuple[Episode, ...]
+    detection: Range
+    defects: Mapping[str, Range]
+
+    def episode(self, name: str) -> Episode:
+        """The episode of a name."""
+        return next(each for each in self.episodes if each.name == name)
+
+
+def rates(path: str | PathLike[str] | None = None) -> Rates:
+    """The shipped rates, with those of a file in their place.
+
+    Errors: `InputError` for unknown tables and keys, values without a unit, negative ones, ranges that begin above their end.
+    """
+    shipped = tomllib.loads((files(__package__) / "default_rates.toml").read_text(encoding="utf-8"))
+    if path is None:
+        return _rates(shipped, "the shipped rates")
+    given = parsed_toml(read_text(path), str(path))
+    for table, values in given.items():
+        if table not in shipped:
+            raise unknown("table", table, shipped, str(path))
+        if not isinstance(values, dict):
+            raise InputError(f"bad value {values!r} for {table} in {path}: write it as a table, [{table}]")
+        for key in values:
+            allowed = NAMES if table == "defects" else _keys(shipped[table])
+            if key not in allowed:
+                raise unknown("key", f"{table}.{key}", [f"{table}.{each}" for each in allowed], str(path))
+        if values.keys() >= ALTERNATIVES:
+            raise InputError(f"{table} in {path} has a rate and an afr: give one of them")
+    defects = given.pop("defects", {})
+    return _rates({name: _over(shipped[name], given.get(name, {})) for name in shipped} | {"defects": defects}, str(path))
+
+
+def _keys(shipped: Mapping[str, Any]) -> list[str]:
+    """What a user's table may have."""
+    return sorted({*shipped, "source"} | (ALTERNATIVES if ALTERNATIVES & shipped.keys() else set()))
+
+
+def _over(shipped: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with a user's values in place of the shipped ones; an `afr` gives way to a rate, and the other way round."""
+    kept = {key: value for key, value in shipped.items() if not (key in ALTERNATIVES and ALTERNATIVES & set(given))}
+    return {**kept, **({"source": "your own"} if given else {}), **given}
+
+
+def _rates(tables: Mapping[str, Mapping[str, Any]], where: str) -> Rates:
+    copying = tables["copying"]
+    size, speed = _read(copying, "copying", "broker", _SIZES, where), _read(copying, "copying", "bandwidth", _SPEEDS, where)
+    if not speed.low:
+        raise InputError(f"bad value {copying['bandwidth']!r} for copying.bandwidth in {where}: nothing is ever copied")
+    copied = Range(size.low / speed.high / YEAR, size.high / speed.low / YEAR)
+    found = tuple(_episode(name, tables[name], copied, where) for name in KINDS)
+    seconds = _read(tables["detection"], "detection", "session", _TIMES, where)
+    defects = {name: _read(tables["defects"], "defects", name, _RATES, where) for name in tables["defects"]}
+    return Rates(found, Range(seconds.low / YEAR, seconds.high / YEAR), defects)
+
+
+def _episode(name: str, table: Mapping[str, Any], copied: Range, where: str) -> Episode:
+    lasts = _read(table, name, "duration", _TIMES, where)
+    duration = Range(lasts.low / YEAR, lasts.high / YEAR)
+    if name == "disk_failure":
+        duration = Range(duration.low + copied.low, duration.high + copied.high)
+    if not SHORTEST <= duration.low <= duration.high <= LONGEST:
+        limits = f"at least 1 s and at most 100 years{', the copying included' if name == 'disk_failure' else ''}"
+        raise InputError(f"bad value {table['duration']!r} for {name}.duration in {where}: it lasts {limits}")
+    rate = _rate(name, table, where)
+    if rate.high > 1 / SHORTEST:
+        raise InputError(f"bad value {table['rate']!r} for {name}.rate in {where}: more than once a second")
+    waits = table.get("waits", False)
+    if not isinstance(waits, bool):
+        raise InputError(f"bad value {waits!r} for {name}.waits in {where}: write true or false")
+    common = _probability(table, name, "common", where) if "common" in table else CERTAINLY_NOT
+    return Episode(name, rate, duration, str(table.get("source", "your own")), common, waits)
+
+
+def _rate(name: str, table: Mapping[str, Any], where: str) -> Range:
+    """How often a year; an annual failure rate is the probability of at least one."""
+    if "afr" not in table:
+        return _read(table, name, "rate", _RATES, where)
+    share = _probability(table, name, "afr", where)
+    if share.high == 1:
+        raise InputError(f"bad value {table['afr']!r} for {name}.afr in {where}: what is certain has no rate")
+    return Range(-math.log1p(-share.low), -math.log1p(-share.high))
+
+
+def _probability(table: Mapping[str, Any], name: str, key: str, where: str) -> Range:
+    found = _read(table, name, key, _SHARES, where)
+    if found.high > 1:
+        raise InputError(f"bad value {table[key]!r} for {name}.{key} in {where}: a probability is at most 100 %")
+    return found
+
+
+def _read(table: Mapping[str, Any], name: str, key: str, units: Mapping[str, float], where: str) -> Range:
+    """A value or a range with its unit."""
+    text = table[key]
+    match = re.fullmatch(rf"{_NUMBER}\s*(\S*)(?:\s*\.\.\s*{_NUMBER}\s*(\S+))?", str(text).strip(), re.ASCII)
+    last = (match[4] or match[2]) if match else ""
+    if not match or last not in units or (match[2] or last) not in units:
+        allowed = ", ".join(units)
+        raise InputError(f"bad value {text!r} for {name}.{key} in {where}: write a number that is not negative and {allowed}")
+    low = float(match[1]) * units[match[2] or last]
+    high = float(match[3]) * units[last] if match[3] else low
+    if not (low <= high and math.isfinite(high)):
+        raise InputError(f"bad value {text!r} for {name}.{key} in {where}: a range begins with its lower end")
+    return Range(low, high)

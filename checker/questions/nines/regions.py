@@ -1,0 +1,86 @@
+"""Which region of the tolerance table holds as one question: several of its rectangles together, or the best that do.
+
+Each spot of the table speaks about histories that stay inside one rectangle.  A history that leaves one and enters another is
+in neither, so what holds spot by spot may not hold together: the union is decided again, as a search of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.tolerance.region import Region
+
+Corner = tuple[int, int]
+"""So many that lost data, and so many others out."""
+
+MOST_QUESTIONS = 6
+"""How many regions are decided before the largest that holds is taken to be unknown."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A region in which nothing is lost, what a kill counts as in it, and the question that a search answered.
+
+    `is_largest`: of every larger one inside what holds spot by spot it is known that a record can be lost in it.
+    """
+
+    region: Region
+    kills_count_as: str
+    question: dict[str, Any]
+    is_largest: bool = True
+
+
+def region_of(corners: Iterable[Corner]) -> Region | None:
+    """The smallest region with these corners and everything below them."""
+    known = list(corners)
+    if not known:
+        return None
+    most = max(lost for lost, _ in known)
+    return Region(tuple(max(out for lost, out in known if lost >= number) for number in range(most + 1)))
+
+
+def corners(region: Region) -> list[Corner]:
+    """The spots of a region that nothing in it is beyond."""
+    caps = (*region.out_beside, -1)
+    return [(lost, caps[lost]) for lost in range(len(caps) - 1) if caps[lost] > caps[lost + 1]]
+
+
+def candidates(safe: Iterable[Corner]) -> Iterator[Region]:
+    """Regions inside spots that hold one by one: all together, then without one corner, then without two, ..."""
+    whole = region_of(safe)
+    waiting = [whole] if whole else []
+    seen = set(waiting)
+    for region in waiting:
+        yield region
+        for corner in corners(region):
+            smaller = region_of(_without(region, corner))
+            if smaller is not None and smaller not in seen:
+                seen.add(smaller)
+                waiting.append(smaller)
+
+
+def _without(region: Region, corner: Corner) -> list[Corner]:
+    """The spots of a region but one of its corners."""
+    every = [(lost, out) for lost, most in enumerate(region.out_beside) for out in range(most + 1)]
+    return [each for each in every if each != corner]
+
+
+def largest(
+    safe: Iterable[Corner], kills_count_as: str, decide: Callable[[dict[str, Any]], Verdict], most: int = MOST_QUESTIONS
+) -> Decided | Verdict:
+    """The first region that holds, of the largest ones; without one, `violated` if every one is, else `inconclusive`.
+
+    `decide` answers what a search says under these fault limits; what it leaves undecided is not in a region.
+    """
+    found = []
+    for number, region in enumerate(candidates(safe)):
+        if number == most:
+            return Verdict.INCONCLUSIVE
+        asked = region.limits(kills_count_as)
+        found.append(decide(asked))
+        if found[-1] is Verdict.HOLDS:
+            return Decided(region, kills_count_as, asked, Verdict.INCONCLUSIVE not in found)
+    return Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in found else Verdict.VIOLATED

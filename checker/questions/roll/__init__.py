@@ -1,0 +1,1 @@
+"""Which broker may be stopped, and a maintenance plan phase by phase."""

@@ -1,0 +1,29 @@
+"""Some brokers are stopped in a controlled way, and one at a time of them all suffers something further: what `roll` asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import CLEAN_STOP, DATA_LOSS, FENCE, KILL
+
+FURTHER = (DATA_LOSS, KILL, FENCE)
+"""What one broker at a time may suffer meanwhile."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How many replicas in the ISR are stopped, once each, and by name the further fault, if any."""
+
+    stopped: int
+    further: str = ""
+
+    @property
+    def limits(self) -> dict[str, int | AnyNumber]:
+        """The fault limits that it stands for."""
+        return {CLEAN_STOP.key: self.stopped} | {each.key: AnyNumber(1) for each in FURTHER if each.name == self.further}
+
+
+def stops(most: int) -> list[Stop]:
+    """Every question about so many stopped replicas at most."""
+    return [Stop(stopped, further) for stopped in range(most + 1) for further in ("", *(each.name for each in FURTHER))]

@@ -1,0 +1,129 @@
+"""Many questions, each decided in a process of its own: what corpora of scenarios, claims and mutants share."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host.processes import Send, run
+from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.model.kernel import ModelError
+from neverlost.model.system import System
+from neverlost.specs.property import Property
+
+
+@dataclass(frozen=True)
+class ExecutionTarget:
+    """Where questions are decided; see `neverlost.checker.engine.engines.explore.Options`."""
+
+    engine: str = "memory"
+    spark_master: str | None = None
+    spark_conf: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class SearchQuestion:
+    """A system and the properties that it must keep; the search stops at the first violation."""
+
+    system: System
+    properties: tuple[Property, ...]
+    means: ExecutionTarget = ExecutionTarget()
+
+
+@dataclass(frozen=True)
+class SearchAnswer:
+    """What was found: the verdict on all properties together, the shortest counterexample, what was explored.
+
+    `problem` says why there is no verdict: a limit, a process that died, or (`leaves_bounds`) an effect that left the
+    declared bounds, which a system with a clause switched off can do.
+    """
+
+    verdict: Verdict
+    broken: str | None = None
+    trace: Behaviour | None = None
+    distinct: int = 0
+    depth: int = 0
+    seconds: float = 0.0
+    problem: str | None = None
+    leaves_bounds: bool = False
+    unfired: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> int | None:
+        """The length of the counterexample."""
+        return len(self.trace.steps) if self.trace is not None else None
+
+
+def finding_of(question: SearchQuestion, answer: SearchAnswer) -> Finding | None:
+    """The counterexample as a finding."""
+    if answer.trace is None:
+        return None
+    broken = next(each for each in question.properties if each.name == answer.broken)
+    return Finding(broken, 0, answer.verdict, answer.trace)
+
+
+def options_for(system: System, seconds: float | None, keep_going: bool = False) -> Options:
+    """One process, and one state for each orbit where replicas are alike."""
+    alike = all(system.model.symmetric(each) for each in system.configurations)
+    return Options(limits=SearchLimits(seconds=seconds), workers=1, symmetry=alike, keep_going=keep_going)
+
+
+def answered(question: SearchQuestion, seconds: float | None = None) -> SearchAnswer:
+    """Decide one question in this process."""
+    system = question.system
+    means = question.means
+    options = replace(options_for(system, seconds), spark_master=means.spark_master, spark_conf=means.spark_conf)
+    started = time.monotonic()
+    try:
+        outcome = explore(system, question.properties, options, engine=means.engine)
+    except ModelError as problem:
+        spent = time.monotonic() - started
+        return SearchAnswer(Verdict.INCONCLUSIVE, seconds=spent, problem=str(problem), leaves_bounds=True)
+    violated = [each for each in outcome.findings if each.trace is not None]
+    shortest = min(violated, key=lambda each: len(each.trace.steps) if each.trace else 0, default=None)
+    never = tuple(each.name for each in system.model.actions if not outcome.fired.get(each.name))
+    found = SearchAnswer(
+        outcome.verdict,
+        distinct=outcome.counts.distinct,
+        depth=outcome.counts.depth,
+        seconds=outcome.seconds,
+        problem=outcome.reason,
+        unfired=never,
+    )
+    return found if shortest is None else replace(found, broken=shortest.property.name, trace=shortest.trace)
+
+
+def _work(send: Send, question: SearchQuestion, seconds: float | None) -> SearchAnswer:
+    return answered(question, seconds)
+
+
+def answers(
+    questions: Sequence[SearchQuestion],
+    workers: int | None = None,
+    seconds: float | None = None,
+    seconds_each: float | None = None,
+    notify: Callable[[int, SearchAnswer], None] = lambda number, answer: None,
+) -> list[SearchAnswer]:
+    """The answers in order; `notify` is called with each as it comes.  Units: seconds for all, and for each.
+
+    Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.
+    """
+    found: dict[int, SearchAnswer] = {}
+    for number, answer in _arriving(questions, workers or os.cpu_count() or 1, seconds, seconds_each):
+        found[number] = answer
+        notify(number, answer)
+    return [found[number] for number in range(len(questions))]
+
+
+def _arriving(
+    questions: Sequence[SearchQuestion], workers: int, seconds: float | None, seconds_each: float | None
+) -> Iterator[tuple[int, SearchAnswer]]:
+    for report in run(_work, [(each, seconds_each) for each in questions], workers, seconds):
+        if report.kind == "result":
+            yield report.job, report.value
+        elif report.kind == "failure":
+            yield report.job, SearchAnswer(Verdict.INCONCLUSIVE, problem=str(report.value))

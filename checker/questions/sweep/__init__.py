@@ -1,0 +1,1 @@
+"""Every cell of a matrix, and the boundary rule that is proved equal to it."""

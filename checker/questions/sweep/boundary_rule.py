@@ -1,0 +1,255 @@
+"""The smallest rule over a matrix's keys that is true in exactly the cells that are marked, and its proof.
+
+A rule is a disjunction of terms, a term a conjunction of atoms (`key = value`, `key >= number`, `key >= other key`).
+More faults are never safer, and a fault's number is no setting: their keys have lower bounds only, and are compared with no
+other key.  Terms are enumerated up to a size; Z3 finds a smallest choice of them, and proves its equality with the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import z3
+
+Row = Mapping[str, Any]
+"""A cell: its value of every key; numbers are ordered, everything else is only equal or not."""
+
+FAULTS = "faults."
+"""How the keys of fault limits begin."""
+
+LONGEST_TERM = 4
+MOST_TERMS = 600
+MOST_COMBINATIONS = 400_000
+PATIENCE_MS = 15_000
+
+
+class OrderedLabel(int):
+    """A value that is not a number, by its place in an order; it is written as its label."""
+
+    label: str
+
+    def __new__(cls, place: int, label: str) -> OrderedLabel:
+        made = super().__new__(cls, place)
+        made.label = label
+        return made
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A comparison of a key with a value, or with another key where `other` is set."""
+
+    key: str
+    relation: str
+    value: Any
+    other: bool = False
+
+    def holds(self, row: Row) -> bool:
+        """Whether it is true in a cell."""
+        left, right = row[self.key], row[self.value] if self.other else self.value
+        found = {"=": left == right, "!=": left != right}.get(self.relation)
+        if found is not None:
+            return bool(found)
+        return bool({">=": left >= right, "<=": left <= right, ">": left > right}[self.relation])
+
+    def __str__(self) -> str:
+        value = str(self.value).lower() if isinstance(self.value, bool) else self.value
+        return f"{self.key} {self.relation} {value}"
+
+
+@dataclass(frozen=True)
+class BoundaryRule:
+    """Terms of atoms.  `smallest` says whether no smaller choice of the enumerated terms exists; `proved` is Z3's word on the
+    equality with the matrix."""
+
+    terms: tuple[tuple[Atom, ...], ...]
+    smallest: bool
+    proved: bool
+
+    def holds(self, row: Row) -> bool:
+        """Whether the rule is true in a cell."""
+        return any(all(atom.holds(row) for atom in term) for term in self.terms)
+
+    @property
+    def size(self) -> int:
+        """The number of atoms."""
+        return sum(map(len, self.terms))
+
+    def __str__(self) -> str:
+        if not self.terms:
+            return "never"
+        if self.terms == ((),):
+            return "always"
+        parts = [" and ".join(map(str, term)) for term in self.terms]
+        return " or ".join(f"({each})" if len(self.terms) > 1 and " and " in each else each for each in parts)
+
+
+def atoms(rows: Sequence[Row]) -> list[Atom]:
+    """Every comparison that separates some cells from others, simpler ones first; of two that agree, the first."""
+    found: list[Atom] = []
+    numbers = []
+    for key in rows[0]:
+        values = sorted({row[key] for row in rows}, key=lambda value: (str(type(value)), value))
+        if len(values) < 2:
+            continue
+        if key.startswith(FAULTS) and all(isinstance(value, int) for value in values):
+            found += [Atom(key, ">=", value) for value in values[1:]]
+        elif all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+            if not isinstance(values[0], OrderedLabel):
+                numbers.append(key)
+            found += [Atom(key, ">=", value) for value in values[1:]] + [Atom(key, "<=", value) for value in values[:-1]]
+        else:
+            found += [Atom(key, "=", value) for value in values]
+            found += [Atom(key, "!=", value) for value in values] if len(values) > 2 else []
+    for one, other in combinations(numbers, 2):
+        found += [Atom(one, relation, other, True) for relation in (">=", ">")]
+        found += [Atom(other, relation, one, True) for relation in (">=", ">")]
+    different: dict[int, Atom] = {}
+    for atom in found:
+        different.setdefault(_mask(atom, rows), atom)
+    return [atom for mask, atom in different.items() if mask not in (0, (1 << len(rows)) - 1)]
+
+
+def _mask(atom: Atom, rows: Sequence[Row]) -> int:
+    return sum(1 << number for number, row in enumerate(rows) if atom.holds(row))
+
+
+class _Enumeration:
+    """Terms that are true in marked cells only, the shorter first; one that is true in others too may be made longer."""
+
+    def __init__(self, masks: Sequence[int], marked: int, unmarked: int) -> None:
+        self.masks, self.marked, self.unmarked = masks, marked, unmarked
+        self.found: dict[int, tuple[int, ...]] = {}
+        self.covered, self.tried = 0, 0
+
+    def run(self) -> dict[int, tuple[int, ...]]:
+        """By the cells in which it is true, each term as its atoms; up to a length, or until enough was tried."""
+        unfinished: dict[int, tuple[int, ...]] = {self.marked | self.unmarked: ()}
+        for _ in range(LONGEST_TERM):
+            unfinished = self._longer(unfinished)
+            if self.tried > MOST_COMBINATIONS and self.covered == self.marked:
+                break
+        return self.found
+
+    def _longer(self, terms: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+        """Each term with one more atom: those that are true in marked cells only are found, the others are returned."""
+        unfinished: dict[int, tuple[int, ...]] = {}
+        for cells, term in terms.items():
+            for number in range(term[-1] + 1 if term else 0, len(self.masks)):
+                both = cells & self.masks[number]
+                self.tried += 1
+                if not both & self.marked or both == cells or both in self.found:
+                    continue
+                if both & self.unmarked:
+                    unfinished.setdefault(both, (*term, number))
+                else:
+                    self._add(both, (*term, number))
+        return unfinished
+
+    def _add(self, cells: int, term: tuple[int, ...]) -> None:
+        """Keep a term unless one that is not longer is true in all of its cells."""
+        if not any(cells & known == cells and len(other) <= len(term) for known, other in self.found.items()):
+            self.found[cells] = term
+            self.covered |= cells
+
+
+def _terms(masks: Sequence[int], marked: int, unmarked: int) -> list[tuple[int, tuple[int, ...]]]:
+    """The cheapest terms that are true in marked cells only, as (cells, atoms); all of them where those do not cover enough."""
+    found = _Enumeration(masks, marked, unmarked).run()
+    best = sorted(found.items(), key=lambda each: (len(each[1]), -each[0].bit_count(), each[1]))
+    return best[:MOST_TERMS] if _covers(best[:MOST_TERMS], marked) else best
+
+
+def _covers(terms: Sequence[tuple[int, tuple[int, ...]]], marked: int) -> bool:
+    covered = 0
+    for cells, _ in terms:
+        covered |= cells
+    return covered == marked
+
+
+def _chosen(terms: Sequence[tuple[int, tuple[Atom, ...]]], marked: int, count: int) -> tuple[list[int], bool]:
+    """Terms that together cover the marked cells with the fewest atoms, and whether that is certain."""
+    chosen: list[int] = []
+    left = marked
+    while left:
+        best = max(range(len(terms)), key=lambda n: ((terms[n][0] & left).bit_count() / _cost(terms[n][1]), -n))
+        chosen.append(best)
+        left &= ~terms[best][0]
+    solver = z3.Optimize()
+    solver.set("timeout", PATIENCE_MS)
+    picks = [z3.Bool(f"t{number}") for number in range(len(terms))]
+    needed = set()
+    for cell in range(count):
+        if marked >> cell & 1:
+            needed.add(tuple(number for number, (cells, _) in enumerate(terms) if cells >> cell & 1))
+    for each in needed:
+        solver.add(z3.Or([picks[number] for number in each]))
+    cost = z3.Sum([z3.If(pick, _cost(terms[number][1]), 0) for number, pick in enumerate(picks)])
+    solver.minimize(cost)
+    if solver.check() != z3.sat:
+        return chosen, False
+    model = solver.model()
+    return [number for number, pick in enumerate(picks) if z3.is_true(model.eval(pick))], True
+
+
+def _cost(atoms_: Sequence[Atom]) -> int:
+    """A term's price: each atom, a little more where it compares two keys, and the term itself."""
+    return 3 + sum(4 if atom.other else 3 for atom in atoms_)
+
+
+def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> BoundaryRule:
+    """The smallest rule found that is true in exactly the marked cells, proved equal to them."""
+    if not any(marks):
+        return BoundaryRule((), True, prove((), rows, marks))
+    if all(marks):
+        return BoundaryRule(((),), True, prove(((),), rows, marks))
+    usable = atoms(rows)
+    masks = [_mask(each, rows) for each in usable]
+    marked = sum(1 << number for number, mark in enumerate(marks) if mark)
+    unmarked = ((1 << len(rows)) - 1) & ~marked
+    found = _terms(masks, marked, unmarked)
+    written: list[tuple[int, tuple[Atom, ...]]] = [(cells, tuple(usable[number] for number in term)) for cells, term in found]
+    is_complete = _covers(found, marked)
+    if not is_complete:
+        covered = 0
+        for cells, _ in found:
+            covered |= cells
+        for number, row in enumerate(rows):
+            if marked >> number & 1 and not covered >> number & 1:
+                written.append((1 << number, tuple(Atom(key, "=", value) for key, value in row.items())))
+    chosen, certain = _chosen(written, marked, len(rows))
+    terms = tuple(written[number][1] for number in sorted(chosen))
+    return BoundaryRule(terms, certain and is_complete, prove(terms, rows, marks))
+
+
+def prove(terms: Sequence[Sequence[Atom]], rows: Sequence[Row], marks: Sequence[bool]) -> bool:
+    """Whether Z3 proves that, within the cells, the terms are true exactly where the marks are."""
+    codes = {key: {value: number for number, value in enumerate(dict.fromkeys(row[key] for row in rows))} for key in rows[0]}
+    variables = {key: z3.Int(key) for key in rows[0]}
+
+    def term_of(key: str, value: Any) -> int:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return int(value) if is_number else codes[key].get(value, -1)
+
+    def atom_of(atom: Atom) -> Any:
+        left = variables[atom.key]
+        right = variables[atom.value] if atom.other else term_of(atom.key, atom.value)
+        return {"=": left == right, "!=": left != right, ">=": left >= right, "<=": left <= right, ">": left > right}[
+            atom.relation
+        ]
+
+    def cell_of(row: Row) -> Any:
+        return z3.And([variables[key] == term_of(key, value) for key, value in row.items()])
+
+    solver = z3.Solver()
+    cells = [cell_of(row) for row in rows]
+    solver.add(z3.Or(cells))
+    in_rule = z3.Or([z3.And([atom_of(atom) for atom in term]) for term in terms])
+    is_marked = z3.Or([cell for cell, mark in zip(cells, marks, strict=True) if mark])
+    solver.add(in_rule != is_marked)
+    return bool(solver.check() == z3.unsat)

@@ -1,0 +1,249 @@
+"""Many configurations decided in few searches.
+
+Cells whose systems are the same are decided once.  Cells that agree on model and sizes share one search.  Cells that
+differ only by a larger fault budget come after those with the smaller one: a counterexample of the smaller is run again,
+on the ints interpreter, under the larger, and only what it does not settle is searched.  So every `violated` has a
+behaviour of its own configuration, and every `holds` a complete search of its own system.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host import interrupts
+from neverlost.checker.engine.outcome import Behaviour, Counts, Finding, Outcome, Verdict, breaks, followed, same_steps, worst
+from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.model.kernel import Configuration, Model
+from neverlost.model.limits import encoded
+from neverlost.model.system import System, bind
+from neverlost.specs.property import Property
+
+EXPLORED, SAME, REPLAYED = "explored", "same system", "replayed"
+"""How a verdict came about: a search, another cell's identical system, or another cell's counterexample run again here."""
+
+Cell = tuple[Model, Configuration]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The verdict on one property of one cell.  `source` is the cell that the verdict was derived from."""
+
+    property: Property
+    verdict: Verdict
+    how: str
+    trace: Behaviour | None = None
+    source: int | None = None
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """One exploration that decided several cells."""
+
+    model: str
+    cells: tuple[int, ...]
+    counts: Counts
+    seconds: float
+    reason: str | None
+    peak_memory_bytes: int
+    growth: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep found.  `systems[i]` is cell `i` alone; `distinct[i]` its states where a search was complete."""
+
+    cells: tuple[Cell, ...]
+    systems: tuple[System, ...]
+    decisions: tuple[tuple[Decision, ...], ...]
+    searches: tuple[Exploration, ...]
+    distinct: tuple[int | None, ...]
+    seconds: float
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a search was interrupted."""
+        return any(each.reason == "interrupted" for each in self.searches)
+
+    def finding(self, cell: int, decision: Decision) -> Finding:
+        """A decision as a finding on the cell's own system."""
+        return Finding(decision.property, 0, decision.verdict, decision.trace)
+
+    def verdict(self, cell: int) -> Verdict:
+        """The verdict on a cell: the worst of its properties."""
+        return worst(each.verdict for each in self.decisions[cell])
+
+
+def identity(system: System) -> tuple[Any, ...]:
+    """What decides a system's behaviours: actions, sizes, fields with their bounds, initial states."""
+    bounds = tuple((each.name, each.low, each.high, each.axes) for each in system.fields if not each.frozen)
+    starts = tuple(sorted({state for _, state in system.initial_states()}))
+    return (*kind(system), bounds, starts)
+
+
+def kind(system: System) -> tuple[Any, ...]:
+    """What systems of one search must share."""
+    actions = tuple(id(each.body) for each in system.model.actions)
+    return (actions, system.sizes, tuple((each.name, each.axes) for each in system.fields))
+
+
+def bounds_of(system: System) -> tuple[Any, ...]:
+    """The domains of the fields that change."""
+    return tuple((each.low, each.high) for each in system.fields if not each.frozen)
+
+
+def budgets(configuration: Configuration, names: Sequence[str]) -> tuple[int, ...]:
+    """The values of the keys of which more only adds behaviours."""
+    return tuple(encoded(configuration[name]) for name in names if name in configuration)
+
+
+class Sweeper:
+    """Decides cells, search by search; `growing` are the keys whose larger values only add behaviours."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        properties: Sequence[Property],
+        options: Options,
+        growing: Sequence[str] = (),
+        engine: str = "memory",
+        reporter: Reporter | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.cells, self.properties, self.options = tuple(cells), tuple(properties), options
+        self.growing, self.engine, self.reporter, self.progress = tuple(growing), engine, reporter, progress
+        self.systems = tuple(bind(model, configuration) for model, configuration in self.cells)
+        self.decided: list[dict[str, Decision]] = [{} for _ in self.cells]
+        self.distinct: list[int | None] = [None] * len(self.cells)
+        self.searches: list[Exploration] = []
+
+    def run(self) -> Sweep:
+        """Decide every cell, or as many as the limits allow."""
+        started = time.monotonic()
+        twins = self._twins()
+        for members in self.groups():
+            self._decide(members, started)
+            if self.progress is not None:
+                self.progress(sum(bool(each) for each in self.decided), len(twins))
+        for first, *others in twins:
+            self._share(first, others)
+        decisions = tuple(tuple(each[asked.name] for asked in self.properties) for each in self.decided)
+        seconds = time.monotonic() - started
+        return Sweep(self.cells, self.systems, decisions, tuple(self.searches), tuple(self.distinct), seconds)
+
+    def _twins(self) -> list[list[int]]:
+        """Cells whose systems are the same."""
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for number, system in enumerate(self.systems):
+            found.setdefault(identity(system), []).append(number)
+        return list(found.values())
+
+    def groups(self) -> list[list[int]]:
+        """The cells that share a search, one of each kind of twins, those with the smallest budgets first."""
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for first, *_ in self._twins():
+            system, configuration = self.systems[first], self.cells[first][1]
+            spent = budgets(configuration, self.growing)
+            found.setdefault((sum(spent), spent, kind(system), bounds_of(system)), []).append(first)
+        return [found[key] for key in sorted(found, key=lambda each: (each[0], each[1], found[each][0]))]
+
+    def _share(self, first: int, others: Sequence[int]) -> None:
+        for other in others:
+            self.distinct[other] = self.distinct[first]
+            self.decided[other] = {name: replace(each, how=SAME, source=first) for name, each in self.decided[first].items()}
+
+    def _decide(self, members: list[int], started: float) -> None:
+        """One search for the cells of a group that smaller budgets have not settled."""
+        for cell in members if not interrupts.have_come() else ():
+            self._inherit(cell)
+        for names in sorted({self._open(cell) for cell in members if self._open(cell)}):
+            chosen = [cell for cell in members if self._open(cell) == names]
+            self._search(chosen, [each for each in self.properties if each.name in names], started)
+
+    def _open(self, cell: int) -> tuple[str, ...]:
+        return tuple(each.name for each in self.properties if each.name not in self.decided[cell])
+
+    def _inherit(self, cell: int) -> None:
+        """Counterexamples of cells with smaller budgets, run again here."""
+        for smaller in self._smaller(cell):
+            for asked in self.properties:
+                known = self.decided[smaller].get(asked.name)
+                if asked.name in self.decided[cell] or known is None or known.trace is None:
+                    continue
+                trace = again(self.systems[smaller], known.trace, self.systems[cell], asked)
+                if trace is not None:
+                    source = smaller if known.source is None else known.source
+                    self.decided[cell][asked.name] = Decision(asked, Verdict.VIOLATED, REPLAYED, trace, source)
+
+    def _smaller(self, cell: int) -> list[int]:
+        """Decided cells that differ from this one in smaller budgets only, the smallest first."""
+        model, configuration = self.cells[cell]
+        mine = self._rest(configuration)
+        spent = budgets(configuration, self.growing)
+        found = []
+        for other, (other_model, other_configuration) in enumerate(self.cells):
+            less = budgets(other_configuration, self.growing)
+            if other_model.name != model.name or less == spent or not self.decided[other]:
+                continue
+            if self._rest(other_configuration) == mine and all(a <= b for a, b in zip(less, spent, strict=True)):
+                found.append((sum(less), less, other))
+        return [other for *_, other in sorted(found)]
+
+    def _rest(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in configuration.items() if name not in self.growing}
+
+    def _search(self, chosen: list[int], asked: list[Property], started: float) -> None:
+        model = self.cells[chosen[0]][0]
+        options = replace(self.options, every_configuration=True, limits=self._limits(started))
+        if options.limits.seconds == 0:
+            self._give_up(chosen, asked)
+            return
+        system = bind(model, *[self.cells[cell][1] for cell in chosen])
+        outcome = explore(system, asked, options, self.reporter, self.engine)
+        self._note(chosen, outcome)
+        self.searches.append(
+            Exploration(
+                model.name,
+                tuple(chosen),
+                outcome.counts,
+                outcome.seconds,
+                outcome.reason,
+                outcome.peak_memory_bytes,
+                outcome.growth,
+            )
+        )
+        if outcome.reason == "interrupted":
+            self.options = self.options.out_of_time()
+
+    def _limits(self, started: float) -> Any:
+        limits = self.options.limits
+        if limits.seconds is None:
+            return limits
+        return replace(limits, seconds=max(0.0, limits.seconds - (time.monotonic() - started)))
+
+    def _give_up(self, chosen: list[int], asked: list[Property]) -> None:
+        for cell in chosen:
+            for each in asked:
+                self.decided[cell][each.name] = Decision(each, Verdict.INCONCLUSIVE, EXPLORED)
+
+    def _note(self, chosen: list[int], outcome: Outcome) -> None:
+        for finding in outcome.findings:
+            cell = chosen[finding.configuration]
+            decision = Decision(finding.property, finding.verdict, EXPLORED, finding.trace)
+            self.decided[cell][finding.property.name] = decision
+        for place, cell in enumerate(chosen):
+            if all(each.verdict is Verdict.HOLDS for each in self.decided[cell].values()):
+                self.distinct[cell] = outcome.distinct_by_configuration[place]
+
+
+def again(system: System, trace: Behaviour, other: System, broken: Property) -> Behaviour | None:
+    """The same steps under another configuration, if they are possible there and end in a violation."""
+    steps = same_steps(system, trace, other)
+    for _, start in other.initial_states():
+        found = followed(other, start, steps)
+        if len(found.steps) == len(steps) and breaks(other, found.states[-1], broken):
+            return found
+    return None

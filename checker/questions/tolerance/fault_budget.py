@@ -1,0 +1,55 @@
+"""A spot of the tolerance table: so many brokers lose data at once while so many others are out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import CRASH, DATA_LOSS, OUT
+from neverlost.model.kernel import Configuration
+from neverlost.model.limits import AT_ONCE
+
+AXES = (DATA_LOSS.key, OUT.key)
+"""The two keys that a table varies: brokers that lose data, and others that are slow, fenced or shut down."""
+
+OF_MEMBERS = (DATA_LOSS.key, CRASH.key, AT_ONCE)
+"""The keys where members of a quorum are stopped, and none is ever fenced or dropped."""
+
+
+@dataclass(frozen=True, order=True)
+class FaultBudget:
+    """How many brokers lose data at once, while how many others are out."""
+
+    losing: int
+    out: int
+
+    @property
+    def limits(self) -> dict[str, int | AnyNumber]:
+        """The fault limits that it stands for."""
+        return {key: AnyNumber(many) if many else 0 for key, many in zip(AXES, (self.losing, self.out), strict=True)}
+
+    def limits_among(self, keys: Collection[str]) -> dict[str, int | AnyNumber]:
+        """The fault limits where these keys are there to be set.
+
+        Without `faults.out` any number of stops stands for those that are out, and a limit of all together for how many.  What
+        is stopped may take the place of what loses data then, so the limits allow this spot and more.
+        """
+        if OUT.key in keys:
+            return self.limits
+        stops = AnyNumber() if self.out else 0
+        return {DATA_LOSS.key: self.limits[DATA_LOSS.key], CRASH.key: stops, AT_ONCE: self.losing + self.out}
+
+    def is_within(self, other: FaultBudget) -> bool:
+        """Whether the other allows everything that this one allows."""
+        return self.losing <= other.losing and self.out <= other.out
+
+
+def fault_budgets(replicas: int) -> list[FaultBudget]:
+    """Every spot of the table for so many replicas."""
+    return [FaultBudget(losing, out) for losing in range(replicas + 1) for out in range(replicas + 1 - losing)]
+
+
+def spots_of(configuration: Configuration) -> list[FaultBudget]:
+    """Every spot of a configuration's table; brokers that are impaired when the search begins are not counted."""
+    return fault_budgets(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))

@@ -1,0 +1,49 @@
+"""A region of the tolerance table, asked as one question: how many may be out while 0, 1, 2, ... have lost data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import DATA_LOSS, KILL, LEADER_MOVE, OUT
+
+
+@dataclass(frozen=True)
+class Region:
+    """How many replicas may be out while 0, 1, 2, ... have lost data."""
+
+    out_beside: tuple[int, ...]
+
+    def contains(self, lost: int, out: int) -> bool:
+        """Whether so many at once are inside."""
+        return lost < len(self.out_beside) and out <= self.out_beside[lost]
+
+    def limits(self, kills_count_as: str) -> dict[str, int | AnyNumber]:
+        """The fault limits that say: never outside, with any number of leader moves.
+
+        A kill counts as a `lost` broker, or as one that is only `out`.
+        """
+        losing, first = len(self.out_beside) - 1, self.out_beside[0]
+        data = AnyNumber(losing) if losing else 0
+        out = AnyNumber(first, self.out_beside if losing else ()) if first else 0
+        kind, limit = (DATA_LOSS, data) if kills_count_as == "lost" else (OUT, out)
+        kill = AnyNumber(counts_as=kind.name) if limit else 0
+        return {DATA_LOSS.key: data, OUT.key: out, KILL.key: kill, LEADER_MOVE.key: AnyNumber()}
+
+
+def usual(configuration: Mapping[str, Any]) -> Region:
+    """The region that the atlas asks about with acks=all and without unclean election.
+
+    Any number may be out while none has lost data.  Beside those that have, one more is in sync; with eligible leader replicas
+    it may be out too, as long as fewer than min.insync.replicas have lost data.
+    """
+    replicas, elr = configuration["replication.factor"], configuration["eligible.leader.replicas"]
+    remembered = configuration["min.insync.replicas"] if elr else 0
+    return Region((replicas, *(replicas - lost - (lost >= remembered) for lost in range(1, replicas))))
+
+
+def kills_count_as(configuration: Mapping[str, Any]) -> str:
+    """What a killed broker counts as: one that lost data where an unclean shutdown leaves the eligible leader replicas."""
+    return "lost" if configuration["eligible.leader.replicas"] else "out"

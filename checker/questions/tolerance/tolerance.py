@@ -1,0 +1,136 @@
+"""What a configuration survives, whatever the number of faults: a verdict for so many brokers that lose data at once while so
+many others are out.
+
+Each spot of the table is a question of its own: any number of faults, of which so many brokers suffer at once.  What is known
+already is not searched for; the other spots whose states have the same fields share a search, which distinguishes them by
+their limits, so a counterexample is a shortest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from neverlost.checker.engine.host import interrupts
+from neverlost.checker.engine.outcome import Behaviour, Verdict
+from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, spots_of
+from neverlost.model.kernel import Configuration, Model
+from neverlost.model.system import System, bind
+from neverlost.specs.configuration.power_loss import with_kills
+from neverlost.specs.property import SAFETY, Property
+
+SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
+"""Where a verdict comes from; `LEFT_OUT` where there is none, since the question leaves something out."""
+
+Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict, int | None]] | None]
+"""The verdict on each property with the steps of a shortest counterexample, where all of them are known."""
+
+
+@dataclass(frozen=True)
+class CellVerdict:
+    """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`.
+
+    `is_interrupted` says that an interrupt ended the search that would have decided more.
+    """
+
+    property: Property
+    verdict: Verdict
+    steps: int | None
+    source: str
+    trace: Behaviour | None = None
+    is_interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The verdicts on each property at each spot; `more` are limits of other faults, which every spot allows."""
+
+    model: Model
+    configuration: Configuration
+    more: Mapping[str, Any]
+    entries: Mapping[FaultBudget, tuple[CellVerdict, ...]]
+
+    def asked(self, spot: FaultBudget) -> Configuration:
+        """The configuration with the fault limits of a spot."""
+        return with_kills(self.model, {**self.configuration, **self.more, **spot.limits_among(self.model.keys)})
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether an interrupt ended a search for it."""
+        return any(each.is_interrupted for row in self.entries.values() for each in row)
+
+    def undecided(self) -> Tolerance:
+        """The same where the question leaves something out: what is lost is, and nothing else is decided."""
+        rows = {
+            spot: tuple(
+                replace(each, verdict=Verdict.INCONCLUSIVE, source=LEFT_OUT)
+                if each.property.kind == SAFETY and each.verdict is Verdict.HOLDS
+                else each
+                for each in row
+            )
+            for spot, row in self.entries.items()
+        }
+        return replace(self, entries=rows)
+
+    def system(self, spot: FaultBudget) -> System:
+        """The system that a spot asks about."""
+        return bind(self.model, self.asked(spot))
+
+
+def tolerance(
+    model: Model,
+    configuration: Configuration,
+    properties: Sequence[Property],
+    options: Options,
+    more: Mapping[str, Any] | None = None,
+    engine: str = "memory",
+    reporter: Reporter | None = None,
+    known: Known | None = None,
+    only: Sequence[FaultBudget] | None = None,
+) -> Tolerance:
+    """The table of a configuration, or `only` some spots of it."""
+    every = only if only is not None else spots_of(configuration)
+    empty = Tolerance(model, configuration, dict(more or {}), {})
+    cells = [(model, empty.asked(spot)) for spot in every]
+    entries = decided(cells, properties, options, engine, reporter, known)
+    return Tolerance(model, configuration, empty.more, dict(zip(every, entries, strict=True)))
+
+
+def decided(
+    cells: Sequence[tuple[Model, Configuration]],
+    properties: Sequence[Property],
+    options: Options,
+    engine: str = "memory",
+    reporter: Reporter | None = None,
+    known: Known | None = None,
+) -> list[tuple[CellVerdict, ...]]:
+    """The verdict on each property of each cell: looked up where it is known, else searched for, in few searches."""
+    entries: dict[int, tuple[CellVerdict, ...]] = {}
+    for number, (model, configuration) in enumerate(cells):
+        found = known(model, configuration, properties) if known is not None else None
+        if found is not None:
+            pairs = zip(properties, found, strict=True)
+            entries[number] = tuple(CellVerdict(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
+    left = [number for number in range(len(cells)) if number not in entries]
+    if interrupts.have_come():
+        undecided = tuple(CellVerdict(each, Verdict.INCONCLUSIVE, None, SEARCH, is_interrupted=True) for each in properties)
+        entries |= dict.fromkeys(left, undecided)
+    elif left:
+        from neverlost.checker.questions.sweep.sweep import Sweeper
+
+        sweep = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter).run()
+        for number, decisions in zip(left, sweep.decisions, strict=True):
+            entries[number] = tuple(
+                CellVerdict(
+                    each.property,
+                    each.verdict,
+                    len(each.trace.steps) if each.trace else None,
+                    SEARCH,
+                    each.trace,
+                    sweep.is_interrupted,
+                )
+                for each in decisions
+            )
+    return [entries[number] for number in range(len(cells))]

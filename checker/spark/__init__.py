@@ -1,1 +1,0 @@
-"""The Spark engine: its session, its jobs, its Java; never how a state is expanded."""

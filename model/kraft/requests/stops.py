@@ -1,0 +1,249 @@
+"""How a broker stops and starts again: what it keeps on disk, what it loses, and what the controller makes of it.
+
+Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.registerBroker, UnifiedLog, LogManager.
+"""
+
+from __future__ import annotations
+
+from neverlost.model.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
+from neverlost.model.kraft.broker.follower import forget_response
+from neverlost.model.kraft.broker.leader import forget_leadership
+from neverlost.model.kraft.broker.log import EMPTY, truncate_to
+from neverlost.model.kraft.controller.fencing import fence, is_not_elected, register
+from neverlost.model.kraft.state import ELECTED, UNCHANGED, UP_TO_DATE, everyone
+from neverlost.model.limits import fault_enabled, record_fault
+from neverlost.model.system import View
+
+
+def stop(k: Primitives, s: View, broker: int) -> None:
+    """Effect: the broker's process ends, and with it all that it had in memory."""
+    s.is_running[broker] = False
+    if s.sizes.config_change:
+        s.min_isr_known[broker] = UNCHANGED
+        s.configuration_to_come[broker] = False
+    forget_leadership(k, s, broker)
+    s.follows[broker] = NO_REPLICA
+    forget_response(k, s, broker)
+    s.high_watermark[broker] = 0
+    led = s.leader == broker
+    s.leader_knows = k.ite(led, ELECTED, s.leader_knows)
+    s.leader_epoch_start_offset = k.ite(led, 0, s.leader_epoch_start_offset)
+    s.request_outdated = k.all_of(k.not_(led), s.request_outdated)
+    s.record_to_come = k.all_of(k.not_(led), s.record_to_come)
+    if not s.sizes.fenced_fetch:
+        s.is_stale[broker] = False
+
+
+def start(k: Primitives, s: View, broker: int) -> None:
+    """Effect: the broker runs, and is a new incarnation to the leader that asked to admit the old one."""
+    open_logs(s, broker)
+    asked = [k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker) for each in everyone(s)]
+    s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, *asked))
+
+
+def open_logs(s: View, broker: int) -> None:
+    """Effect: the broker runs, and knows nothing of the partition.
+
+    Its log is opened with the configuration that the topic has now: a broker is unfenced once it has replayed its registration.
+    """
+    s.is_running[broker] = True
+    if s.sizes.config_change:
+        s.min_isr_known[broker] = s.min_isr_changed
+    if not s.sizes.fenced_fetch:
+        s.is_stale[broker] = True
+
+
+def crash(k: Primitives, s: View, broker: int) -> Clauses:
+    """A running broker stops; its log stays as it is."""
+    yield from fault_enabled(k, s, KILL, broker)
+    yield "broker is running", s.is_running[broker]
+    record_fault(s, KILL, broker)
+
+
+def crash_unflushed(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
+    """A running broker stops, and what its log has from an offset on was only in memory."""
+    yield from fault_enabled(k, s, LOSSY_CRASH, broker)
+    yield "broker is running", s.is_running[broker]
+    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
+    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
+    record_fault(s, LOSSY_CRASH, broker)
+    truncate_to(k, s, broker, kept)
+
+
+def lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
+    """A running broker stops, and its log is gone."""
+    yield from fault_enabled(k, s, DISK_LOSS, broker)
+    yield "broker is running", s.is_running[broker]
+    record_fault(s, DISK_LOSS, broker)
+    truncate_to(k, s, broker, 0)
+
+
+@action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="kill")
+def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
+    """The process dies and the page cache survives it, so nothing is lost that was appended."""
+    yield from crash(k, s, broker)
+    stop(k, s, broker)
+
+
+@action(
+    broker="replica",
+    kept="offset",
+    says="unclean shutdown of broker {broker} that loses unflushed data",
+    fault="lossy_crash",
+)
+def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
+    """The machine dies: Kafka acknowledges records before they are on disk, unless `flush.messages` is 1.
+
+    What was acknowledged rests on the copies in other page caches.  With the ISR shrunk to this broker there is none: the last
+    replica standing, for which KIP-966 keeps the ELR.
+    """
+    yield from crash_unflushed(k, s, broker, kept)
+    stop(k, s, broker)
+
+
+@action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
+def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
+    """The broker comes back under its old id without its log: nothing on disk says that it had one."""
+    yield from lose_disk(k, s, broker)
+    stop(k, s, broker)
+
+
+@action(
+    rack="rack",
+    kept="offset",
+    says="unclean shutdown of rack {rack} that loses unflushed data",
+    fault="rack_loss",
+)
+def rack_lose_power(k: Primitives, s: View, rack: int, kept: int) -> Clauses:
+    """One cut for the whole rack: where a broker's log is shorter it keeps all of it."""
+    members = [each for each in everyone(s) if s.sizes.racks[each] == rack]
+    yield from fault_enabled(k, s, RACK_LOSS, *members)
+    yield "bound: a broker runs there", k.any_of(*[s.is_running[each] for each in members])
+    record_fault(s, RACK_LOSS, *members)
+    for each in members:
+        lost = k.all_of(s.is_running[each], k.not_(s.flushes_each_record))
+        truncate_to(k, s, each, k.ite(lost, kept, s.sizes.offset))
+        stop(k, s, each)
+
+
+@action(broker="replica", outcome="outcome", says="broker {broker} starts and registers")
+def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """A new incarnation: the old one's session must have expired, and a request that names it is outdated.
+
+    To register earlier is refused (DUPLICATE_BROKER_REGISTRATION, KIP-631): the old incarnation leaves the ISR first, or it
+    would stay there with less than it had (KAFKA-7235).
+    """
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "old session has expired", s.is_fenced[broker]
+    if s.sizes.elr:
+        yield "unclean shutdown", k.not_(s.stopped_cleanly[broker])
+    yield from register(k, s, broker, outcome, is_unclean=True)
+    start(k, s, broker)
+
+
+@action(broker="clean_stop", outcome="outcome", says="broker {broker} starts and registers after a clean shutdown")
+def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """The clean-shutdown file names the registered broker epoch, so the broker stays in the ELR."""
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "clean shutdown", s.stopped_cleanly[broker]
+    yield from register(k, s, broker, outcome, is_unclean=False)
+    s.stopped_cleanly[broker] = False
+    start(k, s, broker)
+
+
+@action(broker="bounce", says="broker {broker} restarts within its session, unnoticed by the controller")
+def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
+    """Its session had not expired, so it stays in the ISR, with what is left of its log (KAFKA-7235).
+
+    Since KIP-380 a registration names a broker epoch, and the controller fences the old incarnation first.
+    """
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "session is still valid", k.not_(s.is_fenced[broker])
+    yield "not the leader", s.leader != broker
+    start(k, s, broker)
+
+
+def shut_down(k: Primitives, s: View, broker: int, outcome: int, fault: Fault) -> Clauses:
+    """Controlled shutdown: the controller takes the broker out of ISR and leadership, then its process ends.
+
+    A fenced broker is granted its shutdown at once: there is nothing to move.
+    """
+    yield from fault_enabled(k, s, fault, broker)
+    yield "broker is running", s.is_running[broker]
+    yield from fence(k, s, broker, outcome)
+    record_fault(s, fault, broker)
+    if s.sizes.elr:
+        s.stopped_cleanly[broker] = True
+    stop(k, s, broker)
+
+
+@action(
+    broker="controlled_shutdown",
+    outcome="outcome",
+    where=is_not_elected,
+    says="controlled shutdown of broker {broker}",
+    fault="clean_stop",
+)
+def broker_stop_cleanly(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """The broker writes its clean-shutdown file, so with ELR it stays eligible: its log is whole.
+
+    Without the file a broker that returns counts as one that has lost records (KIP-966).
+    """
+    yield from shut_down(k, s, broker, outcome, CLEAN_STOP)
+
+
+@action(
+    broker="clean_stop",
+    outcome="outcome",
+    where=is_not_elected,
+    says="controlled shutdown of broker {broker}, whose log directory is then taken out of log.dirs",
+    fault="disk_loss",
+)
+def broker_lose_directory_cleanly(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """The clean-shutdown file of another directory is enough to stay in the ELR, with an empty log.
+
+    Source: LogManager.readBrokerEpochFromCleanShutdownFiles, Partition.createLogInAssignedDirectoryId.
+    """
+    yield "clean-shutdown files are looked for where the broker has directories now", k.not_(s.missing_directory_is_unclean)
+    yield from shut_down(k, s, broker, outcome, DISK_LOSS)
+    truncate_to(k, s, broker, 0)
+
+
+@action(broker="replica", says="broker {broker} loses a log directory and creates its log anew, empty", fault="disk_loss")
+def broker_create_log_anew(k: Primitives, s: View, broker: int) -> Clauses:
+    """The process goes on in the same incarnation, so the controller takes its replica to be what it was (KAFKA-16234).
+
+    Elsewhere the replica is offline, and the controller takes it out of the ISR.
+    """
+    yield "an offline log is created anew", k.not_(s.offline_log_not_recreated)
+    yield from lose_disk(k, s, broker)
+    stop(k, s, broker)
+    open_logs(s, broker)
+
+
+@action(broker="clean_stop", says="broker {broker} fails to start and marks its log directories as cleanly shut down")
+def broker_fail_to_start(k: Primitives, s: View, broker: int) -> Clauses:
+    """The next start finds the clean-shutdown file, of logs that were never recovered (KAFKA-15375).
+
+    In the models what follows from it is that the broker counts as one that stopped cleanly.
+    """
+    yield "a start that fails marks directories", k.not_(s.failed_start_leaves_no_marker)
+    yield "broker is down", k.not_(s.is_running[broker])
+    yield "bound: unclean shutdown", k.not_(s.stopped_cleanly[broker])
+    s.stopped_cleanly[broker] = True
+
+
+STOP_ACTIONS = (
+    broker_crash,
+    broker_crash_lossy,
+    broker_lose_disk,
+    rack_lose_power,
+    broker_stop_cleanly,
+    broker_lose_directory_cleanly,
+    broker_restart,
+    broker_restart_clean,
+    broker_bounce,
+    broker_create_log_anew,
+    broker_fail_to_start,
+)

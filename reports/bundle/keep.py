@@ -1,0 +1,61 @@
+"""Bundles of `tolerance`, `roll` and `nines`: their functions take no part in it but to say that they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from neverlost.checker.engine.host.whole_files import writable_directory
+from neverlost.specs.configuration.input import keeping
+
+if TYPE_CHECKING:
+    from neverlost.reports.page.tables import TableReport
+    from neverlost.reports.results.results import Answer
+
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found", bound="Answer")
+
+
+def kept(report: Callable[[], TableReport] | None = None) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
+    """Return a decorator: with `out` the function writes a bundle there: its question, the files that it read, its document.
+
+    `report` says how the document becomes a page, and is imported when one is written.
+    """
+
+    def decorate(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
+        @wraps(function)
+        def asked(*positional: Asked.args, **named: Asked.kwargs) -> Found:
+            given = signature(function).bind(*positional, **named)
+            out = given.arguments.get("out")
+            if out is not None:
+                writable_directory(out)
+            with keeping() as contents:
+                found = function(*positional, **named)
+            if out is not None:
+                _write(function.__name__, given.arguments, contents, found, report)
+            return found
+
+        return asked
+
+    return decorate
+
+
+def _write(
+    command: str,
+    given: Mapping[str, Any],
+    contents: Mapping[str, bytes],
+    found: Answer,
+    report: Callable[[], TableReport] | None,
+) -> None:
+    from neverlost.reports.bundle import seal
+    from neverlost.reports.bundle.question import ARGUMENTS, BundleQuestion
+    from neverlost.reports.request.run_options import RunOptions
+
+    arguments = {name: given.get(name) or None for name in ARGUMENTS[command]}
+    arguments["files"] = {name: each for name, each in (given.get("files") or {}).items() if each}
+    asked = BundleQuestion(command, {}, contents).with_arguments(**arguments).with_effort(RunOptions(**given.get("search", {})))
+    tables = {} if report is None else {report().schema: report()}
+    document = {**found.document, **asked.answered}
+    seal.write(given["out"], asked, document, [], {}, getattr(found, "files", None), tables)

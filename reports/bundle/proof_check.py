@@ -1,0 +1,52 @@
+"""What a proof leaves in its bundle beside the result: counterexamples by the names of their files, and its obligations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from neverlost.checker.engine.proof import smtlib
+from neverlost.checker.engine.proof.induction import KINDS, Proof
+from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
+from neverlost.reports.documents.result import with_traces
+
+OBLIGATIONS = "obligations"
+
+Known = Sequence[Mapping[str, Counterexample]]
+"""Counterexamples by property, for each configuration."""
+
+
+def obligations(proofs: Sequence[Proof]) -> dict[str, bytes]:
+    """The SMT-LIB files of complete proofs, by their names in the bundle."""
+    return {
+        f"{OBLIGATIONS}/{proof.goal.name}/{name}": content
+        for proof in proofs
+        if proof.is_complete
+        for name, content in smtlib.files_of(proof.texts, proof.about).items()
+    }
+
+
+def names_of(proofs: Sequence[Proof]) -> set[str]:
+    """What the SMT-LIB files of proofs that were cut short may be called: as many as there are tasks, of any kind each."""
+    found = {f"{proof.goal.name}/{smtlib.MANIFEST}" for proof in proofs}
+    for proof in proofs:
+        tasks = range(len({each.task for each in proof.answers}))
+        found |= {f"{proof.goal.name}/{smtlib.name_of(number, kind)}" for number in tasks for kind in KINDS}
+    return {f"{OBLIGATIONS}/{name}" for name in found}
+
+
+def named(document: dict[str, Any], known: Known) -> tuple[dict[str, Any], dict[str, Counterexample]]:
+    """The document with the names of its traces, and the counterexamples by these names."""
+    files: dict[str, Counterexample] = {}
+    if "cells" not in document:
+        return _cell(document, known[0], "", files), files
+    pairs = enumerate(zip(document["cells"], known, strict=True), start=1)
+    return {**document, "cells": [_cell(cell, found, f"{number:02}-", files) for number, (cell, found) in pairs]}, files
+
+
+def _cell(
+    cell: dict[str, Any], known: Mapping[str, Counterexample], prefix: str, files: dict[str, Counterexample]
+) -> dict[str, Any]:
+    names = {name: f"{prefix}{name}{SUFFIX}" for name in known}
+    files |= {names[name]: each for name, each in known.items()}
+    return with_traces(cell, names)

@@ -1,0 +1,102 @@
+"""The files of a bundle, read so that nothing in it leads outside: plain files under plain names, and no others than listed."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from neverlost.specs.configuration.input import Contents
+from neverlost.specs.errors import InputError
+from neverlost.specs.strict_json import parsed_json
+
+MANIFEST = "manifest.json"
+DEEPEST, MOST_FILES, MOST_BYTES = 4, 50_000, 4 << 30
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,120}")
+"""What a file or folder of a bundle may be called."""
+
+
+def files_of(folder: Path) -> Contents:
+    """Every file of a bundle by its name.
+
+    Errors: `InputError` for a folder that cannot be read; for links, pipes, devices and sockets; for names that a file
+    system may take for another one; for more than is ever written.
+    """
+    names = [name for name, _ in _entries(folder, "")]
+    alike = {name.casefold() for name in names}
+    if len(alike) < len(names):
+        twice = next(name for name in names if sum(name.casefold() == other.casefold() for other in names) > 1)
+        raise _refused(folder, f"{twice!r} is there in two spellings, which some file systems take for one")
+    left, found = MOST_BYTES, {}
+    for name in sorted(names):
+        found[name] = _content(folder, name, left)
+        left -= len(found[name])
+    return found
+
+
+def listed(folder: Path, files: Contents) -> dict[str, str]:
+    """The digests that the manifest of a bundle lists, by file.
+
+    Errors: `InputError` for a manifest of another form.
+    """
+    if MANIFEST not in files:
+        raise InputError(f"{str(folder)!r} has no {MANIFEST}; name the --out directory of a command")
+    found = parsed_json(files[MANIFEST].decode("utf-8", "replace"), f"{str(folder)!r}: {MANIFEST}")
+    if not isinstance(found, dict):
+        raise InputError(f"{str(folder / MANIFEST)!r} is not a document of ours: it is no JSON object")
+    names = found.get("files")
+    if not isinstance(names, dict) or not all(isinstance(each, str) for each in names.values()):
+        raise InputError(f"{str(folder / MANIFEST)!r} is not the manifest of a bundle")
+    outside = next((name for name in names if not _is_plain(name)), None)
+    if outside is not None:
+        raise _refused(folder, f"{MANIFEST} lists {outside!r}, which is no name of a file inside a bundle")
+    return names
+
+
+def _is_plain(name: str) -> bool:
+    parts = name.split("/")
+    return len(parts) <= DEEPEST and all(NAME.fullmatch(each) and not each.endswith(".") for each in parts)
+
+
+def _entries(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+    """The plain files below a folder; whatever else is there is refused."""
+    try:
+        with os.scandir(folder / prefix if prefix else folder) as entries:
+            found = sorted(entries, key=lambda each: each.name)
+    except OSError as problem:
+        raise InputError(f"cannot read {str(folder / prefix)!r}: {problem.strerror}") from None
+    if len(found) > MOST_FILES:
+        raise _refused(folder, f"more than {MOST_FILES:,} files")
+    for each in found:
+        name, about = f"{prefix}{each.name}", each.stat(follow_symlinks=False)
+        if not _is_plain(name):
+            raise _refused(folder, f"{name!r} is no name of a file that neverlost writes")
+        if stat.S_ISDIR(about.st_mode):
+            yield from _entries(folder, f"{name}/")
+        elif stat.S_ISREG(about.st_mode):
+            yield name, about
+        else:
+            kinds = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+            raise _refused(folder, f"{name!r} is {kinds.get(stat.S_IFMT(about.st_mode), 'a device')}, not a plain file")
+
+
+def _content(folder: Path, name: str, most: int) -> bytes:
+    try:
+        handle = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as stream:
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode):
+                raise _refused(folder, f"{name!r} is not a plain file")
+            found = stream.read(min(most, about.st_size) + 1)  # as many bytes are set aside before any is read
+    except OSError as problem:
+        raise InputError(f"cannot read {str(folder / name)!r}: {problem.strerror}") from None
+    if len(found) > most:
+        raise _refused(folder, f"its files are larger than {MOST_BYTES >> 30} GiB")
+    return found
+
+
+def _refused(folder: Path, why: str) -> InputError:
+    return InputError(f"bundle {str(folder)!r} is refused: {why}")

@@ -1,0 +1,83 @@
+"""Levels that a search keeps because its states are wanted afterwards: for a certificate, or for `--export`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from neverlost.checker.engine.evidence import reachable_states
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.specs.errors import InputError
+
+CERTIFICATE = "reachable.xz"
+
+Kept = tuple[RunOptions, Callable[[Outcome], None]]
+"""The request with a place for its levels, and what writes their states out after the search."""
+
+
+@contextmanager
+def kept(request: RunOptions) -> Iterator[RunOptions]:
+    """The request with a place for its levels, for as long as they are needed."""
+    if request.state_dir is not None:
+        yield request
+        return
+    with scratch.folder("levels") as temporary:
+        yield replace(request, state_dir=str(Path(temporary, "levels")))
+
+
+@contextmanager
+def exported(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
+    """Every state as Parquet, with worked queries.
+
+    Errors: `InputError`, before anything is searched, for a target that cannot be written.
+    """
+    if target is None:
+        yield request, lambda outcome: None
+        return
+    from neverlost.checker.engine.disk import parquet
+    from neverlost.checker.engine.storage.levels import Store
+    from neverlost.reports import queries
+
+    parquet.empty_directory(str(target))
+    with kept(request) as keeping:
+
+        def write(outcome: Outcome) -> None:
+            parquet.export(outcome.system, Store.attach(str(keeping.state_dir)), str(target))
+            queries.write(outcome.system, Path(target))
+
+        yield keeping, write
+
+
+@contextmanager
+def certified(
+    request: RunOptions, wanted: bool, total: int, out: str | PathLike[str] | None
+) -> Iterator[tuple[RunOptions, Callable[[Outcome], dict[str, bytes]]]]:
+    """The reachable states as a certificate of the bundle, if everything holds: its file, by name.
+
+    Errors: `InputError` where a certificate makes no sense.
+    """
+    if not wanted:
+        yield request, lambda outcome: {}
+        return
+    if out is None:
+        raise InputError("--certificate needs --out DIR: the reachable states become a file of the bundle")
+    if request.symmetry or total > 1:
+        raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
+    from neverlost.checker.engine.storage.levels import Store
+
+    with kept(request) as keeping:
+
+        def certify(outcome: Outcome) -> dict[str, bytes]:
+            if outcome.verdict is not Verdict.HOLDS:
+                return {}
+            store = Store.attach(str(keeping.state_dir))
+            packed = [store.packed(file) for level in store.levels() for file in level.files]
+            rows = (row for states in packed for row in states.T.tolist())
+            return {CERTIFICATE: reachable_states.packed(outcome.system.words, rows)}
+
+        yield keeping, certify

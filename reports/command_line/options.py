@@ -1,0 +1,123 @@
+"""The options that several commands share: how each keyword of `reports/request/keywords.py` is spelled on the command line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args
+
+import typer
+
+from neverlost.reports.request.keywords import ClusterKeywords
+
+ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help="configuration file", show_default=False)]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]
+Properties = Annotated[list[str] | None, typer.Option("--property", metavar="NAME", help="check this property (repeatable)")]
+OutDirectory = Annotated[str | None, typer.Option("--out", metavar="DIR", help="write results, traces and pictures here")]
+Redact = Annotated[
+    bool, typer.Option("--redact", help="with --out: replace names (topics, files, addresses) before anything is answered")
+]
+TrustMaven = Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")]
+JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
+KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
+ClientFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what a client or a broker reads (repeatable)")]
+KafkaFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what describes the cluster (repeatable)")]
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
+]
+KafkaVersion = Annotated[
+    list[str] | None, typer.Option(metavar="X.Y", help="the Kafka version, for mechanisms and defaults (given once)")
+]
+TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="stop, inconclusive, after this long")]
+
+SHARED: dict[str, tuple[Any, Any]] = {
+    "bootstrap_server": (
+        Annotated[str | None, typer.Option(metavar="HOST:PORT", help="look at a running cluster; changes nothing there")],
+        None,
+    ),
+    "command_config": (KafkaFile, None),
+    "describe": (KafkaFiles, None),
+    "configs": (KafkaFiles, None),
+    "server_properties": (ClientFiles, None),
+    "controller_properties": (ClientFiles, None),
+    "producer_properties": (ClientFiles, None),
+    "consumer_properties": (ClientFiles, None),
+    "engine": (
+        Annotated[str, typer.Option("--engine", metavar="memory|columns|spark", help="where to search, and with what")],
+        "memory",
+    ),
+    "symmetry": (
+        Annotated[
+            bool | None,
+            typer.Option("--symmetry/--no-symmetry", help="explore one state of each orbit of replicas (default: no)"),
+        ],
+        None,
+    ),
+    "workers": (Annotated[int | None, typer.Option("--workers", metavar="N", help="processes (default: one per core)")], None),
+    "time_limit": (TimeLimit, None),
+    "memory_limit": (
+        Annotated[str | None, typer.Option("--memory-limit", metavar="SIZE", help="memory to use, such as 2G")],
+        None,
+    ),
+    "state_dir": (Annotated[str | None, typer.Option("--state-dir", metavar="DIR", help="keep finished levels here")], None),
+    "resume": (Annotated[bool, typer.Option("--resume", help="go on from the levels in --state-dir")], False),
+    "keep_going": (Annotated[bool, typer.Option("--continue", help="do not stop at the first violation")], False),
+    "master": (Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark master")], None),
+    "spark_conf": (
+        Annotated[list[str] | None, typer.Option("--spark-conf", metavar="K=V", help="Spark setting (repeatable)")],
+        None,
+    ),
+}
+"""The type and the default of each keyword's option."""
+
+
+def the_version(stated: list[str] | None) -> str | None:
+    """The one Kafka version of the options.
+
+    Errors: `InputError` for two of them.
+    """
+    from neverlost.specs.errors import InputError
+
+    first = stated[0] if stated else None
+    for each in stated or ():
+        if each != first:
+            raise InputError(f"--kafka-version is {first} and {each}; give the version that runs")
+    return first
+
+
+def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The files that describe a cluster, one that runs looked at and among them, and what else is given.
+
+    Errors: `InputError` for a cluster that cannot be looked at.
+    """
+    import neverlost
+    from neverlost.specs.errors import InputError
+
+    files = {name: value or None for name, value in given.items() if name in ClusterKeywords.__annotations__}
+    rest = {name: value for name, value in given.items() if name not in files}
+    server, how = files.pop("bootstrap_server", None), files.pop("command_config", None)
+    if server is not None:
+        files["describe"] = [*(files.get("describe") or ()), neverlost.running_cluster(server, how)]
+    elif how is not None:
+        raise InputError("--command-config goes with --bootstrap-server HOST:PORT")
+    return files, rest
+
+
+def spelled_out(command: Callable[..., int]) -> Callable[..., int]:
+    """A command with an option in the place of each keyword that its `**given` takes."""
+    *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
+    (keywords,) = get_args(taken.annotation)
+    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1])
+        for name in keywords.__annotations__
+    ]
+
+    def spelled(**given: Any) -> int:
+        return command(**given)
+
+    spelled.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    spelled.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+    spelled.__doc__ = command.__doc__
+    return spelled

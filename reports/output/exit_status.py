@@ -1,0 +1,49 @@
+"""What a command's exit status says: the numbers of the command line contract, and how a verdict becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neverlost.checker.engine.outcome import Outcome
+
+HOLDS = 0
+VIOLATED = 12
+UNAVAILABLE = 13
+INCONCLUSIVE = 20
+UNEXPECTED = 21
+ENGINES_DISAGREE = 22
+USAGE = 64
+INTERNAL = 70
+
+
+def of_outcomes(outcomes: Iterable[Outcome]) -> int:
+    """The status of several outcomes: a violation before what is undecided, and a loss before an outage."""
+    from neverlost.checker.engine.outcome import Verdict
+    from neverlost.specs.property import SAFETY
+
+    outcomes = list(outcomes)
+    broken = {each.property.kind for outcome in outcomes for each in outcome.findings if each.verdict is Verdict.VIOLATED}
+    if broken:
+        return VIOLATED if SAFETY in broken else UNAVAILABLE
+    return INCONCLUSIVE if any(each.verdict is Verdict.INCONCLUSIVE for each in outcomes) else HOLDS
+
+
+def of_words(says: Iterable[str]) -> int:
+    """The status of cells of a table: a loss before writes that stop, and those before what is not decided."""
+    from neverlost.reports.wording.table_words import LOST, OK, UNDECIDED
+
+    found = set(says)
+    if any(each.startswith(LOST) for each in found):
+        return VIOLATED
+    if found <= {OK, UNDECIDED}:
+        return INCONCLUSIVE if UNDECIDED in found else HOLDS
+    return UNAVAILABLE
+
+
+def of_expectations(are_met: bool, are_decided: bool) -> int:
+    """The status of a comparison with what is expected: a difference comes before what is undecided."""
+    if not are_met:
+        return UNEXPECTED
+    return HOLDS if are_decided else INCONCLUSIVE

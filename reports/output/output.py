@@ -1,0 +1,91 @@
+"""Where a command's answer goes: the document of `--json`, and what is read at a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.engine.host.visible import visible
+from neverlost.checker.engine.host.whole_files import as_json, writable_directory, write_text
+from neverlost.reports.wording.provenance import assumed_lines
+from neverlost.specs.errors import InputError, unknown
+
+FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif", "shell")
+"""How an answer is printed: for people, for programs, for spreadsheets, for the pages of a job."""
+
+
+def verdict_lines(document: Mapping[str, Any]) -> list[str]:
+    """The verdicts of a result, a line each: the verdict, the property, and of which configuration where there are several."""
+    cells = document.get("cells", [document])
+    return [
+        verdict_line(each["verdict"], each["name"] + (f" ({_subject(cell)})" if len(cells) > 1 else ""))
+        for cell in cells
+        for each in cell["properties"]
+    ]
+
+
+def verdict_line(verdict: str | None, name: str) -> str:
+    """A verdict and what it is about; what has none is undecided."""
+    return f"{(verdict or 'undecided').upper():12} {name}"
+
+
+def _subject(cell: Mapping[str, Any]) -> str:
+    named = ", ".join(cell.get("topics", ())) or " ".join(f"{name}={value}" for name, value in cell.get("cell", {}).items())
+    differs = cell.get("differs", "")
+    return named + differs if named else differs.strip(" ()") or str(cell.get("id"))
+
+
+@dataclass(frozen=True)
+class Output:
+    """`json` is a file, or `-` for a document on stdout and nothing else there; `out` a directory for files.
+
+    Errors: `InputError`, before anything is searched, for a place that cannot be written.
+    """
+
+    json: str | None = None
+    out: str | None = None
+    quiet: bool = False
+    format: str = "text"
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise unknown("format", self.format, FORMATS, "--format")
+        if self.out is not None:
+            writable_directory(self.out)
+        if self.json in (None, "-"):
+            return
+        target = Path(str(self.json))
+        if target.is_dir():
+            raise InputError(f"{str(target)!r} is a directory; name a file for --json")
+        if not target.parent.is_dir():
+            raise InputError(f"cannot write {str(target)!r}: directory {str(target.parent)!r} does not exist")
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the whole answer is to be shown to people."""
+        return self.json != "-" and not self.quiet and self.format == "text"
+
+    def deliver(
+        self, document: Mapping[str, Any], is_saved: bool = False, lines: Callable[[Any], Iterable[str]] = verdict_lines
+    ) -> None:
+        """Write the document where it was asked for; with `--quiet` print its verdicts, a line each."""
+        if self.json == "-" or self.format == "json":
+            sys.stdout.write(as_json(document))
+        elif self.format != "text":
+            from neverlost.reports.output.gate import rendered
+
+            sys.stdout.write(rendered(self.format, document, self.out))
+        if self.json not in (None, "-"):
+            write_text(str(self.json), as_json(document))
+        if self.out is not None and not is_saved:
+            write_text(Path(self.out) / "result.json", as_json(document))
+        if self.quiet and self.json != "-" and self.format == "text":
+            sys.stdout.writelines(f"{line}\n" for line in (*lines(document), *assumed_lines(document)))
+
+    def end(self, document: Mapping[str, Any]) -> None:
+        """Print what the answer assumes: the last lines of what people read."""
+        if self.is_read:
+            sys.stdout.writelines(f"{visible(line)}\n" for line in assumed_lines(document))

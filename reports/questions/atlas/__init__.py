@@ -1,0 +1,1 @@
+"""Precomputed answers: built, shown and looked up."""

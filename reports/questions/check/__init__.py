@@ -1,0 +1,1 @@
+"""`check` and `explore`, and the changes that would help."""

@@ -1,0 +1,131 @@
+"""Advice: for a violated configuration the smallest change of its settings with which everything that was asked holds.
+
+Every change is decided as the configuration itself was; what is not decided is not advised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from neverlost.checker.engine.outcome import Outcome, Verdict, worst
+from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict
+from neverlost.specs.configuration.choose import Chosen
+from neverlost.specs.defects import Defect
+from neverlost.specs.errors import InputError
+from neverlost.specs.inputs import remedies
+from neverlost.specs.inputs.remedies import Changes, Command
+from neverlost.specs.property import Property
+
+MOST_TRIED = 24
+"""How many changes are decided for one configuration."""
+
+SECONDS_EACH = 30.0
+"""How long one change may take; one that takes longer is not advised."""
+
+Key = tuple[str, tuple[tuple[str, Any], ...]]
+Decide = Callable[[Chosen, Sequence[Property]], Outcome]
+DecideAll = Callable[[Sequence[Chosen], Sequence[Property]], Sequence[Sequence[CellVerdict]]]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to change: `changes` by key, the configuration with them, its outcome, and the `commands` that make them.
+
+    Without changes nothing that was `tried` helps; `undecided` are the changes whose search took too long to say.  With
+    `holds_as_designed` it is known defects of the version that lose; `defects` are those of which mending one alone is enough.
+    """
+
+    tried: int
+    changes: Changes = field(default_factory=dict)
+    drawbacks: tuple[str, ...] = ()
+    chosen: Chosen | None = None
+    outcome: Outcome | None = None
+    commands: tuple[Command, ...] = ()
+    holds_as_designed: bool = False
+    defects: tuple[Defect, ...] = ()
+    undecided: int = 0
+
+    def document(self) -> dict[str, Any]:
+        """The remedy in a result document: the changes with the question that was decided."""
+        found: dict[str, Any] = {
+            "says": self.says,
+            "changes": dict(self.changes),
+            "drawbacks": list(self.drawbacks),
+            "commands": [each.document() for each in self.commands],
+            "tried": self.tried,
+            "undecided": self.undecided,
+            "holds_as_designed": self.holds_as_designed,
+            "defects": [{"name": each.name, "report": each.report, "says": each.says} for each in self.defects],
+        }
+        if self.chosen is not None and self.outcome is not None:
+            names = [each.property.name for each in self.outcome.findings]
+            found["id"] = question_id(self.chosen.model, self.chosen.configuration, names)
+            is_known = self.outcome.engine == lookup.ENGINE
+            found |= {"source": lookup.ENGINE} if is_known else {"distinct": self.outcome.counts.distinct}
+        return found
+
+    @property
+    def says(self) -> str:
+        """What to change, in words."""
+        if self.changes:
+            return ", ".join(remedies.in_words(self.changes))
+        return f"no change that was tried helps ({self.tried} tried)"
+
+
+class Advisor:
+    """Finds remedies; `decide` decides a configuration, `decide_all` several at once.
+
+    A configuration that several need is decided once.
+    """
+
+    def __init__(self, decide: Decide, decide_all: DecideAll) -> None:
+        self._decide, self._decide_all = decide, decide_all
+        self._known: dict[Key, Outcome] = {}
+        self._tried: dict[Key, Outcome] = {}
+
+    def remedy(self, chosen: Chosen, asked: Sequence[Property]) -> Remedy:
+        """The smallest sufficient change of one configuration, and whether it is a defect that loses.
+
+        Where all settings at their safest together do not help, only upgrades are tried further.
+        """
+        self._tried.clear()
+        todo = [each for each in remedies.candidates(chosen) if remedies.is_possible(chosen, each)][:MOST_TRIED]
+        plain = [each for each in todo if not remedies.is_upgrade(each)]
+        if len(plain) > 1 and self._holds(chosen, remedies.strongest(plain), asked) is None:
+            todo = [each for each in todo if remedies.is_upgrade(each)]
+        found = next(((changes, *held) for changes in todo if (held := self._holds(chosen, changes, asked))), None)
+        tried, undecided = len(self._tried), sum(each.reason is not None for each in self._tried.values())
+        designed, defects = self._as_designed(chosen, asked)
+        if found is None:
+            return Remedy(tried, holds_as_designed=designed, defects=defects, undecided=undecided)
+        changes, new, outcome = found
+        drawbacks = tuple(remedies.drawbacks(changes, int(chosen.configuration[remedies.FACTOR])))
+        commands = tuple(remedies.commands(chosen, changes))
+        return Remedy(tried, changes, drawbacks, new, outcome, commands, designed, defects, undecided)
+
+    def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
+        """Whether it holds with every known defect mended, and the defects of which mending one alone is enough."""
+        if not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
+            return False, ()
+        every = remedies.defects_in(chosen)
+        found = self._decide_all([remedies.changed(chosen, {each.mechanism.key: "on"}) for each in every], asked)
+        return True, tuple(
+            each for each, entries in zip(every, found, strict=True) if all(entry.verdict is Verdict.HOLDS for entry in entries)
+        )
+
+    def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
+        """The changed configuration with its outcome, where everything holds in it."""
+        try:
+            new = remedies.changed(chosen, changes)
+        except InputError:
+            return None
+        key = new.model.name, tuple(new.configuration.items())
+        if key not in self._known:
+            self._known[key] = self._decide(new, asked)
+        outcome = self._tried[key] = self._known[key]
+        verdict = worst((each.verdict for each in outcome.findings), outcome.reason)
+        return (new, outcome) if verdict is Verdict.HOLDS else None

@@ -1,0 +1,320 @@
+"""`check` and `explore`: the reachable states of a configuration, and whether its properties hold in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Unpack
+
+from neverlost.checker.engine.engines.explore import explore as explored
+from neverlost.checker.engine.host import interrupts
+from neverlost.checker.engine.host.whole_files import writable_directory
+from neverlost.checker.engine.outcome import Outcome, Verdict, worst
+from neverlost.checker.engine.search.options import Reporter
+from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.tolerance import tolerance
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict
+from neverlost.model.system import System
+from neverlost.reports.bundle import question, seal
+from neverlost.reports.bundle import stored_levels as kept_levels
+from neverlost.reports.bundle.question import BundleQuestion
+from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
+from neverlost.reports.documents import result as describe_outcome
+from neverlost.reports.questions.check.advice import SECONDS_EACH, Advisor, Remedy
+from neverlost.reports.request.inputs import about_topics, configurations, labelled, named
+from neverlost.reports.request.keywords import Checking, Resumable, Settings
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.results.results import Result, States, verdicts
+from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
+from neverlost.specs.configuration.choose import Chosen, choose, read_settings
+from neverlost.specs.errors import InputError
+from neverlost.specs.property import Property
+from neverlost.specs.setting import assumed
+
+Path = str | PathLike[str]
+Decided = Callable[[Chosen, Outcome], None]
+
+
+def check(
+    settings: Settings = None,
+    *,
+    config: Path | None = None,
+    describe: Path | Sequence[Path] | None = None,
+    configs: Path | Sequence[Path] | None = None,
+    server_properties: Path | Sequence[Path] | None = None,
+    controller_properties: Path | Sequence[Path] | None = None,
+    producer_properties: Path | Sequence[Path] | None = None,
+    consumer_properties: Path | Sequence[Path] | None = None,
+    kafka_version: str | None = None,
+    properties: Iterable[str] | None = None,
+    out: Path | None = None,
+    redact: bool = False,
+    certificate: bool = False,
+    topics: Sequence[str] | None = None,
+    advise: bool | None = None,
+    agree: bool = False,
+    progress: Reporter | None = None,
+    decided: Decided | None = None,
+    **search: Unpack[Checking],
+) -> Result:
+    """Explore a configuration, or each distinct one of Kafka's own files, and decide its properties.
+
+    `settings` are configuration keys with values, such as `{"acks": "1", "faults.crash": 1}`; they win over `config`, a TOML
+    file, and over what Kafka's tools print: `describe` and `configs` (one file or several, in any format that describes a
+    cluster) and the properties files.  With `out` an evidence bundle is written into that directory, with the files as they
+    were read; `redact` replaces names in them first, `certificate` adds the reachable states.  `topics` are those of the
+    described topics to ask about (default: all).  `advise` looks for the smallest change with which a violated configuration
+    holds (default: where topics are described).  `progress` is called while the search runs, `decided` with each of
+    several configurations as soon as it is.  `reports/request/keywords.py` says how to search.  `agree` asks every other way to
+    the verdict that is at hand.
+
+    Errors: `InputError` for bad input, before anything is searched.
+    """
+    request = RunOptions(**search)
+    properties = None if properties is None else list(properties)
+    arguments = {
+        "settings": settings,
+        "config": config,
+        "describe": describe,
+        "configs": configs,
+        "server_properties": server_properties,
+        "controller_properties": controller_properties,
+        "producer_properties": producer_properties,
+        "consumer_properties": consumer_properties,
+        "kafka_version": kafka_version,
+        "topics": topics,
+    }
+    asked, every = question.asked("check", arguments, _read, _topics, redact)
+    asked = asked.with_arguments(
+        properties=properties,
+        certificate=certificate or None,
+        advise=advise,
+        agree=agree or None,
+        keep_going=request.keep_going or None,
+    ).with_effort(request)
+    every = about_topics(every, asked.arguments["topics"]) if topics else every
+    labels = labelled(every)
+    every = [replace(each, differs=label.removeprefix(named(each))) for each, label in zip(every, labels, strict=True)]
+    request.require_apart(out)
+    if out is not None:
+        writable_directory(out)
+    with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
+        found = _decided(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
+        certificate_file = certify(found[0])
+    advised = any(each.subjects for each in every) if advise is None else advise
+    advice = _advice(every, found, properties, request, progress) if advised else {}
+    agreements = [_agreement(each) for each in found] if agree else None
+    result = _result(every, found, asked if out is not None else None, advice, agreements)
+    if out is not None:
+        about = [(each.model, each.configuration) for each in every]
+        seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
+    return result
+
+
+def _agreement(outcome: Outcome) -> dict[str, Any]:
+    """What independent ways say of a verdict, for its document; nothing of a search that was cut short."""
+    from neverlost.checker.questions.check.agreement import ways
+
+    return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
+
+
+def _read(topics: Sequence[str] | None = None, **files: Any) -> list[Chosen]:
+    """The configurations of all topics, whichever are asked about."""
+    return configurations(**files)
+
+
+def _topics(every: Sequence[Chosen]) -> set[str]:
+    """The topics that configurations speak for."""
+    return {name.rpartition("-")[0] for each in every for name in each.brokers} | {
+        name.partition(" (")[0] for each in every for name in each.subjects
+    }
+
+
+def _decided(
+    every: Sequence[Chosen],
+    properties: Iterable[str] | None,
+    request: RunOptions,
+    progress: Reporter | None,
+    decided: Decided | None,
+    agree: bool,
+) -> list[Outcome]:
+    """Every configuration decided: those first that the atlas knows to hold, the others by search, fewer replicas first."""
+    asked = [chosen_properties(each.model, properties) for each in every]
+    known = {} if agree else _known_to_hold(every, asked, request)
+    found: dict[int, Outcome] = {}
+    for number in sorted(range(len(every)), key=lambda number: (number not in known, _size(every[number]))):
+        chosen = every[number]
+        outcome = known[number] if number in known else searched(chosen.system, asked[number], request, progress)
+        found[number] = outcome.undecided(chosen.left_out)
+        if decided is not None:
+            decided(chosen, found[number])
+    return [found[number] for number in range(len(every))]
+
+
+def _known_to_hold(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
+    """What the atlas says of several configurations, by number, where everything holds: a loss is searched for, to show how.
+
+    Who asks about one, or says how to search, wants the search.
+    """
+    if len(every) == 1 or request.engine != "memory" or request.symmetry or request.state_dir is not None:
+        return {}
+    found = {number: lookup.outcome(chosen.system, asked[number]) for number, chosen in enumerate(every)}
+    return {number: known for number, known in found.items() if known is not None and known.verdict is Verdict.HOLDS}
+
+
+def _size(chosen: Chosen) -> int:
+    return int(chosen.configuration.get("replication.factor", 1))
+
+
+def _advice(
+    every: Sequence[Chosen],
+    outcomes: Sequence[Outcome],
+    properties: Iterable[str] | None,
+    request: RunOptions,
+    progress: Reporter | None,
+) -> dict[int, Remedy]:
+    """The remedies of the violated configurations, by number."""
+    short = replace(request, time_limit=min(request.time_limit or SECONDS_EACH, SECONDS_EACH), state_dir=None, resume=False)
+
+    def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
+        known = lookup.outcome(chosen.system, asked)
+        return known if known is not None else explored(chosen.system, asked, short.options(), progress, request.engine)
+
+    def decide_all(several: Sequence[Chosen], asked: Sequence[Property]) -> Sequence[Sequence[CellVerdict]]:
+        cells = [(each.model, each.configuration) for each in several]
+        return tolerance.decided(cells, asked, short.options(), request.engine, progress)
+
+    advisor = Advisor(decide, decide_all)
+    broken = [
+        number
+        for number, each in enumerate(outcomes)
+        if every[number].left_out is None and any(one.verdict is Verdict.VIOLATED for one in each.findings)
+    ]
+    found: dict[int, Remedy] = {}
+    for number in broken:
+        remedy = advisor.remedy(every[number], chosen_properties(every[number].model, properties))
+        if interrupts.have_come():  # nothing was tried to its end
+            break
+        found[number] = remedy
+    return found
+
+
+def explore(
+    model: str,
+    settings: Settings = None,
+    *,
+    out: Path | None = None,
+    export: Path | None = None,
+    progress: Reporter | None = None,
+    **search: Unpack[Resumable],
+) -> Result:
+    """Enumerate the reachable states of a model and check nothing.
+
+    `out` is a directory for the result document; `export` one for the states themselves, as Parquet.
+
+    Errors: `InputError` for bad input, before anything is searched.
+    """
+    request = RunOptions(**search)
+    request.require_apart(out)
+    if out is not None:
+        writable_directory(out)
+    chosen = choose(read_settings(settings), model)
+    with kept_levels.exported(request, export) as (keeping, write):
+        found = searched(chosen.system, (), keeping, progress)
+        write(found)
+    result = _result([chosen], [found])
+    if out is not None:
+        seal.write_document(out, result.document)
+    return result
+
+
+def searched(system: System, asked: Sequence[Property], request: RunOptions, progress: Reporter | None = None) -> Outcome:
+    """Run the engine on one question.
+
+    Errors: `InputError` where the model has not the fields of a property, or symmetry is asked for where replicas differ.
+    """
+    require_fields(system, asked)
+    require_alike(system, request)
+    return explored(system, asked, request.options(), progress, request.engine)
+
+
+def require_alike(system: System, request: RunOptions) -> None:
+    """Errors: `InputError` for symmetry where replicas differ."""
+    if request.symmetry and system.model.symmetric(system.configurations[0]) is False:
+        raise InputError(f"--symmetry cannot be used with {system.model.name} in this configuration: its replicas differ")
+
+
+def counterexamples(result: Result) -> dict[str, Counterexample]:
+    """The counterexamples of a result by the names of their files."""
+    return {
+        each.file: one.counterexamples[each.name]
+        for one in result.configurations
+        for each in one.properties
+        if each.file is not None and each.name in one.counterexamples
+    }
+
+
+def _result(
+    every: Sequence[Chosen],
+    found: Sequence[Outcome],
+    asked: BundleQuestion | None = None,
+    advice: Mapping[int, Remedy] | None = None,
+    agreements: Sequence[Mapping[str, Any]] | None = None,
+) -> Result:
+    """One result; several configurations are its cells, each with the topics that it speaks for.
+
+    In a bundle the document names the question that it answers, and the files of its counterexamples.
+    """
+    answered = {} if asked is None else asked.answered
+    cells = [
+        _cell(
+            chosen,
+            outcome,
+            (f"{number + 1:02}-" if len(every) > 1 else "") if asked is not None else None,
+            (advice or {}).get(number),
+            agreements[number] if agreements else {},
+        )
+        for number, (chosen, outcome) in enumerate(zip(every, found, strict=True))
+    ]
+    if len(every) == 1 and not every[0].subjects:
+        return replace(cells[0], document={**cells[0].document, **answered})
+    verdict = str(worst(each.verdict for each in found))
+    document: dict[str, Any] = {
+        "schema": describe_outcome.SCHEMA,
+        "verdict": verdict,
+        "cells": [each.document for each in cells],
+    }
+    document |= {"assumed": assumed(each.settings for each in every)} | answered
+    return Result(document=document, verdict=verdict, cells=tuple(cells))
+
+
+def _cell(chosen: Chosen, outcome: Outcome, prefix: str | None, remedy: Remedy | None, agreement: Mapping[str, Any]) -> Result:
+    """Make the result of one configuration; with a prefix its traces have files."""
+    known = {
+        each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration, chosen.brokers)
+        for each in outcome.findings
+        if each.trace is not None
+    }
+    document = describe_outcome.document(outcome) | dict(agreement)
+    if prefix is not None:
+        document = describe_outcome.with_traces(document, {name: f"{prefix}{name}{SUFFIX}" for name in known})
+    document |= {"kafka.version": chosen.release} if chosen.release else {}
+    document |= {"topics": list(chosen.subjects)} if chosen.subjects else {}
+    document |= {"differs": chosen.differs} if chosen.differs else {}
+    document |= {"brokers": {name: list(each) for name, each in chosen.brokers.items()}} if chosen.brokers else {}
+    document["settings"] = {key: each.document() for key, each in chosen.settings.items()}
+    document["notices"] = [each.document() for each in chosen.notices]
+    document["assumed"] = assumed([chosen.settings])
+    document |= {"places": {name: each.where for name, each in chosen.places.items()}} if chosen.places else {}
+    document |= {"remedy": remedy.document()} if remedy is not None else {}
+    return Result.of(
+        document,
+        properties=verdicts(document["properties"], known),
+        states=States(**document["states"]),
+        topics=chosen.subjects,
+        kafka_version=chosen.release,
+        outcome=outcome,
+        chosen=chosen,
+        counterexamples=known,
+    )

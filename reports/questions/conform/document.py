@@ -1,0 +1,342 @@
+"""What `conform` finds, as a document, as Markdown and at a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import neverlost
+from neverlost.checker.engine.host.whole_files import write_text
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult
+from neverlost.checker.kafka.conform.exploration.world import Bounds
+from neverlost.checker.kafka.conform.run import Between, ConformReport
+from neverlost.reports.output import exit_status as statuses
+from neverlost.reports.output.output import verdict_line
+from neverlost.reports.questions.conform import java_test_writer as kafka_test
+from neverlost.specs.configuration.choose import read_settings
+from neverlost.specs.configuration.input import read_text
+from neverlost.specs.errors import InputError, misread, unknown
+
+SCHEMA = "neverlost.conform/1"
+SHOWN = 5
+"""Differences of one method that are shown; the document has all."""
+
+
+def document(found: ConformReport, known: frozenset[str] | None = None) -> dict[str, Any]:
+    """The result document; with a baseline's differences, those among them are marked."""
+    differences = [_difference(each, known) for tally in found.tallies.values() for each in tally.differences]
+    new = [each for each in differences if each["new"]]
+    return {
+        "schema": SCHEMA,
+        "version": neverlost.__version__,
+        "kafka": found.kafka.version,
+        "verdict": "differs" if new else ("agrees" if found.is_complete else "inconclusive"),
+        "parts": [_part(each) for each in found.tallies.values()],
+        "differences": differences,
+        "left": found.left,
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def unconcerned() -> dict[str, Any]:
+    """The document where no changed file is judged by any part."""
+    reason = "nothing that changed is judged here: no part of conform looks at these files"
+    empty: dict[str, Any] = {"parts": [], "differences": [], "left": {}, "seconds": 0.0}
+    return {"schema": SCHEMA, "version": neverlost.__version__, "kafka": None, "verdict": "agrees", "reason": reason, **empty}
+
+
+def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
+    """What `--quiet` prints, of each kind of answer."""
+    if stated["schema"] == BETWEEN_SCHEMA:
+        return [f"{'CHANGED':12} {len(stated['changed'])} of {stated['cases']} cases"]
+    parts = [f"{each['differences']} differences in {each['part']}" for each in stated.get("parts", ())]
+    return [verdict_line(stated["verdict"], ", ".join([f"Kafka {stated['kafka']}", *parts]))]
+
+
+def _part(tally: Tally) -> dict[str, Any]:
+    return {
+        "part": tally.part,
+        "states": tally.states,
+        "transitions": tally.transitions,
+        "cases": tally.cases,
+        "calls": tally.calls,
+        "differences": len(tally.differences),
+        "unexplained": len(tally.unexplained),
+        "by_event": dict(sorted(tally.by_event.items())),
+        "gaps": tally.gaps,
+        "seconds": round(tally.seconds, 1),
+    }
+
+
+def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any]:
+    return {
+        "part": each.part,
+        "method": each.method,
+        "setting": each.setting,
+        "case": each.case,
+        "kafka": list(each.kafka),
+        "model": list(each.model),
+        "known": each.known,
+        "new": each.known is None and (known is None or each.key not in known),
+        "test": None if each.test is None else each.test.document,
+        "records": list(each.records),
+    }
+
+
+def baseline(path: str | None) -> frozenset[str] | None:
+    """The differences of an earlier result, by what makes them the same.
+
+    Errors: `InputError` for a file that is no such result.
+    """
+    if path is None:
+        return None
+    try:
+        stated = json.loads(read_text(path))
+        if stated["schema"] != SCHEMA:
+            raise KeyError(f"schema {SCHEMA}")
+        return frozenset(f"{each['part']} | {each['setting']} | {each['case']}" for each in stated["differences"])
+    except (ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"{path!r} is no result of conform: {misread(problem)}") from None
+
+
+def exit_status(stated: dict[str, Any]) -> int:
+    """22 where Kafka's classes and the model differ, 20 where something was not compared."""
+    found = {"agrees": statuses.HOLDS, "differs": statuses.ENGINES_DISAGREE, "inconclusive": statuses.INCONCLUSIVE}
+    return found[stated["verdict"]]
+
+
+def rate(name: str, so_far: ConformReport) -> str:
+    """One line of progress."""
+    calls = sum(each.calls for each in so_far.tallies.values())
+    pace = calls / max(so_far.seconds, 1e-9)
+    return f"{calls:,} calls of Kafka's code, {pace:,.0f}/s, {so_far.unexplained} differ; {name[:60]}"
+
+
+def show(out: Console, stated: dict[str, Any]) -> None:
+    """The result at a terminal."""
+    table = Table("part", "states", "transitions", "distinct cases", "calls of Kafka's code", "differ")
+    for each in stated["parts"]:
+        style = "bold red" if each["unexplained"] else "green"
+        numbers = [f"{each[name]:,}" for name in ("states", "transitions", "cases", "calls")]
+        table.add_row(each["part"], *numbers, Text(f"{each['differences']:,}", style))
+    out.print(table)
+    for text in _summaries(stated):
+        out.print(Text(text))
+    colour = {"agrees": "bold green", "differs": "bold red", "inconclusive": "bold yellow"}[stated["verdict"]]
+    out.print(Text(_verdict(stated), colour))
+
+
+def _summaries(stated: dict[str, Any]) -> Iterable[str]:
+    """The first new differences of each method, what is known, and what was not compared."""
+    shown: dict[str, int] = {}
+    for each in stated["differences"]:
+        if each["new"]:
+            shown[each["method"]] = shown.get(each["method"], 0) + 1
+            if shown[each["method"]] <= SHOWN:
+                yield from _shown(each)
+    yield from (f"{method}: {count - SHOWN} more" for method, count in shown.items() if count > SHOWN)
+    reasons = [each["known"] for each in stated["differences"] if each["known"]]
+    yield from (f"known: {reasons.count(each)} x {each}" for each in dict.fromkeys(reasons))
+    yield from (f"not in this version: {gap}" for part in stated["parts"] for gap in part["gaps"])
+    yield from (f"not compared: {name}: {reason}" for name, reason in stated["left"].items())
+
+
+def _verdict(stated: dict[str, Any]) -> str:
+    calls = sum(each["calls"] for each in stated["parts"])
+    new = sum(each["new"] for each in stated["differences"])
+    words = {
+        "agrees": f"Kafka {stated['kafka']} and the model agree",
+        "differs": f"Kafka {stated['kafka']} and the model differ in {new:,} cases",
+        "inconclusive": f"Kafka {stated['kafka']}: not everything was compared",
+    }
+    return f"{words[stated['verdict']]} ({calls:,} calls of Kafka's code, {stated['seconds']:,} s)"
+
+
+def markdown(stated: dict[str, Any]) -> str:
+    """The result as a page."""
+    lines = [f"# Kafka {stated['kafka']}'s own classes and the model", "", _verdict(stated) + ".", ""]
+    lines += ["| part | states | transitions | distinct cases | calls | differ |", "| --- | --- | --- | --- | --- | --- |"]
+    for each in stated["parts"]:
+        numbers = " | ".join(f"{each[name]:,}" for name in ("states", "transitions", "cases", "calls", "differences"))
+        lines.append(f"| {each['part']} | {numbers} |")
+    lines += ["", *(f"    {text}" for text in _summaries(stated)), ""]
+    return "\n".join(lines)
+
+
+def junit(stated: Mapping[str, Any]) -> str:
+    """A test case for each kind of event, failing where Kafka's classes do otherwise; what was not compared is skipped."""
+    suite = Element("testsuite", name=f"Kafka {stated['kafka']}", time=str(stated["seconds"]))
+    for part in stated["parts"]:
+        new = [each for each in stated["differences"] if each["new"] and each["part"] == part["part"]]
+        for event, compared in part["by_event"].items():
+            found = [each for each in new if each["case"].startswith(event)]
+            _judged(suite, part["part"], event, found, f"does otherwise in {len(found):,} of {compared:,} cases")
+            new = [each for each in new if each not in found]
+        if new:
+            _judged(suite, part["part"], "others", new, f"does otherwise in {len(new):,} cases")
+    for name, reason in stated["left"].items():
+        SubElement(_judged(suite, "left", name, [], ""), "skipped", message=reason)
+    counts = Counter(outcome.tag for case in suite for outcome in case)
+    numbers = {"tests": len(suite), "failures": counts["failure"], "errors": 0, "skipped": counts["skipped"]}
+    suite.attrib.update({name: str(value) for name, value in numbers.items()})
+    indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
+
+
+def _judged(suite: Element, part: str, name: str, found: Sequence[Mapping[str, Any]], says: str) -> Element:
+    case = SubElement(suite, "testcase", classname=f"{suite.get('name')}.{part}", name=name, time="0")
+    if found:
+        failure = SubElement(case, "failure", message=f"{found[0]['method']} {says}", type="differs")
+        failure.text = "\n".join(line for each in found[:SHOWN] for line in _shown(each))
+    return case
+
+
+def _shown(each: Mapping[str, Any]) -> Iterable[str]:
+    """A difference in Kafka's own names, brokers counted from 1."""
+    yield from (f"{each['method']}: {each['case']}", f"   setting: {each['setting']}")
+    yield from (f"   Kafka: {answer}" for answer in each["kafka"] or ["nothing"])
+    yield from (f"   model: {answer}" for answer in each["model"] or ["nothing"])
+
+
+def write(directory: str, stated: dict[str, Any]) -> None:
+    """The page, and what a build server shows as tests."""
+    write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
+    write_text(Path(directory) / f"conform-{stated['kafka']}.junit.xml", junit(stated))
+    kafka_test.write(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
+
+
+def write_free(directory: str, stated: Mapping[str, Any]) -> None:
+    """A loss as a test and as metadata records."""
+    if stated["test"] is not None:
+        case = f"loss of an acknowledged record in {len(stated['trace'])} events"
+        kafka_test.write(directory, stated["kafka"], [{"case": case, "test": stated["test"], "records": stated["records"]}])
+
+
+def between_document(found: Between) -> dict[str, Any]:
+    """What changed from one version to another."""
+    return {
+        "schema": BETWEEN_SCHEMA,
+        "version": neverlost.__version__,
+        "from": found.old.version,
+        "to": found.new.version,
+        "cases": found.cases,
+        "changed": [
+            {"method": method, "setting": setting, "case": case, "before": list(before), "after": list(after)}
+            for (method, setting, case), before, after in found.changed
+        ],
+        "left": found.left,
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def show_between(out: Console, stated: dict[str, Any]) -> None:
+    """What changed, at a terminal: the first cases of each method."""
+    shown: dict[str, int] = {}
+    for each in stated["changed"]:
+        shown[each["method"]] = shown.get(each["method"], 0) + 1
+        if shown[each["method"]] <= SHOWN:
+            out.print(Text(f"{each['method']}: {each['case']}", "bold"))
+            out.print(Text(f"   setting: {each['setting']}", "dim"))
+            for when, version in (("before", stated["from"]), ("after", stated["to"])):
+                for answer in each[when] or ["nothing"]:
+                    out.print(Text(f"   {version}: {answer}"))
+    for method, count in shown.items():
+        out.print(Text(f"{method}: {count:,} cases changed"))
+    for name, reason in stated["left"].items():
+        out.print(Text(f"not compared: {name}: {reason}", "yellow"))
+    changed = f"{len(stated['changed']):,} of {stated['cases']:,} cases are answered otherwise"
+    out.print(Text(f"Kafka {stated['from']} to {stated['to']}: {changed} ({stated['seconds']:,} s)", "bold"))
+
+
+def between_status(stated: dict[str, Any]) -> int:
+    """20 where something was not compared."""
+    return statuses.INCONCLUSIVE if stated["left"] else statuses.HOLDS
+
+
+def bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
+    """The bounds of a free search.
+
+    Errors: `InputError` for a key that it does not read, a value out of range, and an unknown fix.
+    """
+    found: dict[str, Any] = {}
+    for name, (text, where) in read_settings(settings).items():
+        if name not in FREE_KEYS:
+            raise unknown("key", name, FREE_KEYS, f"{where} with --free")
+        field, low, high = FREE_KEYS[name]
+        if not str(text).isdecimal() or not low <= int(text) <= high:
+            raise InputError(f"bad value {text!r} for {name} in {where}: use {low} to {high}")
+        found[field] = int(text)
+    for name in fixes:
+        if name not in FIXES:
+            raise unknown("fix", name, FIXES, "--fix")
+        found[FIXES[name]] = True
+    return Bounds(**found)
+
+
+FREE_KEYS = {
+    "bounds.records": ("records", 1, 9),
+    "faults.isr_shrink": ("waits", 0, 9),
+    "min.insync.replicas": ("min_isr", 1, 3),
+}
+"""The keys that a free search reads: the bound's name, least and greatest value."""
+
+FIXES = {"equal-epoch": "skips_known_epoch"}
+"""Stand-in fixes: a metadata record with a partition epoch that the leader has already is left out."""
+
+BETWEEN_SCHEMA = "neverlost.conform-between/1"
+FREE_SCHEMA = "neverlost.conform-free/1"
+
+
+def free_rate(so_far: ExplorationResult) -> str:
+    """One line of progress."""
+    pace = so_far.transitions / max(so_far.seconds, 1e-9)
+    return f"depth {so_far.depth}: {so_far.states:,} states, {so_far.transitions:,} transitions, {pace:,.0f}/s"
+
+
+def free_document(found: ExplorationResult) -> dict[str, Any]:
+    """The result document of a free search."""
+    return {
+        "schema": FREE_SCHEMA,
+        "version": neverlost.__version__,
+        "kafka": found.kafka,
+        "bounds": asdict(found.bounds),
+        "verdict": found.verdict,
+        "reason": found.reason,
+        "states": {"generated": found.transitions, "distinct": found.states, "depth": found.depth, "left": found.left},
+        "replayed": found.replayed,
+        "trace": None if found.trace is None else list(found.trace),
+        "described": list(found.described),
+        "test": None if found.script is None else found.script.document,
+        "records": [] if found.script is None else found.script.records,
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def show_free(out: Console, found: ExplorationResult) -> None:
+    """A free search at a terminal."""
+    for line in found.described:
+        out.print(Text(line))
+    words = {
+        "violated": f"Kafka {found.kafka}'s own classes lose an acknowledged record in {len(found.trace or ())} events",
+        "holds": f"Kafka {found.kafka}'s own classes: nothing is lost, and nothing is left to explore",
+        "inconclusive": f"Kafka {found.kafka}'s own classes: undecided ({found.reason}; {found.left:,} states not expanded)",
+    }
+    out.print(Text(words[found.verdict], {"violated": "bold red", "holds": "bold green"}.get(found.verdict, "bold yellow")))
+    out.print(
+        Text(f"{free_rate(found)}, {found.replayed:,} states reached again by their paths, {found.seconds:,.0f} s", "dim")
+    )
+
+
+def free_status(found: ExplorationResult) -> int:
+    """12 for a loss, 20 where something was not expanded."""
+    return {"violated": statuses.VIOLATED, "holds": statuses.HOLDS, "inconclusive": statuses.INCONCLUSIVE}[found.verdict]

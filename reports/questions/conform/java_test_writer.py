@@ -1,0 +1,118 @@
+"""What `conform` found as failing JUnit tests of Kafka's classes, and as the metadata records that lead there.
+
+The Java is written for the signatures of 4.3 and later; it needs Kafka's own jars and JUnit, nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.engine.host.whole_files import write_text
+from neverlost.checker.kafka.conform.cases.cases import KNOWS
+from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
+
+LEADER, CONTROLLER = "PartitionDiffersTest.java", "ReplicationControlManagerDiffersTest.java"
+OLDEST = (4, 3)
+"""The first version whose signatures the tests are written for."""
+
+MOVED = (4, 4)
+"""The first version in which LogManager and AlterPartitionManager are Java, and LogContext has moved."""
+
+Found = Mapping[str, Any]
+
+
+def write(directory: str, kafka: str, found: Sequence[Found]) -> None:
+    """The tests and the records of what has them: `found` are entries with `case`, `test` and `records`."""
+    records = [{"case": each["case"], "records": each["records"]} for each in found if each["records"]]
+    if records:
+        write_text(Path(directory) / f"conform-{kafka}.records.json", json.dumps(records, indent=1) + "\n")
+    for template in (LEADER, CONTROLLER):
+        tests = [each for each in found if each["test"] and ("runs" in each["test"]) == (template == CONTROLLER)]
+        if tests and _numbers(kafka) >= OLDEST:
+            write_text(Path(directory) / template, _java(template, kafka, tests))
+
+
+def _java(template: str, kafka: str, found: Sequence[Found]) -> str:
+    """A class with a test for each entry, that passes where Kafka's class does what was expected."""
+    body = _leader if template == LEADER else _controller
+    names: dict[str, int] = {}
+    filled = {
+        **_places(_numbers(kafka) >= MOVED)[template],
+        "title": f"Kafka {kafka}",
+        "tests": "\n".join("\n".join(_test(each, names, body(each["test"]))) for each in found),
+        "elected": KNOWS[ELECTED],
+        "behind": KNOWS[BEHIND],
+        "up to date": KNOWS[UP_TO_DATE],
+    }
+    text = importlib.resources.files(__package__).joinpath(template).read_text()
+    return re.sub(rf"/\*({'|'.join(filled)})\*/", lambda match: filled[match[1]], text)
+
+
+def _places(moved: bool) -> Mapping[str, Mapping[str, str]]:
+    """Where a version has what the tests need."""
+    empty = "Set.of()" if moved else "scala.jdk.javaapi.CollectionConverters.asScala(List.<String>of()).toSeq()"
+    places = ("org.apache.kafka.storage.internals.log", "org.apache.kafka.server.partition")
+    log_manager, alter_manager = places if moved else ("kafka.log", "kafka.server")
+    context = f"import org.apache.kafka.common.utils.{'internals.' if moved else ''}LogContext;\n"
+    managers = f"import {log_manager}.LogManager;\nimport {alter_manager}.AlterPartitionManager;\n"
+    return {LEADER: {"imports": managers, "nothing": empty}, CONTROLLER: {"imports": context}}
+
+
+def _numbers(kafka: str) -> tuple[int, ...]:
+    return tuple(map(int, kafka.split(".")[:2]))
+
+
+def _test(each: Found, names: dict[str, int], body: Iterable[str]) -> Iterator[str]:
+    """One method; its name is the beginning of the case."""
+    words = re.findall(r"[A-Za-z]+", each["case"].partition(" when ")[0].partition(" ISR=")[0])
+    name = words[0].lower() + "".join(word.capitalize() for word in words[1:])
+    names[name] = names.get(name, 0) + 1
+    yield ""
+    yield f"    /** {each['case'].replace('*/', '')} */"
+    yield "    @Test"
+    yield f"    public void {name}{names[name] if names[name] > 1 else ''}() {{"
+    yield from (f"        {line}" for line in body)
+    yield "    }"
+
+
+def _leader(test: Found) -> Iterator[str]:
+    """The calls of a Partition, and what it shows after them."""
+    yield f"Leader leader = new Leader(folder, {test['min_isr']}, {test['replicas']});"
+    yield from (f"leader.{_call(*call)};" for call in test["calls"])
+    if test["expected"]:
+        yield f"leader.{_call('shows', *test['expected'])};"
+    if test["most"] is not None:
+        says = "a replica that the controller may elect has no more"
+        yield f'assertTrue(leader.highWatermark() <= {test["most"]}, "{says}");'
+
+
+def _controller(test: Found) -> Iterator[str]:
+    """The calls of a controller in every order of assignment, and what it gives after all of them."""
+    made = ", ".join(_literal(test[each]) for each in ("brokers", "min_isr", "elr", "unclean"))
+    yield "Set<String> found = new TreeSet<>();"
+    for number, calls in enumerate(test["runs"]):
+        yield f"{'' if number else 'Controller '}controller = new Controller({made});"
+        yield from (f"controller.{_call(*call)};" for call in calls)
+        yield f"found.add(controller.{_call(test['gives'], *[test['follows']] * (test['gives'] == 'seen'))});"
+    if test["without"] is not None:
+        yield f"found.remove({_literal(test['without'])});"
+    yield "Set<String> expected = new TreeSet<>();"
+    yield from (f"expected.add({_literal(each)});" for each in test["expected"])
+    yield "assertEquals(expected, found);"
+
+
+def _call(name: str, *arguments: Any) -> str:
+    words = name.split("_")
+    return f"{words[0]}{''.join(word.capitalize() for word in words[1:])}({', '.join(map(_literal, arguments))})"
+
+
+def _literal(value: Any) -> str:
+    """A value in Java: numbers, truth values, texts and nothing are written as in JSON."""
+    if isinstance(value, list | tuple):
+        return f"List.of({', '.join(map(_literal, value))})"
+    return json.dumps(value)

@@ -1,0 +1,1 @@
+"""Scenarios and claims, as a document and a page."""

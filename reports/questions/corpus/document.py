@@ -1,0 +1,60 @@
+"""Decided cases of the corpus as rows, documents and traces: what `scenarios` and `claims` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.engine.host.whole_files import as_json, write_text
+from neverlost.checker.questions.corpus.decided_cases import CaseResult
+from neverlost.checker.questions.search_questions import finding_of
+from neverlost.reports.counterexample.itf import to_itf
+from neverlost.reports.output.exit_status import of_expectations
+from neverlost.reports.wording.merged_rows import pluralize, spent
+from neverlost.specs.configuration.keys import shown
+
+
+def found_text(one: CaseResult) -> str:
+    """The verdict with the length of the counterexample and its faults."""
+    if not one.is_decided:
+        return f"undecided: {one.answer.problem}"
+    if one.answer.trace is None:
+        return str(one.answer.verdict)
+    return f"{one.answer.verdict} in {pluralize(one.answer.steps or 0, 'step')} ({spent(one.faults)})"
+
+
+def document(one: CaseResult) -> dict[str, Any]:
+    """A case for `--json`."""
+    system = one.question.system
+    return {
+        "case": one.name,
+        "model": system.model.name,
+        "config": {name: shown(value) for name, value in system.configurations[0].items()},
+        "disabled": [f"{action}: {clause}" for action, clause in sorted(system.disabled)],
+        "property": one.case.property,
+        "expected": one.case.expected,
+        "expected_steps": one.case.steps,
+        "verdict": str(one.answer.verdict),
+        "as_expected": one.is_expected,
+        "steps": one.answer.steps,
+        "faults": one.faults,
+        "reason": one.answer.problem,
+        "distinct": one.answer.distinct,
+        "depth": one.answer.depth,
+        "seconds": round(one.answer.seconds, 3),
+    }
+
+
+def save_traces(judged: Sequence[CaseResult], directory: str) -> None:
+    """Every counterexample as a trace that `replay` reads."""
+    for each in judged:
+        finding = finding_of(each.question, each.answer)
+        if finding is not None:
+            text = as_json(to_itf(each.question.system, finding))
+            write_text(Path(directory) / f"{each.name.replace('/', '-')}.itf.json", text)
+
+
+def exit_status(judged: Sequence[CaseResult], is_expected: bool) -> int:
+    """0 when all is as expected, 21 when a verdict differs, 20 when something is undecided and nothing differs."""
+    return of_expectations(is_expected, all(each.is_decided for each in judged))

@@ -1,0 +1,66 @@
+"""Claims as a Markdown page: every sentence with its verdict, and links to the cases that decided it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from neverlost.specs.cases.claim import sources
+
+WORDS = {"holds": "holds", "only-if": "only if", "violated": "**violated**", "outside": "outside the models"}
+PLACE = "../../specs"
+"""Where the cases are, from `reports/published/`."""
+
+
+def claims_page(document: Mapping[str, Any]) -> str:
+    """The document of `neverlost claims` as Markdown."""
+    counts = document["counts"]
+    lines = [
+        "# Sentences about Kafka, checked",
+        "",
+        f"{counts['claims']} claims: {counts['holds']} hold, {counts['only-if']} hold only under conditions that they leave "
+        f"out, {counts['violated']} are violated, {counts['outside']} are outside the models; {counts['undecided']} undecided, "
+        f"{counts['different']} different from what is expected. Made by `neverlost claims --out DIR`, neverlost "
+        f"{document['version']}; `neverlost claims ID` checks one again. Between quotation marks are a "
+        "source's own words; the others are paraphrased.",
+    ]
+    by_source: dict[str, list[Mapping[str, Any]]] = {}
+    for claim in document["claims"]:
+        by_source.setdefault(claim["id"].partition("/")[0], []).append(claim)
+    for name, claims in by_source.items():
+        lines += ["", f"## {sources()[name].title}", "", f"[`{name}`]({PLACE}/claims/{name}.toml)", ""]
+        lines += ["| claim | line | says | verdict | what is true | decided by |", "| --- | --- | --- | --- | --- | --- |"]
+        lines += [_row(each) for each in claims]
+    return "\n".join(lines) + "\n"
+
+
+def said(says: str, is_quoted: bool) -> str:
+    """The sentence of a claim, with quotation marks where the words are its source's own."""
+    return f"\u201c{says}\u201d" if is_quoted else says
+
+
+def _row(claim: Mapping[str, Any]) -> str:
+    verdict = WORDS.get(str(claim["verdict"]), "undecided")
+    if claim["verdict"] not in (claim["expected"], None):
+        verdict += f" ({WORDS[claim['expected']]} was expected)"
+    decided = claim["outside"] or "; ".join(_cases(claim))
+    cells = [
+        claim["id"].partition("/")[2],
+        claim["line"],
+        said(claim["says"], claim["quoted"]),
+        verdict,
+        claim["truth"],
+        decided,
+    ]
+    return "| " + " | ".join(str(each).replace("|", "\\|").replace("\n", " ") for each in cells) + " |"
+
+
+def _cases(claim: Mapping[str, Any]) -> Iterator[str]:
+    """The cases that go against the claim, then those within its conditions that do not."""
+    claimed = "holds" if claim["kind"] == "guarantee" else "violated"
+    every: Sequence[Mapping[str, Any]] = [*claim["tests"], *claim["limits"]]
+    against = [each for each in every if each["verdict"] != claimed]
+    for each in [*against, *[one for one in claim["tests"] if one not in against]]:
+        scenario, _, case = each["case"].partition("/")
+        steps = f" in {each['steps']} steps" if each["steps"] else ""
+        yield f"[{scenario}/{case}]({PLACE}/scenarios/{scenario}.toml) {each['verdict']}{steps}"

@@ -1,0 +1,191 @@
+"""The words of the program: keys, faults, properties, mechanisms, models, defects, verdicts, files: what each means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.model.faults import FAULTS
+from neverlost.model.kraft.mechanisms import MECHANISMS, Mechanism, version_text
+from neverlost.model.protocols import models
+from neverlost.model.quorum.mechanisms import LEARN_COMMITTED, QUORUM_MECHANISMS
+from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTIONS
+from neverlost.reports.output import exit_status
+from neverlost.specs.configuration.keys import KEYS, shown
+from neverlost.specs.configuration.metadata_version import LEVELS, METADATA
+from neverlost.specs.configuration.version_defaults import RELEASES, defaults
+from neverlost.specs.configuration.version_defaults import shown as version_shown
+from neverlost.specs.defects import DEFECTS
+from neverlost.specs.errors import InputError, nearest
+from neverlost.specs.inputs.recognise import readers
+from neverlost.specs.properties import properties
+from neverlost.specs.property import AVAILABILITY, RECOVERY
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word: what kind of word it is, what it means, and further lines such as its values, default and source."""
+
+    name: str
+    kind: str
+    says: str
+    more: tuple[tuple[str, str], ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """The word in a document."""
+        return {"name": self.name, "kind": self.kind, "says": self.says, **dict(self.more)}
+
+
+@cache
+def words() -> dict[str, Word]:
+    """Every word by its name; a fault and a mechanism have their key's name too."""
+    found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
+    return {each.name: each for each in found}
+
+
+def word(name: str) -> Word:
+    """The word of a name; `faults.` and `mechanism.` may be left out.
+
+    Errors: `InputError` for one that does not exist, with the nearest that does.
+    """
+    text = name.strip().partition("=")[0]
+    for each in (text, text.lower(), f"faults.{text}", f"mechanism.{text}"):
+        if each in words():
+            return words()[each]
+    near = nearest(text.lower(), words())
+    hint = f"did you mean {near!r}? " if near else ""
+    raise InputError(f"there is nothing to explain about {name!r}; {hint}neverlost explain lists all words")
+
+
+def _keys() -> list[Word]:
+    special = {each.key for each in FAULTS}
+    return [
+        Word(key.name, "key", key.says, (("values", key.allowed), ("default", _default(key.name, key.default))))
+        for key in KEYS.values()
+        if key.name not in special
+    ] + [
+        Word(
+            "kafka.version",
+            "key",
+            "the Kafka version, for mechanisms and defaults (--kafka-version)",
+            (("values", f"0.8 to {version_shown(max(RELEASES))}"),),
+        ),
+        Word(
+            METADATA,
+            "key",
+            "the finalized level, which decides some mechanisms whatever version the brokers run",
+            (("values", f"{LEVELS[0]} to {LEVELS[-1]}"), ("default", "the newest of kafka.version")),
+        ),
+        Word("model", "key", "the protocol, instead of a Kafka version", (("values", ", ".join(models())),)),
+    ]
+
+
+def _default(name: str, ours: object) -> str:
+    """Kafka's default where versions have one, by version where it changed."""
+    changes: list[str] = []
+    for version in sorted(RELEASES):
+        value = defaults(version).get(name)
+        if value is not None and (not changes or changes[-1].partition(" ")[0] != value.value):
+            changes.append(f"{value.value} from {version_shown(version)}")
+    if len(changes) == 1:
+        return changes[0].partition(" ")[0]
+    plain = str(shown(ours))
+    return ", ".join(changes) or {"True": "true", "False": "false"}.get(plain, plain)
+
+
+def _faults() -> list[Word]:
+    return [
+        Word(
+            each.key,
+            "fault",
+            f"how many times {each.says}",
+            (
+                ("values", KEYS[each.key].allowed),
+                ("default", "0"),
+                ("loses data", "yes" if each.loses_data else "no"),
+                *([("stands for", ", ".join(each.of))] if each.of else []),
+            ),
+        )
+        for each in FAULTS
+    ]
+
+
+def _properties() -> list[Word]:
+    status = {AVAILABILITY: exit_status.UNAVAILABLE, RECOVERY: exit_status.UNAVAILABLE}
+    return [
+        Word(
+            each.name,
+            "property",
+            each.says,
+            (
+                ("kind", each.kind),
+                ("exit status", str(status.get(each.kind, exit_status.VIOLATED))),
+                ("broken by", each.violated_by),
+                *([("source", each.source)] if each.source else []),
+            ),
+        )
+        for each in properties().values()
+    ]
+
+
+def _mechanisms() -> list[Word]:
+    return [
+        Word(
+            each.key,
+            "mechanism",
+            each.says,
+            (("values", "on or off"), ("versions", _versions(each)), ("source", each.source)),
+        )
+        for each in (*MECHANISMS, *QUORUM_MECHANISMS, LEARN_COMMITTED, *OF_TRANSACTIONS)
+    ]
+
+
+def _versions(mechanism: Mechanism) -> str:
+    if mechanism.since is None:
+        return "none has it"
+    until = f" until {version_text(mechanism.until)}" if mechanism.until else ""
+    return f"from {version_text(mechanism.since)}{until}"
+
+
+def _models() -> list[Word]:
+    return [Word(each.name, "model", each.summary, (("source", each.source),)) for each in models().values()]
+
+
+def _defects() -> list[Word]:
+    return [
+        Word(each.name, "defect", each.says, (("versions", each.versions), ("report", each.report), ("mended by", each.mends)))
+        for each in DEFECTS
+    ]
+
+
+def _described() -> Word:
+    return Word(
+        "describe",
+        "file",
+        "what describes a cluster: files for --describe and --configs, recognised by their content",
+        (("formats", "; ".join(each.NAME for each in readers().values())),),
+    )
+
+
+def _verdicts() -> list[Word]:
+    return [
+        Word(
+            str(Verdict.HOLDS),
+            "verdict",
+            "every state that the faults and bounds allow was visited, and the property is true in all of them",
+            (("exit status", str(exit_status.HOLDS)),),
+        ),
+        Word(
+            str(Verdict.VIOLATED),
+            "verdict",
+            "there is a behaviour that breaks the property; the shortest one is shown, re-executed on the defining interpreter",
+            (("exit status", f"{exit_status.VIOLATED}, or {exit_status.UNAVAILABLE} where only availability is lost"),),
+        ),
+        Word(
+            str(Verdict.INCONCLUSIVE),
+            "verdict",
+            "a limit was reached, or the search stopped at another property's violation; nothing is claimed",
+            (("exit status", str(exit_status.INCONCLUSIVE)),),
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""What each clause is for, as a document."""

@@ -1,0 +1,1 @@
+"""How likely a loss is: bounds, what improves them, document, page and screen."""

@@ -1,0 +1,115 @@
+"""What is known of a configuration's likelihood of loss: its region, from the atlas or a search, and the bounds that follow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from neverlost.checker.engine.outcome import Behaviour, Verdict
+from neverlost.checker.engine.search.options import Reporter
+from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.atlas.index import Atlas
+from neverlost.checker.questions.nines import bounds, regions
+from neverlost.checker.questions.nines.bounds import Bound, NoBound, RatedConfiguration
+from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
+from neverlost.checker.questions.nines.rates import Rates
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
+from neverlost.checker.questions.tolerance.region import kills_count_as
+from neverlost.checker.questions.tolerance.tolerance import Tolerance
+from neverlost.model.system import System, bind
+from neverlost.reports.questions.tolerance import document as table
+from neverlost.reports.questions.tolerance.api import Tables, counterexample
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.wording.table_words import LOST, OK
+from neverlost.specs.configuration.choose import Chosen
+from neverlost.specs.inputs.remedies import changed
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
+
+ACKED = "acked-never-lost"
+
+
+@dataclass
+class NinesBounds:
+    """Decides regions and says what follows from them; what the atlas knows is looked up."""
+
+    rates: Mapping[str, Rates]
+    request: RunOptions
+    progress: Reporter | None
+    atlas: Atlas | None
+
+    def __post_init__(self) -> None:
+        self._tables = Tables(None, self.request, self.progress, self.atlas)
+
+    def of(self, chosen: Chosen) -> ConfigurationNines:
+        """A configuration as designed, and what its version as shipped adds."""
+        ideal = designed(chosen)
+        survived = self._tables.of(ideal, {})
+        assert survived is not None
+        subject = self._subject(ideal, survived) if ideal.left_out is None else NoBound(Verdict.INCONCLUSIVE)
+        if isinstance(subject, NoBound):
+            return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, subject))
+        found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}
+        return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, subject))
+
+    def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
+        """What rates are applied to: the largest region in which nothing is lost.
+
+        The region is a question of its own, so a spot of the table that is not decided may be in it.
+        """
+        says = {spot: table.answer(survived, spot)[0] for spot in survived.entries}
+        safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
+        kills = kills_count_as(chosen.configuration)
+        decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
+        if isinstance(decided, Verdict):
+            return NoBound(decided)
+        writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
+        return RatedConfiguration(decided, writable, racks_of(chosen), chosen.configuration["flush.messages"] == "1")
+
+    def _shipped(self, chosen: Chosen, survived: Tolerance, subject: RatedConfiguration) -> Shipped:
+        defects = table.defects_that_matter(replace(survived, configuration=chosen.configuration))
+        names = tuple(each.name for each in defects)
+        if not names:
+            return Shipped()
+        verdict, steps = self._verdict(chosen, subject.decided.question)
+        with_races = replace(subject, defects=names)
+        priced = {name: each for name, each in self.rates.items() if each.defects.keys() >= set(names)}
+        found = {} if verdict is Verdict.HOLDS else {name: bounds.bound(with_races, each) for name, each in priced.items()}
+        return Shipped(names, verdict, steps, found)
+
+    def _verdict(self, chosen: Chosen, limits: Mapping[str, Any]) -> tuple[Verdict, int | None]:
+        """What is known about acknowledged records under these fault limits, and the steps of the shortest loss."""
+        configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
+        known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, configuration, asked)
+        if known is not None:
+            return known[0]
+        from neverlost.checker.engine.engines.explore import explore
+
+        (found,) = explore(
+            bind(chosen.model, configuration), asked, self.request.options(), self.progress, self.request.engine
+        ).findings
+        return found.verdict, len(found.trace.steps) if found.trace is not None else None
+
+
+def designed(chosen: Chosen) -> Chosen:
+    """The configuration without the known defects of its version."""
+    if chosen.configuration["defects"] == "fixed":
+        return chosen
+    return replace(changed(chosen, {"defects": "fixed"}), release=chosen.release, notices=chosen.notices)
+
+
+def racks_of(chosen: Chosen) -> tuple[int, ...]:
+    """How many replicas each rack has; without racks, one for all: nothing says that they do not share a supply."""
+    many: Counter[str] = Counter(chosen.configuration["broker.rack"])
+    return tuple(many[each] for each in sorted(many)) or (int(chosen.configuration["replication.factor"]),)
+
+
+def dominant_loss(judged: ConfigurationNines) -> tuple[System, Property, Behaviour] | None:
+    """The shortest counterexample of the most frequent way out of the region after which a record can be lost."""
+    for each in judged.first.exits if isinstance(judged.first, Bound) else ():
+        spot = FaultBudget(*each.to)
+        if table.answer(judged.survived, spot)[0] == LOST:
+            return counterexample(judged.survived, spot)
+    return None

@@ -1,0 +1,404 @@
+"""A bound of loss for people and programs: ranges, the way out that is most frequent, what matters most, what is assumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.nines.bounds import Bound, NoBound
+from neverlost.checker.questions.nines.chain import LOST
+from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
+from neverlost.checker.questions.nines.rates import KINDS, YEAR, Range, Rates
+from neverlost.checker.questions.question_id import question_id
+from neverlost.reports.questions.tolerance import document as table
+from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.specs.configuration.choose import Chosen
+from neverlost.specs.configuration.keys import shown
+from neverlost.specs.defects import DEFECTS
+from neverlost.specs.setting import assumed
+
+SCHEMA = "neverlost.nines/1"
+
+ACKED = "acked-never-lost"
+
+ASSUMPTIONS = (
+    "The probability of loss is a bound: leaving the region that was decided counts as a loss, although often nothing is lost.",
+    "The time without writes is an estimate: it counts every state in which the table says that writes stop, and assumes that"
+    " they go on when that state is over.",
+    "Episodes come and end independently of each other, at rates that do not change (exponential times); what strikes several"
+    " replicas at once is in the rates of racks and of the site, and in the probability of a common cause.",
+    "An impaired replica counts until it is in sync again; that time has to be part of each duration. Every replica is in sync"
+    " when the year begins.",
+    "Both ends of a range have every rate and duration at that end; where planned restarts wait for the others, a value between"
+    " may do slightly worse, because they wait less.",
+    "One partition. Partitions on the same replicas share their episodes: the bound of a topic is that of each of its sets of"
+    " replicas, added up, and not that of each partition.",
+    "Kafka as designed; what known defects add is said, and priced where each has a rate: how often their races happen is not"
+    " known.",
+    "Decided for the records that the question names, and any number of faults; a controller quorum keeps its metadata.",
+    "Not in it: defects outside the model, operators' mistakes, deletion, loss of the controllers' own metadata.",
+)
+"""What a reviewer has to know about the numbers, in the output's own words."""
+
+LATENCY = {
+    "0": "the producer waits for nothing",
+    "1": "the producer waits for the leader",
+    "all": "the producer waits for the ISR",
+}
+"""What an acknowledgement waits for, by `acks`."""
+
+FLUSHED = "and for the disk"
+
+
+def document(answers: Mapping[str, Any], given: Mapping[str, Rates], version: str) -> dict[str, Any]:
+    """Everything that was asked for; inconclusive where too little is decided of a configuration."""
+    undecided = any(each["verdict"] == str(Verdict.INCONCLUSIVE) for each in answers.values())
+    return {
+        "schema": SCHEMA,
+        "version": version,
+        "verdict": str(Verdict.INCONCLUSIVE if undecided else Verdict.HOLDS),
+        "nines": _rounded(answers),
+        "rates": _rounded({name: rates(each) for name, each in given.items()}),
+        "assumptions": list(ASSUMPTIONS),
+    }
+
+
+DIGITS = 9
+"""Of each number: the last ones of a sum differ between versions of Python and NumPy."""
+
+
+def _rounded(found: Any) -> Any:
+    if isinstance(found, float):
+        return float(f"{found:.{DIGITS}g}")
+    if isinstance(found, Mapping):
+        return {name: _rounded(each) for name, each in found.items()}
+    return [_rounded(each) for each in found] if isinstance(found, list) else found
+
+
+def answer(judged: ConfigurationNines) -> dict[str, Any]:
+    """A bound as JSON.  Units: probabilities in a year, seconds a year, parts."""
+    chosen, found = judged.chosen, judged.first
+    about = {
+        "heading": table.heading(chosen.configuration, chosen.release, chosen.subjects),
+        "label": label(chosen),
+        "copies": chosen.configuration["replication.factor"],
+        "latency": latency(chosen),
+        "notices": [notice.document() for notice in chosen.notices],
+        "assumed": assumed([chosen.settings]),
+    }
+    if isinstance(found, NoBound):
+        return about | {"verdict": str(found.verdict), "region": None, "loss_in_a_year": None, "nines": None}
+    by_rates = {name: _numbers(each) for name, each in judged.found.items() if isinstance(each, Bound)}
+    return about | {
+        "verdict": str(Verdict.HOLDS),
+        **_numbers(found),
+        "by_rates": by_rates,
+        "region": _region_document(chosen, found),
+        "racks": list(found.subject.racks),
+        "exits": [
+            {"during": list(each.during), "then": each.cause, "to": list(each.to), "share": each.share} for each in found.exits
+        ],
+        "influences": [{"episode": each.episode, "what": each.what, "factor": each.factor} for each in found.influences],
+        "as_shipped": _shipped_document(judged.shipped),
+    }
+
+
+def label(chosen: Chosen) -> str:
+    """The settings that matter most, in a few words; topics by their names."""
+    racks = len(set(chosen.configuration["broker.rack"])) or 1
+    named = ", ".join(chosen.subjects) if chosen.brokers else ""
+    parts = table.setting(chosen.configuration, chosen.release, ()).partition(": ")[2]
+    flushed = ["flushed"] if chosen.configuration["flush.messages"] == "1" else []
+    return f"{named + ': ' if named else ''}{', '.join([parts, *flushed, pluralize(racks, 'rack')])}"
+
+
+def _region_document(chosen: Chosen, found: Bound) -> dict[str, Any]:
+    decided = found.subject.decided
+    configuration = {**chosen.configuration, **decided.question}
+    return {
+        "out_beside": list(decided.region.out_beside),
+        "kills_count_as": decided.kills_count_as,
+        "is_largest": decided.is_largest,
+        "faults": {key: shown(value) for key, value in decided.question.items() if value},
+        "property": ACKED,
+        "verdict": "holds",
+        "records": configuration["bounds.records"],
+        "id": question_id(chosen.model, configuration, [ACKED]),
+    }
+
+
+def _shipped_document(shipped: Shipped) -> dict[str, Any]:
+    return {
+        "defects": list(shipped.defects),
+        "verdict": str(shipped.verdict),
+        "steps": shipped.steps,
+        "by_rates": {name: _numbers(each) for name, each in shipped.bounds.items()},
+    }
+
+
+def _numbers(found: Bound) -> dict[str, Any]:
+    return {
+        "loss_in_a_year": _range(found.loss),
+        "nines": {"low": nines(found.loss.high), "high": nines(found.loss.low)},
+        "writes_refused_seconds_a_year": _range(Range(found.refused.low * YEAR, found.refused.high * YEAR)),
+    }
+
+
+NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year": None}
+"""The numbers of what is not bounded."""
+
+
+def change(
+    changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | NoBound, found: Bound | NoBound
+) -> dict[str, Any]:
+    """A change of settings, or of what is done about rates, with the bound after it and what it costs."""
+    named = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
+    gained = None
+    if isinstance(was, Bound) and isinstance(found, Bound) and was.loss.high and found.loss.high:
+        gained = math.log10(was.loss.high / found.loss.high)
+    return {
+        "changes": named,
+        "verdict": str(found.verdict) if isinstance(found, NoBound) else str(Verdict.HOLDS),
+        **(NOTHING if isinstance(found, NoBound) else _numbers(found)),
+        "gained": gained,
+        "copies": after.configuration["replication.factor"] - before.configuration["replication.factor"],
+        "latency": latency(after) if latency(after) != latency(before) else None,
+    }
+
+
+def latency(chosen: Chosen) -> str:
+    """What an acknowledgement waits for."""
+    acks = LATENCY.get(str(chosen.configuration["acks"]), LATENCY["all"])
+    return f"{acks} {FLUSHED}" if chosen.configuration["flush.messages"] == "1" else acks
+
+
+def _range(found: Range) -> dict[str, float]:
+    return {"low": found.low, "high": found.high}
+
+
+def nines(probability: float) -> float | None:
+    """How many nines a probability of loss leaves; None for none lost."""
+    return -math.log10(probability) if probability else None
+
+
+def rates(given: Rates) -> dict[str, Any]:
+    """The rates that were used.  Units: a year's number, seconds, parts."""
+    episodes = {
+        each.name: {
+            "rate": _range(each.rate),
+            "seconds": _range(Range(each.duration.low * YEAR, each.duration.high * YEAR)),
+            "common": _range(each.common),
+            "waits": each.waits,
+            "source": each.source,
+        }
+        for each in given.episodes
+    }
+    seconds = Range(given.detection.low * YEAR, given.detection.high * YEAR)
+    return episodes | {
+        "detection": {"seconds": _range(seconds)},
+        "defects": {name: _range(each) for name, each in given.defects.items()},
+    }
+
+
+def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A bound as rows of a table, one for each set of rates."""
+    return [
+        {
+            "subject": subject,
+            "rates": name,
+            "loss_low": each["loss_in_a_year"]["low"],
+            "loss_high": each["loss_in_a_year"]["high"],
+            "nines_low": each["nines"]["low"],
+            "nines_high": each["nines"]["high"],
+            "refused_seconds_low": each["writes_refused_seconds_a_year"]["low"],
+            "refused_seconds_high": each["writes_refused_seconds_a_year"]["high"],
+            "id": found["region"]["id"],
+        }
+        for name, each in found.get("by_rates", {}).items()
+    ]
+
+
+def sentences(found: Mapping[str, Any]) -> list[str]:
+    """A bound as a design review can cite it, line by line."""
+    if found["region"] is None:
+        return [_unbounded(found), *changes(found)]
+    loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
+    lines = [
+        f"An acknowledged record is lost in a year with a probability of at most {_probability(loss)} "
+        f"({words(found['nines'])}).",
+        f"Writes are refused {_between(refused, _time)} a year.",
+    ]
+    if len(found["by_rates"]) > 1:
+        first, *others = found["by_rates"]
+        lines[0] = f"At the rates of {first}: {lines[0]}"
+        lines += [f"At the rates of {name}: {_bound(found['by_rates'][name])}." for name in others]
+    lines.append(_region(found["region"]))
+    if found["exits"]:
+        lines.append(_exit(found["exits"][0]))
+    if found["influences"]:
+        lines.append("What matters most: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
+    return [*lines, *changes(found), *_as_shipped(found["as_shipped"])]
+
+
+def _unbounded(found: Mapping[str, Any]) -> str:
+    if found["verdict"] == str(Verdict.INCONCLUSIVE):
+        return "Not decided, so nothing is bounded: too little is known of what this configuration survives."
+    return (
+        "No bound: a record can be lost while no broker is impaired, so it does not depend on how often they are. See neverlost"
+        " tolerance."
+    )
+
+
+def _bound(found: Mapping[str, Any]) -> str:
+    loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
+    writes = f"writes are refused {_between(refused, _time)} a year"
+    return f"at most {_probability(loss)} ({words(found['nines'])}); {writes}"
+
+
+def _region(region: Mapping[str, Any]) -> str:
+    parts = [f"{out} out beside {lost} that lost data" for lost, out in enumerate(region["out_beside"])]
+    kills = "as one that lost data" if region["kills_count_as"] == LOST else "as one that is out"
+    return (
+        f"Decided: nothing is lost with at most {', or '.join(parts)}, a killed broker counted {kills}, "
+        f"any number of times ({region['id']})."
+        + ("" if region["is_largest"] else " More may hold: larger regions are not decided, so the bound may be far too high.")
+    )
+
+
+def _exit(found: Mapping[str, Any]) -> str:
+    during = " and ".join(says(each) for each in found["during"])
+    lost, out = found["to"]
+    return (
+        f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{says(found['then'])} "
+        f"({found['share']:.0%} of all ways; then {lost} lost data and {pluralize(out, 'other')} out: --show)."
+    )
+
+
+def changes(found: Mapping[str, Any]) -> list[str]:
+    """What each change does, the best first, and the cheapest that buys a nine."""
+    every = found.get("changes", ())
+    bought = [each for each in every if (each["gained"] or 0.0) >= 1.0]
+    if not every:
+        return []
+    cheapest = min(bought, key=lambda each: (each["copies"], each["latency"] is not None), default=None)
+    first = f"Buys a nine at the least cost: {cheapest['changes']}." if cheapest else "No single change buys a nine."
+    return [first, *(_changed(each) for each in every)]
+
+
+def _changed(found: Mapping[str, Any]) -> str:
+    if found["loss_in_a_year"] is None:
+        why = "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound: lost while no broker is impaired"
+        return f"With {found['changes']}: {why}."
+    copies = found["copies"]
+    costs = (
+        [f"{pluralize(abs(copies), 'copy' if abs(copies) == 1 else 'copie')} {'more' if copies > 0 else 'less'}"]
+        if copies
+        else []
+    )
+    costs += [found["latency"]] if found["latency"] else []
+    return f"With {found['changes']}: {_bound(found)}{'; ' + ', '.join(costs) if costs else ''}."
+
+
+def _as_shipped(found: Mapping[str, Any]) -> list[str]:
+    defects = ", ".join(found["defects"])
+    if not found["defects"]:
+        return ["As shipped: the same; no known defect makes a difference."]
+    if found["verdict"] == str(Verdict.HOLDS):
+        return [f"As shipped: the same, decided with its known defects ({defects})."]
+    steps = f" in {pluralize(found['steps'], 'step')}" if found["steps"] else ""
+    lines = [f"As shipped known defects can lose a record without leaving the region{steps}: {defects}."]
+    lines += [f"With the races of {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
+    return lines if found["by_rates"] else [*lines, "Not priced: give a rate for each of them in [defects]."]
+
+
+def says(episode: str) -> str:
+    """What happens in an episode."""
+    defect = next((each for each in DEFECTS if each.name == episode), None)
+    return f"the race of {defect.name}" if defect is not None else KINDS[episode].says
+
+
+def _influence(found: Mapping[str, Any]) -> str:
+    what = "how often" if found["what"] == "rate" else "how long it takes after"
+    return f"{what} {says(found['episode'])} (1 % more: {found['factor']:.1f} % more)"
+
+
+def _between(found: Mapping[str, float], text: Any) -> str:
+    low, high = text(found["low"]), text(found["high"])
+    return low if low == high else f"{low} to {high}"
+
+
+def _probability(found: Mapping[str, float]) -> str:
+    """A range of probabilities, both ends in percent or neither."""
+    return _between(found, _small_percent if found["high"] >= 0.01 else lambda each: f"{each:.1g}")
+
+
+def _small_percent(value: float) -> str:
+    return f"{value:.0%}" if value >= 0.01 else f"{100 * value:.1g}%"
+
+
+def words(found: Mapping[str, float | None]) -> str:
+    """Nines as text."""
+    if found["low"] is None:
+        return "nothing that is in the rates leads to a loss"
+    low, high = ("no loss" if each is None else f"{each:.1f}" for each in (found["low"], found["high"]))
+    return f"{low} nines" if low == high else f"{low} to {high} nines"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def order(found: Mapping[str, Any]) -> tuple[float, float]:
+    """The worst first: no bound, then the fewest nines at worst, then at best."""
+    if found["nines"] is None:
+        return -1.0, -1.0
+    low, high = (math.inf if each is None else each for each in (found["nines"]["low"], found["nines"]["high"]))
+    return low, high
+
+
+def cell(found: Mapping[str, Any], rates_name: str) -> str:
+    """A configuration's nines at some rates, in a few words."""
+    if found["nines"] is None:
+        return "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound"
+    return words(found["by_rates"][rates_name]["nines"])
+
+
+def shipped_words(found: Mapping[str, Any]) -> str:
+    """What known defects make of it, in a few words."""
+    shipped = found.get("as_shipped")
+    if shipped is None:
+        return ""
+    if shipped["verdict"] == str(Verdict.HOLDS):
+        return "the same"
+    if shipped["by_rates"]:
+        return words(next(iter(shipped["by_rates"].values()))["nines"])
+    return f"no bound: {pluralize(len(shipped['defects']), 'known defect')}"
+
+
+def refused(found: Mapping[str, Any]) -> str:
+    """For how long writes are refused in a year."""
+    return _between(found["writes_refused_seconds_a_year"], _time) if found["nines"] else "-"
+
+
+def often(found: Mapping[str, Any]) -> str:
+    """How often a year an episode comes, with its common cause."""
+    common = f", common cause {_between(found['common'], _percent)}" if found["common"]["high"] else ""
+    return f"{_between(found['rate'], _number)}{common}{', waits' if found['waits'] else ''}"
+
+
+def lasts(found: Mapping[str, Any]) -> str:
+    """How long an episode lasts."""
+    return _between(found["seconds"], _time)
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}"

@@ -1,0 +1,145 @@
+"""Bounds of loss as a page: a picture of the ranges, settings times rates, the ways to a loss, what is assumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+from neverlost.reports.page.drawing import alone, canvas, inside, text
+from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
+from neverlost.reports.questions.nines import document as describe
+from neverlost.reports.wording import provenance
+
+PLOT, PAGE = "nines.svg", "report.md"
+"""The ranges as a picture, and the page that shows it."""
+
+COLOURS = ("one", "two", "three")
+LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 330, 900, 24, 34, 12, 14
+"""Pixels: the settings' column, the picture, its margins, and a row's height for each set of rates and beside them."""
+
+
+def plot(document: Mapping[str, Any]) -> Element:
+    """A line for each configuration and set of rates, from the fewest nines to the most."""
+    found, rates = list(document["nines"].values()), list(document["rates"])
+    ends = [
+        end for each in found for one in each.get("by_rates", {}).values() for end in one["nines"].values() if end is not None
+    ]
+    most = math.ceil(max([1.0, *ends]))
+    height = TOP + len(found) * (len(rates) * ROW + LINE) + 40
+    root = canvas(
+        WIDTH, height, f"nines of {len(found)} configurations, from {min(ends, default=0):.1f} to {max(ends, default=0):.1f}"
+    )
+    for nine in range(most + 1):
+        x = f"{_x(nine, most):g}"
+        SubElement(root, "line", {"class": "grid", "x1": x, "x2": x, "y1": f"{TOP}", "y2": f"{height - 36}"})
+        text(root, _x(nine, most), height - 20, str(nine), "faint", "middle")
+    text(
+        root,
+        _x(most / 2, most),
+        height - 4,
+        "nines: a loss in a year has a probability of at most 10 to the minus this",
+        "faint",
+        "middle",
+    )
+    for number, name in enumerate(rates):
+        text(root, LABEL + 8 + number * 180, 20, name, COLOURS[number % len(COLOURS)])
+    for number, each in enumerate(found):
+        y = TOP + number * (len(rates) * ROW + LINE) + LINE
+        text(root, LABEL - 10, y + len(rates) * ROW / 2 - 1, each["label"], "", "end")
+        if each["nines"] is None:
+            text(root, LABEL + 8, y + 4, describe.cell(each, rates[0]), "faint")
+        for place, name in enumerate(rates if each["nines"] else ()):
+            _range(root, y + place * ROW, each["by_rates"][name]["nines"], most, COLOURS[place % len(COLOURS)])
+    return root
+
+
+def _range(root: Element, y: float, found: Mapping[str, float | None], most: int, kind: str) -> None:
+    """A range, open to the right where nothing leads to a loss."""
+    low, high = (most if each is None else each for each in (found["low"], found["high"]))
+    line = SubElement(root, "path", {"class": f"curve {kind}"})
+    ends = "".join(f"M{_x(each, most):.1f} {y - 4:g}v8" for each in (low, high))
+    line.set("d", f"M{_x(low, most):.1f} {y:g}H{_x(high, most):.1f}{ends}")
+    SubElement(line, "title").text = describe.words(found)
+
+
+def _x(nines: float, most: int) -> float:
+    return LABEL + 8 + (WIDTH - LABEL - RIGHT - 8) * nines / most
+
+
+def files(document: Mapping[str, Any]) -> dict[str, str]:
+    """What follows from a document of `neverlost nines`, and from nothing else: files by their names."""
+    return {PLOT: alone(plot(document)), PAGE: "\n".join(_lines(document)) + "\n"}
+
+
+def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+    rates = list(document["rates"])
+    yield "# How likely a loss is\n"
+    yield (
+        "An upper bound of the probability that an acknowledged record is lost in a year: of leaving the region of faults in"
+        " which a search decided that nothing is lost, at rates that are ranges. Made by `neverlost nines`, neverlost"
+        f" {document['version']}.\n"
+    )
+    yield f"![The ranges of each configuration]({PLOT})\n"
+    yield f"| settings | {' | '.join(rates)} | writes refused in a year | as shipped |"
+    yield f"| --- | {' | '.join('---' for _ in rates)} | --- | --- |"
+    for each in document["nines"].values():
+        cells = " | ".join(describe.cell(each, name) for name in rates)
+        yield f"| {each['label']} | {cells} | {describe.refused(each)} | {describe.shipped_words(each) or '-'} |"
+    yield "\n## What leads to a loss\n"
+    for each in document["nines"].values():
+        yield f"**{each['label']}**\n"
+        yield from (f"- {line}" for line in describe.sentences(each))
+        yield ""
+    yield "## What is assumed\n"
+    yield from (f"- {each}" for each in document["assumptions"])
+    for name, used in document["rates"].items():
+        yield f"\n## Rates: {name}\n"
+        yield "| episode | a year | lasts | source |"
+        yield "| --- | --- | --- | --- |"
+        for episode, each in used.items():
+            if "rate" in each:
+                yield f"| {describe.says(episode)} | {describe.often(each)} | {describe.lasts(each)} | {each['source']} |"
+
+
+YEARLY = (
+    "An upper bound of the probability that an acknowledged record is lost in a year: of leaving the region of faults in which"
+    " a search decided that nothing is lost, at rates that are ranges."
+)
+
+
+def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
+    rates, found = list(document["rates"]), document["nines"].values()
+    head = ["settings", *rates, "writes refused in a year", "as shipped"]
+    says = (
+        (
+            each["label"],
+            *(describe.cell(each, name) for name in rates),
+            describe.refused(each),
+            describe.shipped_words(each) or "-",
+        )
+        for each in found
+    )
+    rows = [[*map(TableCell, each)] for each in says]
+    yield Section("Bounds", picture=inside(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
+    for each in found:
+        notices = provenance.notices({"settings": {}, "notices": each["notices"]})
+        yield Section(f"What leads to a loss: {each['label']}", lines=describe.sentences(each), notices=notices)
+    for name, used in document["rates"].items():
+        rows = [
+            [
+                *map(
+                    TableCell,
+                    (describe.says(episode), describe.often(each), describe.lasts(each), each["source"].replace("`", "")),
+                )
+            ]
+            for episode, each in used.items()
+            if "rate" in each
+        ]
+        table = Table(name, ["episode", "a year", "lasts", "source"], rows, has_sentences=True)
+        yield Section(f"Rates: {name}", tables=[table])
+    yield Section("What is assumed", lines=document["assumptions"])
+
+
+REPORT = TableReport(describe.SCHEMA, "how likely a loss is", YEARLY, _nines, has_own_text=True)

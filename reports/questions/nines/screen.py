@@ -1,0 +1,92 @@
+"""Bounds of loss for people at a terminal: what a review cites, then what is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from neverlost.reports.questions.nines import document as describe
+from neverlost.specs.errors import InputError
+
+if TYPE_CHECKING:
+    from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
+    from neverlost.reports.questions.nines.api import NinesResult
+
+MOST_IN_FULL = 2
+"""Configurations that are shown in full; of more there is a table."""
+
+
+def show(out: Console, result: NinesResult, with_loss: bool = False) -> None:
+    """Each configuration with its sentences, or a table of many; the assumptions once."""
+    if len(result.nines) > MOST_IN_FULL:
+        _show_table(out, result.document)
+    for found, judged in zip(result.nines.values(), result.judged, strict=True):
+        if len(result.nines) <= MOST_IN_FULL:
+            _show_one(out, found)
+        if with_loss:
+            _show_loss(out, judged)
+    for each in result.document["assumptions"]:
+        out.print(Text(each, "dim"))
+
+
+def _show_one(out: Console, found: Mapping[str, Any]) -> None:
+    out.print(Text(found["heading"], "bold"))
+    first, *others = describe.sentences(found)
+    out.print(Text(first, "bold"))
+    for each in others:
+        out.print(Text(each))
+    for each in found["notices"]:
+        out.print(Text(f"{each['kind']}: {each['says']}", "yellow"))
+    out.print()
+
+
+def _show_table(out: Console, document: Mapping[str, Any]) -> None:
+    """The settings down, the rates across, the fewest nines first."""
+    names = list(document["rates"])
+    table = Table("settings", *names, "as shipped", box=None, pad_edge=False)
+    for found in sorted(document["nines"].values(), key=describe.order):
+        table.add_row(
+            Text(found["heading"]), *(Text(describe.cell(found, name)) for name in names), describe.shipped_words(found)
+        )
+    out.print(table)
+    out.print()
+
+
+def _show_loss(out: Console, judged: ConfigurationNines) -> None:
+    from neverlost.reports.counterexample.timeline import timeline
+    from neverlost.reports.questions.nines.bounds import dominant_loss
+    from neverlost.reports.terminal.counterexample import show_timeline
+
+    found = dominant_loss(judged)
+    if found is None:
+        out.print(Text("No way out of the region leads to a loss that is decided.", "yellow"))
+    else:
+        show_timeline(out, timeline(*found))
+
+
+def draw(file: str, judged: Iterable[ConfigurationNines]) -> None:
+    """The counterexample behind the most frequent way to a loss, of the first configuration that has one, as SVG.
+
+    Errors: `InputError` where none has, or the file cannot be written.
+    """
+    from neverlost.reports.counterexample.svg import render
+    from neverlost.reports.counterexample.timeline import timeline
+    from neverlost.reports.questions.nines.bounds import dominant_loss
+
+    found = next(filter(None, map(dominant_loss, judged)), None)
+    if found is None:
+        raise InputError(f"nothing is drawn to {file}: no way out of a decided region leads to a known loss")
+    try:
+        Path(file).write_text(render(timeline(*found)), encoding="utf-8")
+    except OSError as problem:
+        raise InputError(f"cannot write {file!r}: {problem.strerror}") from None
+
+
+def lines(document: Mapping[str, Any]) -> Iterable[str]:
+    """The bound and nothing else."""
+    return [f"{subject}: {describe.sentences(found)[0]}" for subject, found in document["nines"].items()]

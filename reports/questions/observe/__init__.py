@@ -1,0 +1,1 @@
+"""A history held against the model: document and screen."""

@@ -1,0 +1,130 @@
+"""`observe`: what was seen of a real partition, held against the model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from neverlost.checker.engine.host.whole_files import writable_directory
+from neverlost.checker.kafka.history.gather import gathered
+from neverlost.checker.kafka.history.history import History, as_lines, read_history
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, judge
+from neverlost.checker.kafka.observe.losses import Interval, intervals
+from neverlost.checker.kafka.observe.match_history import TooLarge
+from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
+from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.reports.bundle import question, seal
+from neverlost.reports.questions.observe import document as describe
+from neverlost.reports.request.keywords import Settings
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.results.results import Answer
+from neverlost.specs.configuration.choose import Given, read_settings
+from neverlost.specs.errors import InputError
+
+Path = str | PathLike[str]
+Progress = Callable[..., None]
+HISTORY = "history.jsonl"
+
+
+@dataclass(frozen=True)
+class Observation(Answer):
+    """Whether a history is explained, and for each interval what could have been lost in it."""
+
+    verdict: str
+    reason: str | None
+    topic: str
+    partition: int
+    judgement: HistoryVerdict = field(repr=False)
+    moments: Sequence[Interval] = field(repr=False)
+    mechanisms: Mapping[str, str] = field(default_factory=dict)
+    """What the history needs of each mechanism, where that was asked."""
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """A row per interval."""
+        return list(self.document["intervals"])
+
+
+def observe(
+    history: Path | None = None,
+    settings: Settings = None,
+    *,
+    kafka_version: str | None = None,
+    metadata_log: Sequence[Path] = (),
+    broker_log: Sequence[Path] = (),
+    clients: Sequence[Path] = (),
+    topic: str | None = None,
+    partition: int = 0,
+    mechanisms: bool = False,
+    losses: bool = True,
+    out: Path | None = None,
+    redact: bool = False,
+    time_limit: float | None = None,
+    progress: Progress = lambda *said: None,
+) -> Observation:
+    """Hold a history, or what a partition's logs say, against the model.
+
+    `history` is a file of its own format; else `topic` and `partition` name what is looked for in `metadata_log`, `broker_log`
+    and `clients`.  `mechanisms` asks again with each mechanism off; without `losses` only the verdict is found.  After
+    `time_limit` seconds nothing more is looked for.
+
+    Errors: `InputError` for bad input.
+    """
+    arguments = {
+        "history": history,
+        "settings": settings,
+        "kafka_version": kafka_version,
+        "metadata_log": metadata_log,
+        "broker_log": broker_log,
+        "clients": clients,
+        "topic": topic,
+        "partition": partition or None,
+    }
+    asked, (seen, given) = question.asked("observe", arguments, _read, lambda found: [found[0].topic], redact)
+    request = RunOptions(time_limit=time_limit)
+    asked = asked.with_arguments(mechanisms=mechanisms or None, losses=losses and None).with_effort(request)
+    if out is not None:
+        writable_directory(out)
+    until = float("inf") if request.time_limit is None else time.monotonic() + request.time_limit
+    setting = setting_of(seen, dict(given), until)
+    found = judge(setting, lambda done, all_: progress("offsets that look alike", done, all_))
+    progress("what could have been lost")
+    moments = _moments(found) if losses and found.verdict != "inconclusive" else []
+    progress("mechanisms switched off")
+    without = switched_off(seen, given, found) if mechanisms else {}
+    document = describe.document(found, moments, without)
+    if out is not None:
+        document |= asked.answered
+        seal.write(out, asked, document, [], {}, {HISTORY: as_lines(seen).encode()})
+    return Observation.of(document, judgement=found, moments=moments)
+
+
+def _moments(found: HistoryVerdict) -> Sequence[Interval]:
+    """What could have been lost; nothing, and why, where a limit is reached."""
+    try:
+        return intervals(found)
+    except TooLarge as problem:
+        found.unsaid = str(problem)
+        return []
+
+
+def _read(
+    history: str | None = None,
+    settings: Settings = None,
+    kafka_version: str | None = None,
+    metadata_log: Sequence[str] = (),
+    broker_log: Sequence[str] = (),
+    clients: Sequence[str] = (),
+    topic: str | None = None,
+    partition: int = 0,
+) -> tuple[History, Given]:
+    given = read_settings(settings)
+    if kafka_version is not None:
+        given.setdefault("kafka.version", (".".join(kafka_version.split(".")[:2]), "--kafka-version"))
+    if history is not None:
+        return read_history(history), given
+    if topic is None:
+        raise InputError("--topic NAME is missing: which topic of the files to look at")
+    return gathered(list(metadata_log), list(broker_log), list(clients), topic, partition), given

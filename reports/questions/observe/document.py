@@ -1,0 +1,73 @@
+"""What was observed of a real partition, as a document: whether the model explains it, and what could have been lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import neverlost
+from neverlost.checker.engine.digest import model_digest
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.losses import Exposure, Interval
+from neverlost.model.observed.protocol import OBSERVED
+from neverlost.specs.configuration.keys import is_setting, shown
+from neverlost.specs.inputs.syntax.topics_and_settings import ranges
+
+SCHEMA = "neverlost.observation/1"
+
+
+def document(judgement: HistoryVerdict, intervals: Sequence[Interval], mechanisms: Mapping[str, str]) -> dict[str, Any]:
+    """The result document."""
+    setting, refusal = judgement.setting, judgement.refusal
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "verdict": judgement.verdict,
+        "reason": judgement.reason,
+        "topic": setting.history.topic,
+        "partition": setting.history.partition,
+        "about": dict(setting.history.about),
+        "complete": sorted(setting.history.complete),
+        "config": {name: shown(value) for name, value in setting.configuration.items() if is_setting(name)},
+        "observations": len(setting.history.seen),
+        "offsets": sum(len(each.offsets) for each in judgement.groups if each.names),
+        "offset_groups": len(judgement.groups),
+        "states": judgement.states,
+        "identity": "exact",
+        "refusal": None,
+        "mechanisms": dict(mechanisms),
+        "unsaid": judgement.unsaid,
+        "intervals": [_interval(setting.start_at, each) for each in intervals],
+        "model": OBSERVED.name,
+        "model_digest": model_digest(OBSERVED),
+        "version": neverlost.__version__,
+    }
+    if refusal is not None:
+        found["refusal"] = {
+            "seen": [{"at": each.at, "says": described(each), "place": each.place} for each in refusal.seen],
+            "offset": refusal.group.tracked.offset,
+            "records": list(refusal.group.names),
+            "allowed": list(refusal.allowed),
+        }
+    return found
+
+
+def _interval(start: float, interval: Interval) -> dict[str, Any]:
+    return {
+        "since": round(interval.since - start, 3),
+        "until": round(interval.until - start, 3),
+        "event": interval.event,
+        "leader": interval.leader,
+        "isr": list(interval.isr),
+        "elr": list(interval.elr),
+        "acknowledged": [_exposure(each) for each in interval.exposures],
+    }
+
+
+def _exposure(exposure: Exposure) -> dict[str, Any]:
+    return {
+        "offsets": ranges(exposure.offsets),
+        "eligible_copies": [exposure.fewest, exposure.most],
+        "lost_by": list(exposure.lost_by),
+        "may_be_lost": exposure.may_be_lost,
+        "sent_twice": exposure.repeats,
+    }

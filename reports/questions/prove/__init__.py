@@ -1,0 +1,1 @@
+"""Proofs: document and screen."""

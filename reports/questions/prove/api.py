@@ -1,0 +1,348 @@
+"""`prove`: a property decided by Z3, by bounded search or by induction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from itertools import product
+from os import PathLike
+from typing import Any, Unpack
+
+from neverlost.checker.engine.host.processes import INTERRUPTED
+from neverlost.checker.engine.host.whole_files import writable_directory
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.proof import bounded_search
+from neverlost.checker.engine.proof import induction as by_induction
+from neverlost.checker.engine.proof.bounded_search import BoundedResult
+from neverlost.checker.engine.proof.every_size import ParametricEncoding
+from neverlost.checker.engine.proof.induction import Proof, untried
+from neverlost.checker.engine.proof.progress import Reporter
+from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
+from neverlost.checker.questions.necessity.necessity import clauses_of
+from neverlost.checker.questions.necessity.necessity import without as switched_off
+from neverlost.model.kernel import Model, ModelError
+from neverlost.model.system import System, bind
+from neverlost.reports.bundle import proof_check as proved
+from neverlost.reports.bundle import question, seal
+from neverlost.reports.bundle.question import BundleQuestion
+from neverlost.reports.counterexample.saved import Counterexample
+from neverlost.reports.questions.prove import document as describe_proofs
+from neverlost.reports.request.keywords import Limited, Settings
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.results.results import Result, States, verdicts
+from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
+from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
+from neverlost.specs.configuration.keys import KEYS, is_without_faults
+from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.property import RECOVERY, Property
+from neverlost.specs.setting import assumed
+
+WithoutBounds = type[UnboundedEncoding] | type[ParametricEncoding] | None
+"""How a proof reads the system otherwise than within its bounds."""
+
+METHODS = ("bmc", "induction")
+WIDE = 60.0
+"""Seconds for mining in several configurations at once."""
+
+
+@dataclass(frozen=True)
+class ProofResult(Result):
+    """What was proved; with free keys, `cells` has a result for each of their values, and `unsafe` those that are violated."""
+
+    method: str = "bmc"
+    depth: int | None = None
+    solver: str = ""
+    seed: int = 0
+    without: Sequence[str] = ()
+    free: Sequence[str] = ()
+    unsafe: Sequence[Mapping[str, Any]] = ()
+    proofs: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    bounded: BoundedResult | None = field(default=None, repr=False)
+    inductions: tuple[Proof, ...] = field(default=(), repr=False)
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """What the prover found."""
+        return [self.bounded.outcome] if self.bounded is not None else [each.outcome for each in self.inductions]
+
+
+SECONDS_WITHOUT_FAULTS = 30.0
+"""How long a proof of all properties goes on, unless a limit is given, where nothing may fail."""
+
+
+SHORTEST = 1.0
+"""How long the last properties have at least.  Units: seconds."""
+
+
+def prove(
+    settings: Settings = None,
+    *,
+    config: str | PathLike[str] | None = None,
+    method: str = "bmc",
+    depth: int = 12,
+    properties: Iterable[str] | None = None,
+    free: Sequence[str] = (),
+    unbounded: bool = False,
+    every_rf: bool = False,
+    mine: bool = False,
+    without: Sequence[str] = (),
+    out: str | PathLike[str] | None = None,
+    redact: bool = False,
+    progress: Reporter | None = None,
+    **search: Unpack[Limited],
+) -> ProofResult:
+    """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
+
+    `free` are keys (`KEY` or `KEY=A,B`) whose unsafe values are all found; `unbounded` proves for any number of epochs and
+    records, `every_rf` for every replication factor too; `mine` finds the lemmas; `without` are guard clauses
+    (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
+
+    Errors: `InputError` for bad input, and for options that contradict each other.
+    """
+    request = RunOptions(**search)
+    require_sense(method, depth, bool(free), unbounded, mine)
+    require_sense_of_every_rf(method, every_rf, mine, out is not None)
+    if out is not None:
+        writable_directory(out)
+    properties = None if properties is None else list(properties)
+    arguments = {"settings": settings, "config": config}
+    asked, given = question.asked("prove", arguments, _given, lambda _: (), redact)
+    asked = asked.with_arguments(
+        method=method,
+        depth=depth if method == "bmc" else None,
+        properties=properties,
+        free=free,
+        unbounded=unbounded or None,
+        every_rf=every_rf or None,
+        mine=mine or None,
+        without=without,
+    ).with_effort(request)
+    if method == "induction":
+        chosen = choose_one(given)
+        system = weakened(chosen.system, without)
+        reading = ParametricEncoding if every_rf else UnboundedEncoding if unbounded else None
+        proofs = inductions(system, _asked(system, properties), reading, mine, request, out is not None, progress)
+        return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
+    chosen, system, keys = free_cells(given, free)
+    system = weakened(system, without)
+    goals = _asked(system, properties)
+    seconds = request.time_limit
+    if seconds is None and all(map(is_without_faults, system.configurations)):
+        seconds = SECONDS_WITHOUT_FAULTS
+    bounded = bounded_search.check(system, goals, depth, seconds, request.workers or 2, request.memory_bytes, lemmas_of(system))
+    return _result(describe_proofs.bounded_document(bounded, keys) | _assumed(chosen), bounded, asked, out)
+
+
+def _assumed(chosen: Chosen) -> dict[str, Any]:
+    return {"assumed": assumed([chosen.settings])}
+
+
+def _given(settings: Settings = None, config: str | None = None) -> Given:
+    return read_given(config, settings)
+
+
+def _asked(system: System, names: Iterable[str] | None) -> list[Property]:
+    asked = chosen_properties(system.model, names)
+    require_fields(system, asked)
+    for each in asked:
+        if each.kind == RECOVERY:
+            raise InputError(f"property {each.name!r} is about what can still happen, which no proof here decides; use check")
+    return asked
+
+
+def _result(
+    document: dict[str, Any], found: BoundedResult | list[Proof], asked: BundleQuestion, out: str | PathLike[str] | None
+) -> ProofResult:
+    outcomes = [found.outcome] if isinstance(found, BoundedResult) else [each.outcome for each in found]
+    known = _counterexamples(outcomes)
+    if out is not None:
+        document, traces = proved.named({**document, **asked.answered}, known)
+        system = outcomes[0].system
+        configurations = [(system.model, each) for each in system.configurations]
+        also = {} if isinstance(found, BoundedResult) else proved.obligations(found)
+        seal.write(out, asked, document, configurations, traces, also)
+    cells = [
+        Result.of(each, properties=verdicts(each["properties"], of_cell), counterexamples=of_cell)
+        for each, of_cell in zip(document.get("cells", ()), known, strict=False)
+    ]
+    return ProofResult.of(
+        document,
+        states=States(**document["states"]),
+        properties=() if cells else verdicts(document["properties"], known[0]),
+        counterexamples={} if cells else known[0],
+        cells=tuple(cells),
+        bounded=found if isinstance(found, BoundedResult) else None,
+        inductions=() if isinstance(found, BoundedResult) else tuple(found),
+    )
+
+
+def _counterexamples(outcomes: Sequence[Outcome]) -> list[dict[str, Counterexample]]:
+    """Counterexamples by property, for each configuration."""
+    known: list[dict[str, Counterexample]] = [{} for _ in outcomes[0].system.configurations]
+    for outcome in outcomes:
+        for each in outcome.findings:
+            if each.trace is not None:
+                found = Counterexample(outcome.system, each.property, each.trace, each.configuration)
+                known[each.configuration][each.property.name] = found
+    return known
+
+
+def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine: bool) -> None:
+    """Errors: `InputError` for options that contradict each other."""
+    if method not in METHODS:
+        raise unknown("method", method, METHODS, "--method")
+    if not 0 <= depth <= 1000:
+        raise InputError(f"bad value '{depth}' for --depth: use a number of steps from 0 to 1000")
+    if method == "induction" and has_free:
+        raise InputError("--free needs --method bmc: a proof by induction speaks about one configuration")
+    if unbounded and mine:
+        raise InputError("--mine finds lemmas within the bounds; drop --unbounded")
+    if method == "bmc" and (unbounded or mine):
+        raise InputError(f"{'--unbounded' if unbounded else '--mine'} needs --method induction")
+
+
+def require_sense_of_every_rf(method: str, every_rf: bool, mine: bool, is_kept: bool) -> None:
+    """Errors: `InputError` where a proof for every replication factor cannot be had as it is asked for."""
+    if not every_rf:
+        return
+    if method != "induction":
+        raise InputError("--every-rf needs --method induction")
+    if mine:
+        raise InputError("--mine finds lemmas for one replication factor; drop --every-rf")
+    if is_kept:
+        raise InputError("a proof for every replication factor has no bundle: drop --out, or prove one factor")
+    if find_spec("cvc5") is None:
+        raise InputError("--every-rf needs the solver cvc5: pip install 'neverlost[proof]'")
+
+
+def free_cells(given: Given, free: Sequence[str]) -> tuple[Chosen, System, list[str]]:
+    """The first configuration, one system over every value of the free keys, and their names; without free keys, of the one
+    configuration.
+
+    Errors: `InputError` for a key that cannot be left free, or is also given.
+    """
+    chosen = choose_one(given)
+    ranges = dict(_free_key(each, chosen.model, int(chosen.configuration["replication.factor"])) for each in free)
+    for name in ranges:
+        if name in given:
+            raise InputError(f"{name} is free and has a value too, in {given[name][1]}; drop one of them")
+    cells = [
+        choose(given | {name: (value, "--free") for name, value in zip(ranges, values, strict=True)}).configuration
+        for values in product(*ranges.values())
+    ]
+    system = bind(chosen.model, *cells)
+    try:
+        system.initial_states()
+    except ModelError as problem:
+        raise InputError(f"these keys cannot be left free together: {problem}") from None
+    return chosen, system, list(ranges)
+
+
+def weakened(system: System, clauses: Sequence[str]) -> System:
+    """The system without some guard clauses, each written `action: clause`.
+
+    Errors: `InputError` for a clause that the model does not have.
+    """
+    known = {f"{action}: {clause}": (action, clause) for action, clause in clauses_of(system)}
+    for each in clauses:
+        name = ": ".join(part.strip() for part in each.split(":", 1))
+        if name not in known:
+            raise unknown("guard clause", name, known, "--without")
+        system = switched_off(system, *known[name])
+    return system
+
+
+def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
+    """A free key and its values: those that are listed, or all there are."""
+    name, equals, listed = text.partition("=")
+    if name not in model.keys:
+        raise unknown("key", name, model.keys, "--free")
+    if equals:
+        return name, list(dict.fromkeys(listed.split(",")))
+    key = KEYS.get(name)
+    if key is None or key.kind == "flag":
+        return name, ["true", "false"] if key is not None else ["on", "off"]
+    if key.kind == "choice":
+        return name, sorted(set((key.spellings or {}).values()))
+    if name == "min.insync.replicas":
+        return name, list(range(1, replicas + 1))
+    raise InputError(f"{name} cannot be left free without its values: write --free {name}={key.low or 1},{(key.low or 1) + 1}")
+
+
+def inductions(
+    system: System,
+    goals: Sequence[Property],
+    without_bounds: WithoutBounds,
+    mine: bool,
+    request: RunOptions,
+    with_texts: bool,
+    progress: Reporter | None = None,
+) -> list[Proof]:
+    """One proof per property; after an interrupt the rest is not begun."""
+    found: list[Proof] = []
+    is_calm, began = request.time_limit is None and is_without_faults(system.configurations[0]), time.monotonic()
+    for goal in goals:
+        if is_calm:
+            left = SECONDS_WITHOUT_FAULTS - (time.monotonic() - began)
+            request = replace(request, time_limit=max(left, SHORTEST))
+        is_over = bool(found) and found[-1].is_interrupted
+        found.append(
+            untried(system, goal, INTERRUPTED)
+            if is_over
+            else induction(system, goal, without_bounds, mine, request, with_texts, progress)
+        )
+    return found
+
+
+def induction(
+    system: System,
+    goal: Property,
+    without_bounds: WithoutBounds,
+    mine: bool,
+    request: RunOptions,
+    with_texts: bool,
+    progress: Reporter | None = None,
+) -> Proof:
+    """A proof with the model's own lemmas, or with mined ones."""
+    lemmas, work = lemmas_of(system, goal.name), None
+    if mine:
+        lemmas, work = _mined(system, goal, 600.0 if request.time_limit is None else request.time_limit / 2)
+    if not lemmas:
+        alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
+        lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
+    proof = by_induction.prove(
+        system,
+        goal,
+        lemmas,
+        by_induction.ProofBudget(
+            request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes, progress=progress
+        ),
+        with_texts=with_texts,
+        given=without_bounds(system, lemmas, goal) if without_bounds else None,
+    )
+    return proof if work is None else replace(proof, mined=work)
+
+
+def _mined(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma, ...], str]:
+    """Lemmas that are true in larger configurations too; where those do not suffice, lemmas of this one; and the work done."""
+    from neverlost.checker.engine.proof.mining import mined
+
+    wide = mined(system, goal, seconds=min(WIDE, seconds / 2), also=_neighbours(system))
+    if wide.is_inductive:
+        return wide.lemmas, wide.says
+    alone = mined(system, goal, seconds=seconds)
+    return alone.lemmas, f"{wide.says}; then {alone.says}"
+
+
+def _neighbours(system: System) -> list[System]:
+    """The same configuration with each of its bounds one larger: what is mined must be true there too."""
+    model, configuration = system.model, system.configurations[0]
+    return [
+        bind(model, {**configuration, key: configuration[key] + 1}, disabled=system.disabled)
+        for key in model.keys
+        if key.startswith("bounds.")
+    ]

@@ -1,0 +1,80 @@
+"""Proofs as documents: what was decided, by which obligations and lemmas, and what stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.checker.engine.proof.bounded_search import BoundedResult
+from neverlost.checker.engine.proof.induction import KINDS, Proof, ReachabilityCheck
+from neverlost.model.system import System
+from neverlost.reports.documents import result
+
+
+def _weaknesses(system: System) -> dict[str, list[str]]:
+    """What a document says of a system that is not the protocol as it is."""
+    return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
+
+
+def bounded_document(bounded: BoundedResult, free: list[str]) -> dict[str, Any]:
+    """The result document of a bounded search; with free keys, a cell for each of their values."""
+    outcome = bounded.outcome
+    proved = {"method": "bmc", "depth": bounded.depth, "solver": bounded.solver, "seed": bounded.seed}
+    proved |= _weaknesses(outcome.system)
+    if not free:
+        return result.document(outcome) | proved
+    cells = [result.cell(outcome, number) for number in range(len(outcome.system.configurations))]
+    unsafe = [{name: each["config"][name] for name in free} for each in cells if each["verdict"] == Verdict.VIOLATED]
+    return result.shared(outcome) | proved | {"verdict": str(outcome.verdict), "free": free, "unsafe": unsafe, "cells": cells}
+
+
+def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
+    """The result document of proofs by induction of several properties."""
+    first = proofs[0].outcome
+    merged = Outcome(
+        first.system,
+        tuple(finding for each in proofs for finding in each.outcome.findings),
+        first.counts,
+        sum(each.seconds for each in proofs),
+        "; ".join(dict.fromkeys(each.reason for each in proofs if each.reason)) or None,
+        engine=first.engine,
+    )
+    return (
+        result.document(merged)
+        | _weaknesses(first.system)
+        | {
+            "method": "induction",
+            "solver": proofs[0].solver,
+            "seed": proofs[0].seed,
+            "proofs": [_proof(each) for each in proofs],
+        }
+    )
+
+
+def _proof(proof: Proof) -> dict[str, Any]:
+    return {
+        "property": proof.goal.name,
+        "verdict": str(proof.verdict),
+        "unbounded": list(proof.unbounded),
+        "lemmas": [{"name": each.name, "says": each.says, "why": each.why} for each in proof.lemmas],
+        "mined": proof.mined,
+        "obligations": len(proof.answers),
+        "open": [
+            {"kind": each.task.kind, "step": each.task.label, "goal": each.goal, "answer": each.answer, "reason": each.reason}
+            for each in proof.open
+        ],
+        "seconds": {kind: round(proof.seconds_of(kind), 3) for kind in KINDS},
+        "counterexamples": [_looked(proof, each) for each in proof.looked],
+    }
+
+
+def _looked(proof: Proof, looked: ReachabilityCheck) -> dict[str, Any]:
+    before, after = looked.answer.states or ((), ())
+    return {
+        "goal": looked.answer.goal,
+        "step": looked.answer.task.label,
+        "reachable": looked.is_reachable,
+        "before": proof.system.nested(before),
+        "after": proof.system.nested(after),
+    }

@@ -1,0 +1,1 @@
+"""A counterexample re-executed step by step."""

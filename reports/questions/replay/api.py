@@ -1,0 +1,58 @@
+"""`replay`: a saved counterexample, re-executed on the defining interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from neverlost.reports.counterexample.saved import Counterexample
+from neverlost.reports.documents.result import SCHEMA
+from neverlost.reports.results.results import Answer, PropertyVerdict, Trace, verdicts
+
+
+@dataclass(frozen=True)
+class Replay(Answer):
+    """A counterexample whose every step, and whose violation, was confirmed."""
+
+    model: str
+    properties: tuple[PropertyVerdict, ...]
+    counterexample: Counterexample = field(repr=False)
+    replayed: bool = True
+
+    @property
+    def trace(self) -> Trace:
+        """The counterexample."""
+        return Trace(self.counterexample)
+
+    def rows(self) -> list[Mapping[str, Any]]:
+        """The property that is broken."""
+        return [{"model": self.model, "property": each.name, "steps": each.steps} for each in self.properties]
+
+
+def replay(trace: str | PathLike[str]) -> Replay:
+    """Re-execute a saved counterexample (`.itf.json`).
+
+    Errors: `InputError` where a step is not enabled or leads elsewhere, and where the last state breaks nothing.
+    """
+    found = Counterexample.read(str(trace))
+    name, steps = found.broken.name, found.trace.steps
+    entry: dict[str, Any] = {
+        "name": name,
+        "verdict": "violated",
+        "steps": len(steps),
+        "faults": found.trace.faults(found.system),
+    }
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "model": found.system.model.name,
+        **(
+            {"without": sorted(f"{action}: {clause}" for action, clause in found.system.disabled)}
+            if found.system.disabled
+            else {}
+        ),
+        "replayed": True,
+        "properties": [entry | {"trace": str(trace)}],
+    }
+    return Replay.of(document, properties=verdicts(document["properties"], {name: found}), counterexample=found)

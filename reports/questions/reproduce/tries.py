@@ -1,0 +1,147 @@
+"""From a saved counterexample to tries of it on clusters, and to an exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.kafka.cluster.clients import library
+from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
+from neverlost.checker.kafka.cluster.jars import KafkaHome, kafka_home, require_one
+from neverlost.checker.kafka.cluster.process import ClusterError
+from neverlost.checker.kafka.reproduce.attempt import Notify
+from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
+from neverlost.checker.kafka.reproduce.follow import follow
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan
+from neverlost.reports.counterexample.itf import read_itf
+from neverlost.reports.counterexample.timeline import Timeline, timeline
+from neverlost.reports.output import exit_status
+from neverlost.reports.output.output import Output, verdict_line
+from neverlost.reports.questions.reproduce.evidence import ReproductionReport, save, trimmed_logs
+from neverlost.specs.configuration import keys
+from neverlost.specs.configuration.choose import read_settings
+from neverlost.specs.configuration.input import read_text
+from neverlost.specs.errors import InputError
+
+TOPIC = "neverlost"
+ELR = "eligible.leader.replicas"
+OTHER = ("acks", "min.insync.replicas", "unclean.leader.election.enable", ELR, "flush.messages")
+"""What may be set otherwise than in the trace, to try a sibling of its configuration."""
+
+
+@dataclass(frozen=True)
+class ReproductionRequest:
+    """A counterexample, what it looks like, and how to bring it about."""
+
+    plan: ReproductionPlan
+    expected: Timeline
+    text: str
+    changed: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class KafkaTarget:
+    """Which Kafka."""
+
+    home: str | None
+    version: str | None
+    controllers: int = 1
+    trust: bool = False
+
+
+def asked(trace: str, settings: Sequence[str]) -> ReproductionRequest:
+    """Replay a saved counterexample and plan it.
+
+    Errors: `InputError` for a trace that is none, a step that cannot be brought about, a key that cannot be changed.
+    """
+    system, broken, found, _ = read_itf(trace)
+    found = as_sessions_expire(system, found)
+    planned = plan(system, broken, found)
+    given = read_settings(settings)
+    for name in given:
+        if name not in OTHER:
+            raise InputError(f"--set {name} cannot differ from the trace: only {', '.join(OTHER)} can")
+    whole = {name: (keys.shown(value), trace) for name, value in planned.configuration.items() if keys.shown(value) != ""}
+    configuration = keys.configuration(system.model, whole | given)
+    changed = {name: configuration[name] for name in given}
+    return ReproductionRequest(
+        replace(planned, configuration=configuration), timeline(system, broken, found), read_text(trace), changed
+    )
+
+
+def tried(question: ReproductionRequest, where: KafkaTarget, times: int, output: Output, say: Notify) -> int:
+    """Try it so often on one cluster, with a topic for each try; the exit status is that of the worst.
+
+    Errors: `InputError` where there is no Kafka to be had.
+    """
+    require_one(where.home, where.version)
+    library()
+    home, planned = kafka_home(where.home, where.version, trust=where.trust), question.plan
+    print_step(f"starting Kafka {home.shown}: {planned.brokers} brokers, {where.controllers} controller(s)")
+    documents: list[dict[str, Any]] = []
+    try:
+        settings, formatted = planned.server_settings, features(planned, home)
+        started = cluster(home, planned.brokers, where.controllers, settings, formatted, directories=planned.directories)
+        with started as kafka:
+            for number in range(1, times + 1):
+                report = _once(question, kafka, number, _folder(output.out, number, times))
+                documents.append(report.document())
+                if output.is_read:
+                    for line in report.verdict():
+                        say(line)
+    except ClusterError as problem:
+        print(f"neverlost: the cluster could not be run: {' '.join(str(problem).split())}", file=sys.stderr)
+        return exit_status.INCONCLUSIVE
+    whole = documents[0] if len(documents) == 1 else {"schema": documents[0]["schema"], "tries": documents}
+    output.deliver(whole, is_saved=True, lines=verdict_lines)
+    return exit_status.HOLDS if all(each["reproduced"] for each in documents) else exit_status.UNEXPECTED
+
+
+def verdict_lines(document: Mapping[str, Any]) -> list[str]:
+    """What `--quiet` prints: a line for each try."""
+    tries = document.get("tries", [document])
+    return [verdict_line("reproduced" if each["reproduced"] else "not seen", each["property"]) for each in tries]
+
+
+def print_step(line: str) -> None:
+    """Progress goes to stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def _folder(out: str | None, number: int, times: int) -> Path | None:
+    """Where a try's evidence goes; each has a folder of its own where there are several."""
+    if out is None:
+        return None
+    return Path(out) if times == 1 else Path(out, str(number))
+
+
+def _once(question: ReproductionRequest, kafka: Cluster, number: int, folder: Path | None) -> ReproductionReport:
+    """One try.  The topic of the one before goes: a broker that leads any partition does not shut down before all others have
+    read that it does not (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them from reading."""
+    if number > 1:
+        kafka.admin.delete_topic(_topic(number - 1))
+    topic = _topic(number)
+    outcome = follow(kafka, question.plan, topic, print_step)
+    report = ReproductionReport(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
+    if folder is not None:
+        save(report, question.text, trimmed_logs(kafka, topic), folder)
+    return report
+
+
+def _topic(number: int) -> str:
+    return TOPIC if number == 1 else f"{TOPIC}-{number}"
+
+
+def features(planned: ReproductionPlan, home: KafkaHome) -> dict[str, int]:
+    """Features to format with: eligible leader replicas exist from 4.0 on, and are on by default from 4.1 on.
+
+    Errors: `InputError` for a Kafka that has none.
+    """
+    if home.minor >= (4, 0):
+        return {f"{ELR}.version": int(planned.has_elr)}
+    if planned.has_elr:
+        raise InputError(f"Kafka {home.shown} has no eligible leader replicas: use 4.0 or newer, or --set {ELR}=false")
+    return {}

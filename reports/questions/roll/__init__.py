@@ -1,0 +1,1 @@
+"""A rolling restart and a maintenance plan: documents and page."""

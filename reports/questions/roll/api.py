@@ -1,0 +1,282 @@
+"""`roll`: which brokers may be stopped now, in which order, and what one more fault would do meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Unpack
+
+import neverlost
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.search.options import Reporter
+from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.atlas.index import shipped
+from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
+from neverlost.checker.questions.tolerance.tolerance import decided
+from neverlost.reports.bundle.keep import kept
+from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.request.inputs import configurations
+from neverlost.reports.request.keywords import Searching, Settings
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.results.results import Answer
+from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
+from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
+from neverlost.specs.configuration.power_loss import with_kills
+from neverlost.specs.errors import InputError
+from neverlost.specs.inputs.remedies import topic_of
+from neverlost.specs.properties import properties
+from neverlost.specs.setting import assumed
+
+if TYPE_CHECKING:
+    from neverlost.reports.page.tables import TableReport
+
+OUTSIDE = "start.outside_isr"
+OFFLINE = "offline already"
+"""What is said of a partition without a leader: no stop makes that worse, and none should be tried."""
+
+MOST_AT_A_TIME = 9
+
+
+@dataclass(frozen=True)
+class RollResult(Answer):
+    """For each broker what its stop does to each partition that it has a replica of, and in which order to go about it."""
+
+    verdict: str
+    brokers: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    order: Sequence[Sequence[str]]
+    first: Sequence[Mapping[str, Any]]
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """A row per broker."""
+        return [{"broker": broker, **each} for broker, each in self.brokers.items()]
+
+
+def _report() -> TableReport:
+    """Return how the document becomes a page; templates are loaded only where one is written."""
+    from neverlost.reports.questions.roll.page import REPORT
+
+    return REPORT
+
+
+@kept(_report)
+def roll(
+    settings: Settings = None,
+    *,
+    files: Mapping[str, Any],
+    kafka_version: str | None = None,
+    at_a_time: int = 1,
+    out: str | PathLike[str] | None = None,
+    progress: Reporter | None = None,
+    **search: Unpack[Searching],
+) -> RollResult:
+    """Whether each broker of a described cluster may be stopped now, in a controlled way, and how to restart them all.
+
+    Every partition begins where it stands: its replicas that are outside the ISR may stay there.  A stop happens whatever it
+    does, and then one broker at a time may suffer something further.  `at_a_time` is how many may be stopped together.
+    `files` are the Kafka files of `check` by the names of its parameters.  With `out` an evidence bundle is written there.
+
+    Errors: `InputError` for bad input, before anything is searched.
+    """
+    stated = [f"{key}={value}" for key, (value, _) in read_settings(settings).items()]
+    given = read_given(None, settings)
+    if any(key.startswith("faults.") for key in given):
+        raise InputError("roll asks about stops itself: leave limits of faults out")
+    if not files.get("describe"):
+        raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
+    if not 1 <= at_a_time <= MOST_AT_A_TIME:
+        raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")
+    records = [] if "bounds.records" in given else ["bounds.records=1"]
+    every = configurations([*stated, *records], None, kafka_version, **files)
+    for each in every:
+        if OUTSIDE not in each.model.keys:
+            raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
+        _require_partitions(each)
+    said = _Said(every, at_a_time, RunOptions(**search), progress)
+    return RollResult.of(_document(_Cluster(_placed(every), said), at_a_time) | _input(every))
+
+
+def _require_partitions(chosen: Chosen) -> None:
+    """Errors: `InputError` where it is not known which brokers have the replicas of a topic."""
+    described = {name.rpartition("-")[0] for name in chosen.brokers}
+    if chosen.reassigned:
+        raise InputError(f"roll cannot answer now: {chosen.left_out}")
+    missing = [each for each in chosen.subjects if topic_of(each) not in described]
+    if missing or not described:
+        says = f"topic {missing[0]!r} is described without its partitions" if missing else "no partition is described"
+        raise InputError(
+            f"{says}, which roll is about; give what kafka-topics.sh --bootstrap-server HOST:PORT --describe prints"
+        )
+
+
+class _Said:
+    """What is said of a configuration after a stop: decided for all at once."""
+
+    def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
+        asked = [properties()[name] for name in describe.ASKED]
+        questions = {
+            (id(chosen), is_whole, stop): (
+                chosen.model,
+                with_kills(chosen.model, self._configuration(chosen, is_whole) | stop.limits),
+            )
+            for chosen in every
+            for is_whole in (False, True)
+            for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
+        }
+        atlas = shipped()
+        known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
+        found = decided(list(questions.values()), asked, request.options(), request.engine, progress, known)
+        self._words = {key: describe.in_words(*describe.said(entries)) for key, entries in zip(questions, found, strict=True)}
+
+    @staticmethod
+    def _configuration(chosen: Chosen, is_whole: bool) -> dict[str, Any]:
+        return {**chosen.configuration, **({OUTSIDE: 0} if is_whole else {})}
+
+    def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
+        """In words; `is_whole` where all replicas are in the ISR at first."""
+        says = self._words[id(chosen), is_whole, stop]
+        is_open = chosen.left_out is not None and not is_whole and not says.startswith(LOST)
+        return UNDECIDED if is_open else says
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Partitions that are configured alike, with the same brokers, those in the ISR apart, by name with their numbers in the
+    order of all; a partition stands in one for each way in which it may be configured.
+    """
+
+    chosen: Chosen
+    inside: frozenset[str]
+    brokers: frozenset[str]
+    names: dict[str, int] = field(default_factory=dict)
+
+
+def _placed(every: Iterable[Chosen]) -> tuple[_Alike, ...]:
+    found: dict[Any, _Alike] = {}
+    numbers: dict[str, int] = {}
+    for each in every:
+        for name, brokers in each.brokers.items():
+            inside = frozenset(brokers).difference(each.out[name])
+            key = id(each), inside, frozenset(brokers)
+            found.setdefault(key, _Alike(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
+    return tuple(found.values())
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    alike: tuple[_Alike, ...]
+    said: _Said
+
+    @property
+    def brokers(self) -> list[str]:
+        """In the order of their numbers."""
+        return sorted({each for one in self.alike for each in one.brokers}, key=lambda each: (len(each), each))
+
+    def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_Alike, str]]:
+        """The partitions that have replicas on some brokers, with what happens to them when these are stopped."""
+        chosen = frozenset(stopped)
+        for each in self.alike:
+            if chosen & each.brokers:
+                yield each, self._says(each, Stop(len(chosen & each.inside), further))
+
+    def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
+        """What happens to which partitions when these brokers are stopped."""
+        worst: dict[str, str] = {}
+        numbers: dict[str, int] = {}
+        for each, says in self.of(stopped, further):
+            numbers |= each.names
+            for name in each.names:
+                if name not in worst or _badness(says) > _badness(worst[name]):
+                    worst[name] = says
+        found: dict[str, list[str]] = {says: [] for says in sorted(set(worst.values()), key=_badness)}
+        for name in sorted(numbers, key=numbers.__getitem__):
+            found[worst[name]].append(name)
+        return found
+
+    def _says(self, one: _Alike, stop: Stop) -> str:
+        return self.said.of(one.chosen, stop) if one.inside else OFFLINE
+
+    def may_stop(self, stopped: Iterable[str]) -> bool:
+        """Whether nothing is lost and no writes stop."""
+        return all(says == OK for _, says in self.of(stopped))
+
+    def first(self) -> list[dict[str, Any]]:
+        """What to do before the brokers can be stopped that cannot be stopped now."""
+        found: dict[str, dict[str, int]] = {}
+        for each in self.alike:
+            says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
+            if says == {OK} or (each.chosen.left_out is None and UNDECIDED in says):
+                continue
+            found.setdefault(self._remedy(each), {}).update(each.names)
+        return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
+
+    def _remedy(self, one: _Alike) -> str:
+        if not one.inside:
+            return "it is offline; bring back a replica of its last ISR or ELR"
+        out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
+        then = self.said.of(one.chosen, Stop(1), is_whole=True)
+        if out and then in (OK, UNDECIDED):
+            return f"wait until {out} {'are' if ',' in out else 'is'} in the ISR again"
+        settings = one.chosen.configuration
+        factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
+        if self.said.of(one.chosen, Stop(1), is_whole=True).startswith(LOST):
+            if settings["acks"] in ("0", "1"):
+                return f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all"
+            return f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
+        lower = ", or lower min ISR" if least > 1 else ""
+        return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one{lower}"
+
+    def order(self, at_a_time: int) -> list[list[str]]:
+        """Brokers that may be stopped together, group after group."""
+        left, groups = [each for each in self.brokers if self.may_stop([each])], []
+        while left:
+            group: list[str] = []
+            for each in left:
+                if len(group) < at_a_time and self.may_stop([*group, each]):
+                    group.append(each)
+            left = [each for each in left if each not in group]
+            groups.append(group)
+        return groups
+
+
+def _input(every: Sequence[Chosen]) -> dict[str, Any]:
+    """Where the settings that all partitions share come from, and what was noticed about the input."""
+    first, *others = ({key: one.document() for key, one in each.settings.items()} for each in every)
+    shared = {key: one for key, one in first.items() if all(each.get(key) == one for each in others)}
+    notices = dict.fromkeys(notice for each in every for notice in each.notices)
+    return {
+        "sources": shared,
+        "notices": [each.document() for each in notices],
+        "assumed": assumed(each.settings for each in every),
+    }
+
+
+@cache
+def _badness(says: str) -> tuple[int, int]:
+    """From good to bad; of two losses the one in fewer steps is worse."""
+    kind, _, steps = says.partition(", ")
+    order = [OK, STOPS, OFFLINE, UNDECIDED, LOST]
+    return order.index(kind), -int(steps.split()[0]) if steps else 0
+
+
+def _document(cluster: _Cluster, at_a_time: int) -> dict[str, Any]:
+    """Brokers that may be stopped first, each with what its stop does by partitions."""
+    brokers = {
+        each: {
+            "may_be_stopped": cluster.may_stop([each]),
+            "now": cluster.says([each]),
+            "then": {fault.name: cluster.says([each], fault.name) for fault in FURTHER},
+        }
+        for each in cluster.brokers
+    }
+    may = {each: one["may_be_stopped"] for each, one in brokers.items()}
+    return {
+        "schema": "neverlost.roll/1",
+        "version": neverlost.__version__,
+        "verdict": str(Verdict.HOLDS if all(may.values()) else Verdict.VIOLATED),
+        "brokers": dict(sorted(brokers.items(), key=lambda each: not may[each[0]])),
+        "at_a_time": at_a_time,
+        "order": cluster.order(at_a_time),
+        "first": cluster.first(),
+    }

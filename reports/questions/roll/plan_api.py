@@ -1,0 +1,145 @@
+"""`plan`: what an operator's plan loses or stops, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any, Unpack
+
+import neverlost
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.search.options import Reporter
+from neverlost.checker.questions.roll import plan_phases as campaign
+from neverlost.checker.questions.roll.maintenance_plan import MaintenancePlan, read_plan
+from neverlost.checker.questions.roll.plan_phases import Phase, PhaseTrace, Said
+from neverlost.checker.questions.tolerance.tolerance import SEARCH, CellVerdict
+from neverlost.model.sentences import sentences
+from neverlost.reports.bundle.keep import kept
+from neverlost.reports.counterexample.timeline import Timeline, timeline
+from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.request.keywords import Searching, Settings
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.results.results import Answer
+from neverlost.reports.wording.table_words import LOST, STOPS, UNDECIDED
+from neverlost.specs.properties import properties
+from neverlost.specs.property import SAFETY
+
+BEFORE = "before"
+"""What the phase before the first step is called."""
+
+
+@dataclass(frozen=True)
+class PlanResult(Answer):
+    """What each phase of a plan says; `found` has the phases with their counterexamples."""
+
+    verdict: str
+    phases: Sequence[Mapping[str, Any]] = field(repr=False)
+    found: tuple[Phase, ...] = field(repr=False)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """A row per phase."""
+        return self.phases
+
+    def first_loss(self) -> Timeline | None:
+        """The counterexample of the first loss, through all phases; the frame in which a step begins has its name."""
+        said = (each for phase in self.found for each in phase.said)
+        loss = next((each for each in said if each.asked.kind == SAFETY and each.parts), None)
+        if loss is None:
+            return None
+        shown = [timeline(each.system, loss.asked, each.trace, breaks=each is loss.parts[-1]) for each in loss.parts]
+        frames = list(shown[0].frames)
+        for part, one in zip(loss.parts[1:], shown[1:], strict=True):
+            first, *others = one.frames
+            frames += [replace(first, says=f"STEP {part.phase}: {title(self.found[part.phase])}"), *others]
+        return replace(shown[-1], frames=tuple(replace(each, number=number) for number, each in enumerate(frames)))
+
+
+@kept()
+def plan(
+    file: str | PathLike[str],
+    settings: Settings = None,
+    *,
+    out: str | PathLike[str] | None = None,
+    progress: Reporter | None = None,
+    **search: Unpack[Searching],
+) -> PlanResult:
+    """What can be lost, or stop, while a plan of `file` is carried out and after each of its steps.
+
+    Each step begins in every state that the one before can be in once it was taken, and whatever faults the plan allows go on
+    meanwhile.  `settings` win over what the file says where the plan begins.  With `out` an evidence bundle is written there.
+
+    Errors: `InputError` for a file that is no plan, and for a step that cannot be decided.
+    """
+    asked = read_plan(file, settings)
+    found = campaign.decided(asked, [properties()[name] for name in describe.ASKED], RunOptions(**search).options(), progress)
+    return PlanResult.of(_document(asked, found), found=tuple(found))
+
+
+def _document(asked: MaintenancePlan, found: Sequence[Phase]) -> dict[str, Any]:
+    configuration = asked.first.configuration
+    phases = [_phase(number, each, found) for number, each in enumerate(found)]
+    phases += [
+        {"number": number, "says": step.says, "changes": dict(step.changes), "meanwhile": UNDECIDED}
+        for number, step in enumerate(asked.steps, 1)
+        if number >= len(found)
+    ]
+    says = {each[name] for each in phases for name in ("meanwhile", "done") if each.get(name)}
+    return {
+        "schema": "neverlost.plan/1",
+        "version": neverlost.__version__,
+        "verdict": str(_verdict(says)),
+        "says": asked.says,
+        "begins": describe.heading(configuration, asked.first.release, ()),
+        "faults": describe.fault_limits({**configuration, "faults.min_isr_change": 0}),
+        "records": configuration["bounds.records"],
+        "phases": phases,
+    }
+
+
+def _verdict(says: set[str]) -> Verdict:
+    if any(each.startswith((LOST, STOPS)) for each in says):
+        return Verdict.VIOLATED
+    return Verdict.INCONCLUSIVE if UNDECIDED in says else Verdict.HOLDS
+
+
+def _phase(number: int, phase: Phase, every: Sequence[Phase]) -> dict[str, Any]:
+    step = phase.step
+    meanwhile, done = ([each for each in phase.said if each.is_done is is_done] for is_done in (False, True))
+    worst = next(iter(sorted((each for each in phase.said if each.parts), key=_order)), None)
+    return {
+        "number": number,
+        "says": BEFORE if step is None else step.says,
+        "changes": {} if step is None else dict(step.changes),
+        "assumed": [] if step is None else list(step.assumed),
+        "states": phase.outcome.counts.distinct,
+        "meanwhile": _in_words(meanwhile),
+        "done": _in_words(done) if done else None,
+        "verdicts": [
+            {"property": each.asked.name, "when": "done" if each.is_done else "meanwhile", "verdict": str(each.verdict)}
+            | {"steps": each.steps}
+            for each in phase.said
+        ],
+        "counterexample": [] if worst is None else [_part(part, every) for part in worst.parts],
+    }
+
+
+def _order(said: Said) -> tuple[bool, int]:
+    return said.asked.kind != SAFETY, said.steps or 0
+
+
+def _in_words(said: Sequence[Said]) -> str:
+    return describe.in_words(*describe.said([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said]))
+
+
+def _part(part: PhaseTrace, every: Sequence[Phase]) -> dict[str, Any]:
+    says = sentences(part.system, part.trace.states, part.trace.steps)
+    return {"phase": title(every[part.phase]), "steps": list(says[1:])}
+
+
+def title(phase: Phase) -> str:
+    """What a phase is called."""
+    return BEFORE if phase.step is None else phase.step.says
+
+
+__all__ = ["PlanResult", "plan"]

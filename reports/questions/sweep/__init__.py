@@ -1,0 +1,1 @@
+"""A matrix: typed result and screen."""

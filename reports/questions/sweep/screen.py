@@ -1,0 +1,101 @@
+"""A sweep at a terminal: its table, where safe ends, what each setting survives, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from neverlost.reports.documents.answers import general_notices
+from neverlost.reports.documents.sweep import tolerated
+from neverlost.reports.wording.merged_rows import plain, spent, where
+from neverlost.reports.wording.provenance import sentence
+
+STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
+
+
+def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
+    """The cells as a table (the first ones of many), and the summary."""
+    varying = found["matrix"]["varying"]
+    cells = found["cells"]
+    asked = [each["name"] for each in cells[0]["properties"]]
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for name in [*varying, *asked, "steps", "faults"]:
+        table.add_column(name, overflow="fold")
+    for cell in cells[:most]:
+        violated = [each for each in cell["properties"] if each["verdict"] == "violated"]
+        shortest = min(violated, key=lambda each: each["steps"], default=None)
+        faults = spent(shortest["faults"]) if shortest else ""
+        table.add_row(
+            *[plain(cell["cell"][name]) for name in varying],
+            *[Text(each["verdict"], STYLES[each["verdict"]]) for each in cell["properties"]],
+            str(shortest["steps"]) if shortest else "",
+            faults,
+        )
+    out.print(table)
+    if len(cells) > most:
+        out.print(Text(f"... and {len(cells) - most} more cells (--json or --out has them all)", "dim"))
+    counts, searches = found["verdicts"], found["searches"]
+    distinct = sum(each["states"]["distinct"] for each in searches)
+    kind = "orbits" if found["symmetry"] else "states"
+    out.print(
+        f"{len(cells)} cells: {counts['holds']} hold, {counts['violated']} violated, {counts['inconclusive']} inconclusive"
+    )
+    how = ", ".join(f"{count} {name}" for name, count in found["decided_by"].items())
+    out.print(Text(f"verdicts: {how}; {len(searches)} searches, {distinct:,} distinct {kind}, {found['seconds']:.1f} s", "dim"))
+    for notice in general_notices(found):
+        out.print(Text(f"{notice['kind']}: {sentence(notice)}", "yellow"))
+    for reason in dict.fromkeys(each["reason"] for each in searches if each["reason"]):
+        out.print(Text(f"inconclusive: {reason}", "bold yellow"))
+
+
+def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> None:
+    """The rule, its exceptions, and the loosest safe settings."""
+    for each in found["boundary"]:
+        rule = each["rule"]
+        proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
+        smallest = "" if rule["smallest"] else "; a smaller one may exist"
+        out.print(Text.assemble((each["property"], "bold"), " is violated ", (where(rule), "bold red")))
+        out.print(Text(f"  ({proof}{smallest}; {rule['cells']} cells)", "dim"))
+        for exception in each["exceptions"][:most]:
+            out.print(Text(f"  not safer: {exception['says']}", "yellow"))
+        if len(each["exceptions"]) > most:
+            out.print(Text(f"  ... and {len(each['exceptions']) - most} more exceptions", "dim"))
+        if not each["exceptions"]:
+            out.print(Text("  every setting that is expected to be safer is", "dim"))
+        for cell in each["maximal_safe"][:most]:
+            out.print(Text(f"  loosest safe: {cell}", "green"))
+        if len(each["maximal_safe"]) > most:
+            out.print(Text(f"  ... and {len(each['maximal_safe']) - most} more", "dim"))
+
+
+def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> None:
+    """What each setting survives, an operator's sentence each."""
+    lines = tolerated(found)
+    if lines:
+        out.print(Text("fault tolerance", "bold"))
+    for setting, says in lines[:most]:
+        out.print(Text.assemble("  ", (setting, "dim"), ": ", says))
+    if len(lines) > most:
+        out.print(Text(f"  ... and {len(lines) - most} more (--out has them all)", "dim"))
+
+
+def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
+    """The difference to a baseline."""
+    if not changed:
+        out.print(Text("as the baseline says", "green"))
+    for each in changed:
+        out.print(Text(f"changed: {each['cell']}: {each['property']} {change_words(each)}", "bold red"))
+
+
+def change_words(change: Mapping[str, Any]) -> str:
+    """What a cell was and is, where either may be missing from the matrix."""
+    was = "held" if change["was"] == "holds" else f"was {change['was']}"
+    now = "holds" if change["is"] == "holds" else f"is {change['is']}"
+    if change["is"] is None:
+        return f"{was}, is no longer in the matrix"
+    words = f"{was}, {now}" if change["was"] else f"{now}, and was not in the baseline"
+    return f"{words}; it asks something else: {change['question']}" if change.get("question") else words

@@ -1,0 +1,9 @@
+"""The questions whose reports are tables, by the schema of their documents."""
+
+from __future__ import annotations
+
+from neverlost.reports.questions.nines.page import REPORT as NINES
+from neverlost.reports.questions.roll.page import REPORT as ROLL
+from neverlost.reports.questions.tolerance.page import REPORT as TOLERANCE
+
+TABLE_REPORTS = {each.schema: each for each in (TOLERANCE, ROLL, NINES)}

@@ -1,0 +1,469 @@
+"""`tolerance`: what a configuration survives, whatever the number of faults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Unpack
+
+import neverlost
+from neverlost.checker.engine.outcome import Behaviour, Verdict, worst
+from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.atlas.index import Atlas, shipped
+from neverlost.checker.questions.tolerance import tolerance as campaign
+from neverlost.checker.questions.tolerance.fault_budget import AXES, OF_MEMBERS, FaultBudget
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Known, Tolerance
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kraft.mechanisms import BY_NAME
+from neverlost.model.plain import plain
+from neverlost.model.protocols import models
+from neverlost.model.system import System, bind
+from neverlost.reports.bundle.keep import kept
+from neverlost.reports.documents import result as describe_outcome
+from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.request.inputs import about_topics, configurations, labelled, named
+from neverlost.reports.request.keywords import Searching, Settings
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.results.results import Answer
+from neverlost.specs.configuration import keys
+from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
+from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
+from neverlost.specs.configuration.power_loss import with_kills
+from neverlost.specs.defects import DEFECTS
+from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.inputs import remedies
+from neverlost.specs.property import SAFETY, Property
+from neverlost.specs.setting import Notice, NoticeKind, assumed
+
+if TYPE_CHECKING:
+    from neverlost.reports.page.tables import TableReport
+
+Path = str | PathLike[str]
+
+RECORDS = "bounds.records"
+"""A table is about one record unless more are asked for."""
+
+LOOKED_UP = ("kill", "leader_move")
+"""Other faults of which the atlas says what they change."""
+
+
+@dataclass(frozen=True)
+class ToleranceSubject:
+    """A configuration and its table, as designed and as shipped where both were asked for; both have the same `label`.
+
+    `beside` are tables in which another fault may happen any number of times, by its name; `proposed` is the table after the
+    changes that were asked about.
+    """
+
+    label: str
+    chosen: Chosen
+    table: Tolerance
+    beside: Mapping[str, Tolerance]
+    advice: tuple[remedies.Changes, Tolerance] | None = None
+    proposed: tuple[remedies.Changes, Tolerance] | None = None
+
+    @property
+    def difference(self) -> str:
+        """What distinguishes it from others that speak for the same topics."""
+        return self.label.removeprefix(named(self.chosen))
+
+
+@dataclass(frozen=True)
+class ToleranceResult(Answer):
+    """A table for each configuration: a verdict for so many brokers that lose data while so many others are out."""
+
+    verdict: str
+    tolerance: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
+    subjects: tuple[ToleranceSubject, ...] = field(repr=False)
+
+    @property
+    def tables(self) -> tuple[Tolerance, ...]:
+        """The tables, in the order of the subjects."""
+        return tuple(each.table for each in self.subjects)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """A row per decided question."""
+        return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
+
+
+def _report() -> TableReport:
+    """Return how the document becomes a page; templates are loaded only where one is written."""
+    from neverlost.reports.questions.tolerance.page import REPORT
+
+    return REPORT
+
+
+@kept(_report)
+def tolerance(
+    settings: Settings = None,
+    *,
+    config: Path | None = None,
+    kafka_version: str | None = None,
+    properties: Iterable[str] | None = None,
+    also: Settings = None,
+    beside: Iterable[str] | None = None,
+    change: Settings = None,
+    waive: Iterable[str] | None = None,
+    again: bool = False,
+    out: Path | None = None,
+    progress: Reporter | None = None,
+    topics: Sequence[str] | None = None,
+    files: Mapping[str, Any] | None = None,
+    decided: Callable[[Sequence[ToleranceSubject], int], None] | None = None,
+    **search: Unpack[Searching],
+) -> ToleranceResult:
+    """The table of a configuration, or of each distinct one of a described cluster.
+
+    `settings`, `config`, `kafka_version` and `topics` are those of `check`, and `files` its Kafka files by the names of its
+    parameters (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults
+    everywhere, such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  `change` are
+    settings as they might become, of which it is said what they change, and `waive` names known defects that are left out of
+    Kafka as shipped.  What the atlas knows is looked up, unless it is
+    to be decided `again`.  Unless `defects` says which, there are two tables for each configuration: Kafka as designed, and as
+    shipped with its known defects.  `decided` is called with the tables about the same topics as soon as they are there, and
+    how many such groups there are: what is looked up first, the worst of it first.  With `out`
+    an evidence bundle is written into that directory.
+
+    Errors: `InputError` for bad input, before anything is searched.
+    """
+    request = RunOptions(**search)
+    every = waived(asked_about(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
+    proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
+    after = [remedies.changed(each, proposed) if proposed else None for each in every]
+    more = [_also(each, also) for each in every]
+    tables = Tables(properties, request, progress, None if again else shipped())
+    labels, groups = labelled(every), dict[str, list[int]]()
+    for number, label in enumerate(labels):
+        groups.setdefault(label, []).append(number)
+    made: dict[int, ToleranceSubject] = {}
+
+    def make(numbers: Sequence[int]) -> list[ToleranceSubject]:
+        for each in numbers:
+            made[each] = _subject(labels[each], every[each], more[each], tuple(beside or ()), tables)
+            if (then := after[each]) is not None:
+                table = tables.of(then, more[each])
+                assert table is not None
+                made[each] = replace(made[each], proposed=(proposed, table))
+        return [made[each] for each in numbers]
+
+    known: list[list[int]] = []
+    unknown_yet: list[list[int]] = []
+    for numbers in groups.values():
+        is_known = all(tables.is_known(every[each], more[each]) for each in numbers)
+        (known if is_known else unknown_yet).append(numbers)
+    known.sort(key=lambda numbers: -max(tables.how_many_lost(every[each], more[each]) for each in numbers))
+    for numbers in (*known, *unknown_yet):
+        group = make(numbers)
+        if decided is not None:
+            decided(group, len(groups))
+    found = [made[number] for number in range(len(every))]
+    document = _document(found)
+    return ToleranceResult.of(document, subjects=tuple(found))
+
+
+def asked_about(
+    settings: Settings,
+    config: Path | None,
+    version: str | None,
+    files: Mapping[str, Any],
+    topics: Sequence[str] = (),
+) -> Iterator[Chosen]:
+    """Each configuration as designed and as shipped, or as `defects` says; those that mean the same together.
+
+    Errors: `InputError` for limits of faults, and for models that have none.
+    """
+    given = read_given(config, settings)
+    stated = [f"{key}={','.join(value) if isinstance(value, list) else value}" for key, (value, _) in _settings(settings)]
+    named = models().get(str(given.get("model", ("", ""))[0]))
+    has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
+    records = [] if has_default else [f"{RECORDS}=1"]
+    every = configurations([*stated, *records], config, version, **files)
+    every = about_topics(every, topics) if topics else every
+    for each in every:
+        limited = [name for name, value in each.configuration.items() if name.startswith("faults.") and value]
+        if limited:
+            raise InputError(f"{limited[0]} is set: tolerance varies the faults itself; allow others with --also")
+        missing = [key for key in AXES if key not in each.model.keys]
+        if "acks" not in each.model.keys or (missing and not set(OF_MEMBERS) <= set(each.model.keys)):
+            raise InputError(
+                f"model {each.model.name!r} has no {(*missing, 'acks')[0]}; use a modern model, or kafka.version=X.Y"
+            )
+    for each in grouped(every):
+        if "defects" not in given and "defects" in each.model.keys:
+            yield replace(remedies.changed(each, {"defects": "fixed"}), release=each.release, notices=each.notices)
+        yield with_what_one_record_hides(each)
+
+
+DIVERGING = BY_NAME["diverging-fetch-ignored"].key
+"""Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
+
+
+def with_what_one_record_hides(chosen: Chosen) -> Chosen:
+    """The configuration with a warning where a table for one record says too little."""
+    if chosen.configuration[RECORDS] > 1 or chosen.configuration.get(DIVERGING, True):
+        return chosen
+    says = "one record cannot show what logs that diverge lose, as before 3.0 as shipped: a table without a loss may have one"
+    return replace(chosen, notices=(*chosen.notices, Notice(NoticeKind.WARNING, says, "", f"--set {RECORDS}=2 decides it")))
+
+
+def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
+    """The configurations without some known defects, each of which says so.
+
+    Errors: `InputError` for a name that no defect has.
+    """
+    for name in names:
+        if name not in {each.name for each in DEFECTS}:
+            raise unknown("defect", name, [each.name for each in DEFECTS], "--waive")
+    found = []
+    for chosen in every:
+        mine = [each for each in DEFECTS if each.name in names and chosen.configuration.get(each.mechanism.key) is False]
+        if mine:
+            notice = Notice(NoticeKind.ASSUMED, f"waived: {', '.join(f'{each.name} ({each.report})' for each in mine)}")
+            other = remedies.changed(chosen, {each.mechanism.key: "on" for each in mine})
+            chosen = replace(other, release=chosen.release, notices=(*chosen.notices, notice))
+        found.append(chosen)
+    return found
+
+
+def _settings(settings: Settings) -> Iterable[tuple[str, tuple[Any, str]]]:
+    return read_settings(settings).items()
+
+
+def grouped(every: Sequence[Chosen]) -> list[Chosen]:
+    """Configurations that mean the same as one, which speaks for the topics of all of them."""
+    found: dict[str, list[Chosen]] = {}
+    for each in every:
+        racks = sorted(each.configuration.get("broker.rack", ()))
+        asked = plain(lookup.question(each.model, each.configuration))
+        key = json.dumps([each.model.name, racks, asked, each.left_out is None], sort_keys=True)
+        found.setdefault(key, []).append(each)
+    return [
+        replace(
+            same[0],
+            subjects=tuple(dict.fromkeys(name for each in same for name in each.subjects)),
+            notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
+        )
+        for same in found.values()
+    ]
+
+
+def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
+    """Limits of other faults.
+
+    Errors: `InputError` for a key that is no limit of a fault, or that the table varies.
+    """
+    more: dict[str, Any] = {}
+    for name, (raw, where) in read_settings(also).items():
+        key = name if name.startswith("faults.") else f"faults.{name}"
+        if key in AXES:
+            raise InputError(f"{key} in {where}: the table varies it; name another fault")
+        more[key] = keys.key_of(key, where, chosen.model.keys).parse(raw, where)
+    _require_sense(chosen, more)
+    return more
+
+
+def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
+    wrong = _contradiction(chosen, more)
+    if wrong is not None:
+        raise InputError(wrong)
+
+
+@dataclass
+class Tables:
+    """Makes tables, each once; after an interrupt, of what is known only."""
+
+    names: Iterable[str] | None
+    request: RunOptions
+    progress: Reporter | None
+    atlas: Atlas | None
+
+    def __post_init__(self) -> None:
+        self._made: dict[str, Tolerance] = {}
+        self._options = self.request.options()
+
+    def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
+        """The table of a configuration; None where it would have to be searched for and only what is known is wanted."""
+        key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, {**chosen.configuration, **more}))])
+        if key not in self._made:
+            if known_only and not self.is_known(chosen, more):
+                return None
+            found = self._made[key] = campaign.tolerance(
+                chosen.model,
+                chosen.configuration,
+                self.asked(chosen),
+                self._options,
+                more,
+                self.request.engine,
+                self.progress,
+                self._known(),
+            )
+            if found.is_interrupted:
+                self._options = self._options.out_of_time()
+        found = self._made[key] if chosen.left_out is None else self._made[key].undecided()
+        return replace(found, configuration=chosen.configuration, more=more)
+
+    def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
+        """At how many spots of its table a record can be lost."""
+        table = self.of(chosen, more)
+        assert table is not None
+        return describe.how_many_lost(table)
+
+    def asked(self, chosen: Chosen) -> list[Property]:
+        """What a table is about."""
+        system = bind(chosen.model, chosen.configuration)
+        asked = chosen_properties(chosen.model, self.names or defined(system, describe.OF_TABLES))
+        require_fields(system, asked)
+        others = [each.name for each in asked if each.name not in describe.OF_TABLES]
+        if others or not any(each.kind == SAFETY for each in asked):
+            raise InputError(
+                f"--property {(others or [asked[0].name])[0]}: a table of what is survived speaks of lost records; ask for "
+                f"{' or '.join(describe.ASKED[:2])}, or limit faults, such as check --set faults.lossy_crash=1"
+            )
+        return asked
+
+    def _known(self) -> Known | None:
+        atlas = self.atlas
+        if atlas is None:
+            return None
+
+        def find(model: Model, configuration: Configuration, asked: Sequence[Property]) -> Any:
+            return lookup.answers(atlas, model, configuration, asked)
+
+        return find
+
+    def is_known(self, chosen: Chosen, more: Mapping[str, Any]) -> bool:
+        """Whether the atlas knows the spot at which most is allowed, and so, as it is made, all others."""
+        known, model = self._known(), chosen.model
+        if known is None or wrong(chosen, more):
+            return False
+        most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
+        corners = (FaultBudget(losing, most - losing) for losing in range(most + 1))
+        asked, table = self.asked(chosen), Tolerance(model, chosen.configuration, more, {})
+        return all(known(model, table.asked(each), asked) is not None for each in corners)
+
+
+def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
+    """Whether a configuration cannot have these other faults."""
+    return _contradiction(chosen, more) is not None
+
+
+def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
+    asked = {**chosen.configuration, **FaultBudget(1, 1).limits_among(chosen.model.keys), **more}
+    try:
+        return chosen.model.contradiction(with_kills(chosen.model, asked))
+    except InputError as problem:
+        return str(problem)
+
+
+def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> ToleranceSubject:
+    table = tables.of(chosen, more)
+    assert table is not None
+    others, is_advised = {}, not more and AXES[1] in chosen.model.keys and chosen.left_out is None
+    for name in dict.fromkeys((*beside, *LOOKED_UP)):
+        limit = {f"faults.{name}": AnyNumber()}
+        if name in beside:
+            keys.key_of(f"faults.{name}", "--with", chosen.model.keys)
+            _require_sense(chosen, {**more, **limit})
+        elif f"faults.{name}" in more or f"faults.{name}" not in chosen.model.keys:
+            continue
+        found = tables.of(chosen, {**more, **limit}, known_only=name not in beside)
+        if found is not None:
+            others[name] = found
+    return ToleranceSubject(label, chosen, table, others, _advice(chosen, table, tables) if is_advised else None)
+
+
+def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
+    """The smallest change of settings after which fewest spots lose a record, of those that the atlas knows."""
+    lost = describe.how_many_lost(table)
+    best: tuple[int, remedies.Changes, Tolerance] | None = None
+    for changes in remedies.candidates(chosen):
+        if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
+            continue
+        try:
+            other = tables.of(remedies.changed(chosen, changes), {}, known_only=True)
+        except InputError:
+            continue
+        if other is None or describe.stops_earlier(other, table):
+            continue
+        left = describe.still_lost(table, other)
+        if left < (best[0] if best else lost):
+            best = left, changes, other
+    return (best[1], best[2]) if best else None
+
+
+def counterexample(table: Tolerance, spot: FaultBudget) -> tuple[System, Property, Behaviour] | None:
+    """The shortest counterexample at a spot, a lost record first; searched for where the verdict was looked up."""
+    violated = [each for each in table.entries.get(spot, ()) if each.verdict is Verdict.VIOLATED]
+    if not violated:
+        return None
+    entries = violated
+    if any(each.trace is None for each in violated):
+        wanted = [each.property for each in violated]
+        searched = campaign.tolerance(table.model, table.configuration, wanted, Options(), table.more, only=[spot])
+        entries = list(searched.entries[spot])
+    shortest = min(entries, key=lambda each: (each.property.kind != SAFETY, each.steps or 0))
+    return (table.system(spot), shortest.property, shortest.trace) if shortest.trace is not None else None
+
+
+def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for each in found:
+        for one in (each.table, *each.beside.values()):
+            rows.setdefault(each.label, []).extend(describe.rows(one))
+    verdicts = [each.verdict for one in found for entries in one.table.entries.values() for each in entries]
+    complete = all(describe.is_decided(each.table) for each in found)
+    return {
+        "schema": "neverlost.tolerance/1",
+        "version": neverlost.__version__,
+        "verdict": str(worst(verdicts) if verdicts else Verdict.HOLDS) if complete else str(Verdict.INCONCLUSIVE),
+        "tolerance": rows,
+        "topics": {each.label: list(each.chosen.subjects) for each in found},
+        "settings": {
+            f"{each.label} {describe.variant(each.chosen.configuration)}": describe_outcome.question(
+                each.chosen.model, each.chosen.configuration
+            )
+            | {"kafka.version": each.chosen.release, "assumed": assumed([each.chosen.settings])}
+            for each in found
+        },
+        "assumed": assumed(each.chosen.settings for each in found),
+        "advice": {
+            each.label: {
+                "changes": dict(each.advice[0]),
+                "commands": _commands(each),
+                "says": describe.advice(each.advice[0], each.table, each.advice[1]),
+            }
+            for each in found
+            if each.advice is not None
+        },
+        "sources": {each.label: {key: one.document() for key, one in each.chosen.settings.items()} for each in reversed(found)},
+        "notices": {each.label: [notice.document() for notice in each.chosen.notices] for each in found},
+        "says": {
+            f"{each.label} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)
+            + [describe.changes(name, each.table, other) for name, other in each.beside.items()]
+            + ([describe.proposal(each.proposed[0], each.table, each.proposed[1])] if each.proposed else [])
+            for each in found
+        },
+        "smallest": {
+            f"{each.label} {describe.variant(each.chosen.configuration)}": describe.smallest(each.table, each.beside)
+            for each in found
+        },
+        "proposed": {
+            f"{each.label} {describe.variant(each.chosen.configuration)}": {
+                "change": dict(each.proposed[0]),
+                "differences": describe.differences(each.table, each.proposed[1]),
+            }
+            for each in found
+            if each.proposed
+        },
+    }
+
+
+def _commands(subject: ToleranceSubject) -> list[dict[str, str]]:
+    return [] if subject.advice is None else [each.document() for each in remedies.commands(subject.chosen, subject.advice[0])]
+
+
+__all__ = ["CellVerdict", "FaultBudget", "ToleranceResult", "ToleranceSubject", "tolerance"]

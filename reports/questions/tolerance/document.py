@@ -1,0 +1,385 @@
+"""A tolerance for people and programs: a table that fits a screen, a sentence per boundary, a row per decided question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.atlas.lookup import read_by_questions
+from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
+from neverlost.checker.questions.tolerance.tolerance import ATLAS, LEFT_OUT, CellVerdict, Tolerance
+from neverlost.model.faults import FAULTS, OUT
+from neverlost.model.kernel import Configuration
+from neverlost.model.limits import AT_ONCE
+from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.table_words import LOST, OK, QUORUM, STOPS, UNDECIDED
+from neverlost.specs.configuration.keys import shown
+from neverlost.specs.defects import DEFECTS, Defect
+from neverlost.specs.inputs import remedies
+from neverlost.specs.property import AVAILABILITY, SAFETY
+
+ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
+ASKED = (ACKED, COMMITTED, "stays-writable")
+"""What is asked about a partition of Kafka: lost records, and writes that stop."""
+
+OF_TABLES = (*ASKED, "quorum-stays-writable")
+"""What the sentences of a table can speak of."""
+
+
+def answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
+    """What a spot of the table says, and the steps of the shortest loss."""
+    return answered(found.entries, spot)
+
+
+def answered(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
+    """The same of a table's entries.
+
+    What is lost where less is allowed is lost here too; in how few steps is open where this was not decided.
+    """
+    says, steps = said(entries[spot])
+    if says == UNDECIDED and any(said(each)[0] == LOST for other, each in entries.items() if other.is_within(spot)):
+        return LOST, None
+    return says, steps
+
+
+def said(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
+    """What some verdicts say together, and the steps of the shortest loss."""
+    lost = [each for each in entries if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
+    if lost:
+        return LOST, min((each.steps for each in lost if each.steps is not None), default=None)
+    if any(each.property.kind == SAFETY and each.verdict is Verdict.INCONCLUSIVE for each in entries):
+        return UNDECIDED, None
+    if any(each.property.kind == AVAILABILITY and each.verdict is Verdict.VIOLATED for each in entries):
+        return STOPS, None
+    if any(each.verdict is Verdict.INCONCLUSIVE for each in entries):
+        return UNDECIDED, None
+    return OK, None
+
+
+def how_many_lost(found: Tolerance) -> int:
+    """At how many spots a record can be lost, or nothing is decided."""
+    return sum(answer(found, spot)[0] in (LOST, UNDECIDED) for spot in found.entries)
+
+
+def is_decided(found: Tolerance) -> bool:
+    """Whether every spot of a table says something."""
+    return all(answer(found, spot)[0] != UNDECIDED for spot in found.entries)
+
+
+def words(found: Tolerance, spot: FaultBudget) -> str:
+    """A spot of the table as text."""
+    return in_words(*answer(found, spot))
+
+
+def in_words(says: str, steps: int | None) -> str:
+    """What a spot says, as text."""
+    return f"{says}, {pluralize(steps, 'step')}" if steps is not None else says
+
+
+def table(found: Tolerance) -> list[str]:
+    """The table, line by line: a row for each number of brokers that lose data, a column for each number of others out."""
+    replicas = most_impaired(found)
+    columns = [f"{out}" for out in range(replicas + 1)]
+    rows = [[f"{losing}", *cells_of(found, losing)] for losing in range(replicas + 1)]
+    lines = [["lose data", *columns], *rows]
+    widths = [max(len(line[place]) for line in lines if place < len(line)) for place in range(replicas + 2)]
+    head = " " * (widths[0] + 2) + f"others {_out(found)}, at once"
+    body = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False)).rstrip() for line in lines]
+    return [head, *body]
+
+
+def most_impaired(found: Tolerance) -> int:
+    """How many brokers the last row and the last column are about: those that are not outside the ISR already."""
+    return max(spot.losing for spot in found.entries)
+
+
+def cells_of(found: Tolerance, losing: int) -> list[str]:
+    """A row of the table; a dash where there are not so many replicas."""
+    replicas = most_impaired(found)
+    return [words(found, FaultBudget(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
+
+
+def sentences(found: Tolerance) -> list[str]:
+    """The boundaries of the table, as a design review can cite them; each names the faults that it speaks about."""
+    replicas = most_impaired(found)
+    says = {spot: answer(found, spot)[0] for spot in found.entries}
+    safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
+    whole = [
+        losing
+        for losing in range(replicas + 1)
+        if all(FaultBudget(losing, out) in safe for out in range(replicas + 1 - losing))
+    ]
+    most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
+    lines = [_safe_sentence(most, found)] if most >= 0 else []
+    if any(says[FaultBudget(0, out)] == LOST for out in range(replicas + 1)):
+        lines = [f"Brokers that are {_out(found)} are enough to lose a record."]
+    for losing in range(most + 1, replicas + 1):
+        outs = [spot.out for spot in safe if spot.losing == losing]
+        if len(outs) > (losing == 0) and outs == list(range(len(outs))):
+            most_out = max(outs)
+            lines.append(
+                f"Nothing {_kept(found)} is lost while {_losing(losing)} and {_others(most_out)}"
+                + (", or fewer." if most_out > 1 else ".")
+            )
+    lines += [
+        f"A record can be lost when {_losing(spot.losing)} while {_others(spot.out)}{_in_steps(found, spot)}."
+        for spot in _first(says, {LOST})
+    ]
+    stops = [spot for spot in _first(says, {*says.values()} - {OK}) if says[spot] == STOPS]
+    lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops]
+    lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _first(says, {UNDECIDED})]
+    if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
+        lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
+    return lines
+
+
+def _in_steps(found: Tolerance, spot: FaultBudget) -> str:
+    """In how few steps, where that is known."""
+    steps = answer(found, spot)[1]
+    return "" if steps is None else f": {pluralize(steps, 'step')}"
+
+
+def _first(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
+    """The spots that say something wanted where no spot within them does."""
+    found = [spot for spot in sorted(says) if says[spot] in wanted]
+    return [spot for spot in found if not any(other != spot and other.is_within(spot) for other in found)]
+
+
+def _out(found: Tolerance) -> str:
+    """What the columns are about: a quorum drops no member."""
+    return "slow, fenced or shut down" if OUT.key in found.model.keys else "slow or stopped"
+
+
+def _kept(found: Tolerance) -> str:
+    """The records that the verdicts are about: acknowledged ones unless only committed ones were asked about."""
+    return "acknowledged" if any(each.property.name == ACKED for row in found.entries.values() for each in row) else "committed"
+
+
+def _safe_sentence(most: int, found: Tolerance) -> str:
+    data = (
+        "no broker loses data"
+        if most == 0
+        else f"at most {pluralize(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
+    )
+    return f"No {_kept(found)} record is lost while {data}, however often and however many others are {_out(found)}."
+
+
+def _losing(number: int) -> str:
+    if number == 0:
+        return "no broker loses data"
+    return "1 broker at a time loses data" if number == 1 else f"{number} brokers lose data at once"
+
+
+def _others(number: int) -> str:
+    return "no other is out" if number == 0 else f"{pluralize(number, 'other')} {'is' if number == 1 else 'are'} out"
+
+
+def rows(found: Tolerance) -> list[dict[str, Any]]:
+    """One row for each decided question."""
+    return [_row(found, spot, each) for spot, entries in found.entries.items() for each in entries]
+
+
+def _row(found: Tolerance, spot: FaultBudget, entry: CellVerdict) -> dict[str, Any]:
+    configuration = found.asked(spot)
+    return {
+        "faults": fault_limits(configuration),
+        "at_once": configuration.get(AT_ONCE) or None,
+        "losing": spot.losing,
+        "out": spot.out,
+        "property": entry.property.name,
+        "verdict": str(entry.verdict),
+        "steps": entry.steps,
+        "records": configuration["bounds.records"],
+        "defects": str(configuration.get("defects", "shipped")),
+        "id": question_id(found.model, configuration, [entry.property.name]),
+        "source": entry.source,
+        "trace": None,
+    }
+
+
+def fault_limits(configuration: Configuration) -> dict[str, Any]:
+    """The limits of the faults that may happen."""
+    limits = {name: value for name, value in configuration.items() if name.startswith("faults.") and name != AT_ONCE and value}
+    return {name.removeprefix("faults."): shown(value) for name, value in limits.items()}
+
+
+def heading(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:
+    """What a table is about, in a line."""
+    of_version = f", {variant(configuration)}" if "defects" in configuration else ""
+    return setting(configuration, release, subjects) + of_version
+
+
+def setting(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:
+    """Topics with the settings that matter most."""
+    named = ", ".join(subjects) if subjects else "this configuration"
+    parts = [] if "min.insync.replicas" in configuration else [QUORUM]
+    parts += [f"RF {configuration['replication.factor']}"]
+    parts += [f"min ISR {configuration['min.insync.replicas']}"] if "min.insync.replicas" in configuration else []
+    parts += [f"acks={configuration['acks']}"]
+    parts += ["unclean election"] if configuration.get("unclean.leader.election.enable") else []
+    parts += ["ELR"] if configuration.get("eligible.leader.replicas") else []
+    parts += ["flushed"] if str(configuration.get("flush.messages")) == "1" else []
+    outside = configuration.get("start.outside_isr", 0)
+    parts += [f"{pluralize(outside, 'replica')} outside the ISR now"] if outside else []
+    parts += [f"Kafka {release}"] if release else []
+    return f"{named}: {', '.join(parts)}"
+
+
+def losses(found: Tolerance) -> str:
+    """The smallest spots at which a record can be lost, in a line."""
+    lost = [spot for spot in sorted(found.entries) if answer(found, spot)[0] in (LOST, UNDECIDED)]
+    least = [spot for spot in lost if not any(other.is_within(spot) for other in lost if other != spot)]
+    if not least:
+        return f"no {_kept(found)} record is lost at any spot"
+    return "; ".join(f"{_at(spot)} {words(found, spot)}" for spot in least)
+
+
+def variant(configuration: Mapping[str, Any]) -> str:
+    """Whether the known defects of the version are in."""
+    return "as designed" if configuration.get("defects") == "fixed" else "as shipped"
+
+
+def is_same(one: Tolerance, other: Tolerance) -> bool:
+    """Whether two tables say the same of every spot."""
+    return all(answer(one, spot) == answer(other, spot) for spot in one.entries)
+
+
+def defects_read(found: Tolerance) -> list[str]:
+    """The known defects that can matter to a table, with where they are reported."""
+    return [f"{each.name} ({each.report})" for each in defects_that_matter(found)]
+
+
+def defects_that_matter(found: Tolerance) -> list[Defect]:
+    """The defects of a table's configuration on whose mending mechanism something in its states depends."""
+    ends = min(found.entries), max(found.entries)
+    read = frozenset().union(*(read_by_questions(found.model, found.asked(each)) for each in ends))
+    present = (each for each in DEFECTS if found.configuration.get(each.mechanism.key) is False)
+    return [each for each in present if each.mechanism.is_structural or each.mechanism.flag in read]
+
+
+def changes(name: str, found: Tolerance, other: Tolerance) -> str:
+    """What another fault, any number of times, makes of a table, in a line."""
+    many_of = next(each.many for each in FAULTS if each.name == name)
+    differing = [spot for spot in sorted(found.entries) if answer(found, spot)[0] != answer(other, spot)[0]]
+    if not differing:
+        return f"With any number of {many_of}: the same."
+    return f"With any number of {many_of}: " + "; ".join(f"{_at(spot)} {words(other, spot)}" for spot in differing) + "."
+
+
+def _at(spot: FaultBudget) -> str:
+    return f"[{spot.losing},{spot.out}]"
+
+
+def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
+    """What a change of settings makes of a table, in a line."""
+    before, now = how_many_lost(found), still_lost(found, after)
+    settings = " ".join(remedies.in_words(wanted))
+    gained = [spot for spot in sorted(found.entries) if answer(found, spot)[0] == LOST and is_safe(after, spot)]
+    safe = ", ".join(map(_at, gained))
+    return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
+
+
+def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
+    """The spots of which two tables say something else; None where one of them has no such spot."""
+    every = sorted({*found.entries, *after.entries})
+    one, other = ({spot: words(each, spot) for spot in each.entries} for each in (found, after))
+    return [
+        {"losing": spot.losing, "out": spot.out, "before": one.get(spot), "after": other.get(spot)}
+        for spot in every
+        if one.get(spot) != other.get(spot)
+    ]
+
+
+def proposal(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
+    """What a proposed change of settings makes of a table, in a line."""
+    settings = " ".join(f"{key}={value}" for key, value in wanted.items())
+    says = [
+        f"{_at(FaultBudget(each['losing'], each['out']))} {each['before'] or 'no such row'} -> {each['after'] or 'no such row'}"
+        for each in differences(found, after)
+    ]
+    return f"With {settings}: {'; '.join(says) or 'the same'}."
+
+
+def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str, Any]]:
+    """The smallest sets of faults that lose a record: numbers at once, and at most one other kind any number of times.
+
+    No set is contained in another.  Where a smaller set is not decided, `is_smallest` is false.
+    """
+    tables = {"": found, **beside}
+    says = {(other, spot): answer(one, spot) for other, one in tables.items() for spot in one.entries}
+
+    def below(other: str, spot: FaultBudget) -> list[str]:
+        return [
+            say
+            for (one, at), (say, _) in says.items()
+            if (one, at) != (other, spot) and one in ("", other) and at.is_within(spot)
+        ]
+
+    return [
+        {"data_loss": spot.losing, "out": spot.out, **({other: "any"} if other else {}), "steps": steps}
+        | {"is_smallest": UNDECIDED not in below(other, spot)}
+        for (other, spot), (say, steps) in says.items()
+        if say == LOST and LOST not in below(other, spot)
+    ]
+
+
+def still_lost(found: Tolerance, after: Tolerance) -> int:
+    """At how many spots of a table another one still loses a record, or decides nothing."""
+    return sum(not is_safe(after, spot) for spot in found.entries)
+
+
+def stops_earlier(one: Tolerance, other: Tolerance) -> bool:
+    """Whether one table's writes stop with no broker out or one, where the other's do not."""
+    both = [spot for spot in (FaultBudget(0, 0), FaultBudget(0, 1)) if spot in one.entries and spot in other.entries]
+    return any(answer(one, spot)[0] == STOPS != answer(other, spot)[0] for spot in both)
+
+
+def is_safe(found: Tolerance, spot: FaultBudget) -> bool:
+    """Whether no record is lost at a spot."""
+    return spot in found.entries and answer(found, spot)[0] in (OK, STOPS)
+
+
+def power(found: Tolerance) -> str | None:
+    """What happens when a whole power domain loses power, the worst first: said before the table."""
+    configuration = found.configuration
+    if configuration.get("flush.messages") == "1":
+        return None
+    racks = configuration.get("broker.rack", ())
+    most = max((racks.count(each) for each in racks), default=configuration["replication.factor"])
+    if FaultBudget(most, 0) not in found.entries:
+        return None
+    says = words(found, FaultBudget(most, 0))
+    if len(set(racks)) > 1:
+        return f"Power lost on a whole rack (up to {pluralize(most, 'replica')} of {len(racks)}): {says}."
+    where = "All replicas are in one rack; power" if racks else "If all replicas share one power domain and power"
+    return f"{where} lost there: {says}." if racks else f"{where} is lost there: {says}."
+
+
+def source(found: Tolerance) -> str:
+    """Whether the verdicts were looked up or searched for."""
+    sources = [each.source for row in found.entries.values() for each in row if each.source != LEFT_OUT]
+    looked_up, every = sources.count(ATLAS), len(sources)
+    if looked_up == every:
+        return "From the atlas; --again decides it afresh."
+    return "Decided by search." if not looked_up else f"{looked_up} of {every} verdicts from the atlas, the others by search."
+
+
+def assumptions(configuration: Mapping[str, Any]) -> list[str]:
+    """What a table takes for granted, in the words of its output."""
+    records = pluralize(configuration["bounds.records"], "record")
+    outside = configuration.get("start.outside_isr", 0)
+    start = "all replicas in sync at first"
+    if outside:
+        start = f"{pluralize(outside, 'replica')} outside the ISR at first and perhaps for ever, beside those that are counted"
+    lines = [f"Decided for {records} and any number of faults, {start}."]
+    if "min.insync.replicas" in configuration:
+        lines[0] += " Assumed: a controller quorum."
+    if configuration.get("flush.messages") == "1":
+        lines.append(
+            "Every record is flushed: a broker that loses power keeps them, but stops, and counts as one that loses data."
+        )
+    else:
+        lines.append("Being in sync is not being on disk: replicas on one power domain can lose data together (last row).")
+    return lines

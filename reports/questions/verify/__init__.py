@@ -1,0 +1,1 @@
+"""A bundle derived again from its question and compared, file by file."""

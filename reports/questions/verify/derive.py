@@ -1,0 +1,149 @@
+"""The bundle that a question has, derived by asking it again: what `verify` compares with."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import neverlost
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.engine.host.whole_files import as_json
+from neverlost.reports.bundle import safe_paths as contained
+from neverlost.reports.bundle import seal
+from neverlost.reports.bundle.question import ARGUMENTS, FILE, BundleQuestion
+from neverlost.reports.bundle.seal import COMMAND, RESULT
+from neverlost.reports.questions.table_reports import TABLE_REPORTS
+from neverlost.specs.configuration.input import Contents, known
+from neverlost.specs.errors import InputError
+from neverlost.specs.strict_json import parsed_json
+
+VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
+"""What a version may be, which is printed in a command to be pasted: nothing that a shell or a terminal obeys."""
+
+BUNDLE = "bundle"
+"""The folder of it in a temporary one."""
+
+
+@dataclass
+class Derived:
+    """A question's bundle as this version writes it, in a directory of its own; `answer` is what the function returned."""
+
+    question: BundleQuestion
+    answer: Any
+    place: scratch.Folder
+    files: Contents
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return Path(self.place.name, BUNDLE)
+
+    def document(self, name: str) -> Any:
+        """A JSON document of it."""
+        return parsed_json(self.files[name].decode(), name)
+
+    def rendered(self, documents: Mapping[str, bytes], name: str) -> Contents:
+        """Everything that these documents, in place of its own, decide; `name` is that of the result."""
+        for each, content in documents.items():
+            (self.folder / each).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / each).write_bytes(content)
+        result = parsed_json(documents[name].decode(), name)
+        with scratch.folder("rendered") as place:
+            Path(place, BUNDLE).mkdir()
+            seal.render(self.folder, result, Path(place, BUNDLE), tables=TABLE_REPORTS)
+            return contained.files_of(Path(place, BUNDLE))
+
+
+def derived(question: BundleQuestion, seconds: float | None = None) -> Derived:
+    """Ask the question again, with the function that answered it; searches end after so many seconds.
+
+    Where and how to search are the reader's: nothing of the bundle decides them.
+
+    Errors: `InputError` for a question that another version asked, or that is none.
+    """
+    require_this_version(question)
+    answer = _function_of(question.command)
+    arguments = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
+    if question.command in ("check", "sweep"):
+        engine = question.arguments.get("engine", "memory")
+        arguments["engine"] = "memory" if engine == "spark" else engine
+        arguments["symmetry"] = question.arguments.get("symmetry")
+    if question.command == "roll":
+        arguments.setdefault("files", {})
+    if seconds is not None:
+        arguments["time_limit"] = seconds
+    place = scratch.Folder("verify")
+    with warnings.catch_warnings(), known(question.contents):
+        warnings.simplefilter("ignore")
+        found = answer(**arguments, out=Path(place.name, BUNDLE))
+    files = dict(contained.files_of(Path(place.name, BUNDLE)))
+    again = BundleQuestion.of(files)
+    if _asks(again) != _asks(question):
+        raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")
+    for name in again.files:
+        del files[name]
+    document = parsed_json(files[RESULT].decode(), RESULT)
+    document = {name: each for name, each in document.items() if name not in ("question", "commit")} | question.answered
+    files |= {**question.files, RESULT: as_json(document).encode(), COMMAND: question.command_line.encode()}
+    return Derived(question, found, place, files)
+
+
+def _function_of(command: str) -> Callable[..., Any]:
+    """Return the function that answers a command's questions; only its module is imported."""
+    if command == "check":
+        from neverlost.reports.questions.check.api import check
+
+        return check
+    if command == "sweep":
+        from neverlost.reports.questions.sweep.api import sweep
+
+        return sweep
+    if command == "prove":
+        from neverlost.reports.questions.prove.api import prove
+
+        return prove
+    if command == "observe":
+        from neverlost.reports.questions.observe.api import observe
+
+        return observe
+    if command == "tolerance":
+        from neverlost.reports.questions.tolerance.api import tolerance
+
+        return tolerance
+    if command == "roll":
+        from neverlost.reports.questions.roll.api import roll
+
+        return roll
+    if command == "plan":
+        from neverlost.reports.questions.roll.plan_api import plan
+
+        return plan
+    from neverlost.reports.questions.nines.api import nines
+
+    return nines
+
+
+def _asks(question: BundleQuestion) -> tuple[Any, ...]:
+    """What is asked, without how it is searched for."""
+    own = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
+    return question.command, own, dict(question.contents), question.arguments.get("symmetry")
+
+
+def _difference(question: BundleQuestion, again: BundleQuestion) -> str:
+    unread = sorted(question.contents.keys() - again.contents.keys())
+    return f"nothing reads {', '.join(map(repr, unread))}" if unread else "its arguments are written otherwise"
+
+
+def require_this_version(question: BundleQuestion) -> None:
+    """Errors: `InputError` naming the release to verify with."""
+    if question.version == neverlost.__version__:
+        return
+    known = f"this is neverlost {neverlost.__version__}"
+    if not VERSION.fullmatch(question.version):
+        raise InputError(f"{FILE} says that {question.version!r:.60} wrote this bundle, which is no version; {known}")
+    wrote = question.version
+    raise InputError(f"neverlost {wrote} wrote this bundle, {known}: uvx neverlost=={wrote} verify DIR")

@@ -1,0 +1,343 @@
+"""What a bundle states beyond what was derived in the time there was: taken as it stands, named, and held to what can be.
+
+Only what was not decided here is open: what a bundle says of itself, such as that a limit was reached, opens nothing.  Every
+violation is re-executed whatever the time; a verdict that contradicts a derived one is refused.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host.processes import INTERRUPTED, TIMEOUT
+from neverlost.checker.engine.host.resources import OUT_OF_MEMORY
+from neverlost.checker.engine.host.whole_files import as_json
+from neverlost.checker.engine.outcome import Behaviour, Counts, Finding, Outcome, Verdict, worst
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.checker.questions.sweep.sweep import EXPLORED, REPLAYED, SAME, Decision, Sweep
+from neverlost.reports.bundle.seal import RESULT
+from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
+from neverlost.reports.documents import result as describe
+from neverlost.reports.documents import sweep as describe_sweep
+from neverlost.reports.documents.measurements import is_measurement, is_plain
+from neverlost.reports.questions.verify import undecided
+from neverlost.reports.questions.verify.derive import Derived
+from neverlost.reports.results.results import Result
+from neverlost.specs.configuration.choose import Chosen, chosen_of
+from neverlost.specs.configuration.input import Contents
+from neverlost.specs.errors import InputError, misread
+from neverlost.specs.inputs import remedies
+from neverlost.specs.strict_json import parsed_json
+
+Document = Mapping[str, Any]
+Completed = tuple[dict[str, Any], list[str]]
+"""A result, and a line for each place of it that was not derived."""
+
+OF_A_SEARCH = ("reason", "verdict", "states", "levels", "fired", "depth", "proofs")
+"""The places of a cell that a search decides, beside its properties."""
+
+OF_A_PROOF = ("verdict", "obligations", "open", "counterexamples")
+"""The places of a proof that solvers decide: not of what it is, nor which bounds it has."""
+
+OF_MINING = ("lemmas", "mined")
+"""The places of a proof that are decided where its lemmas are looked for."""
+
+AGAIN = "neverlost verify --full derives it"
+
+
+def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -> Completed:
+    """The derived result with what it leaves open as the bundle states it, and a line for each place that was not derived.
+
+    Errors: `InputError` for statements that contradict what was derived, and for violations that cannot be re-executed.
+    """
+    derived, there = own.document(RESULT), _result(files)
+    try:
+        if "matrix" in derived:
+            return _sweep(derived, there, files, own, seed, seconds)
+        if own.question.command in undecided.MAIN:
+            found, places = undecided.completed(own.question.command, derived, there)
+            if "advice" in places:
+                _require_commands_of_tables(own, found["advice"])
+            return found, [f"{each}: as stated: not decided here; {AGAIN}" for each in places]
+        if own.question.command == "observe":
+            return _observed(derived, there)
+        return _cells(derived, there, files, own)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
+        raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
+
+
+def _observed(derived: dict[str, Any], there: Document) -> Completed:
+    """An observation; of one that was cut short here only a part was derived."""
+    left = list[str]()
+    if derived["reason"] == TIMEOUT:
+        left = ["verdict", "reason", "refusal", "mechanisms", "intervals", "offset_groups", "states", "unsaid"]
+    elif derived["unsaid"] == TIMEOUT:
+        left = ["unsaid", "intervals"]
+    taken = {name: there[name] for name in left}
+    open_ones = [name for name, said in derived["mechanisms"].items() if TIMEOUT in said and "mechanisms" not in taken]
+    if open_ones:
+        taken["mechanisms"] = derived["mechanisms"] | {name: there["mechanisms"][name] for name in open_ones}
+        left.append("mechanisms")
+    if not is_plain(taken):
+        raise InputError(f"{RESULT} is refused: it states no observation")
+    return derived | taken, [f"{', '.join(left)}: as stated, cut short here ({TIMEOUT}); {AGAIN}"] if left else []
+
+
+def _result(files: Contents) -> dict[str, Any]:
+    found = parsed_json(files[RESULT].decode("utf-8", "replace"), RESULT) if RESULT in files else None
+    if not isinstance(found, dict):
+        raise InputError(f"the bundle is refused: it has no {RESULT}")
+    return found
+
+
+def _cells(derived: dict[str, Any], there: Document, files: Contents, own: Derived) -> Completed:
+    cells, stated = derived.get("cells", [derived]), there.get("cells", [there])
+    if [each["id"] for each in cells] != [each["id"] for each in stated]:
+        return derived, []  # the comparison says where
+    asked = own.answer.configurations
+    found = [_cell(*each, derived, files, own) for each in zip(cells, stated, asked, strict=True)]
+    lines = [line for _, said in found for line in said]
+    if "cells" not in derived:
+        return found[0][0], lines
+    reasons = next((each["reason"] for each, _ in found if each.get("reason")), None)
+    verdict = str(worst((each["verdict"] for each, _ in found), reasons))
+    return derived | {"verdict": verdict, "cells": [each for each, _ in found]}, lines
+
+
+def _cell(cell: dict[str, Any], stated: Document, answer: Result, whole: Document, files: Contents, own: Derived) -> Completed:
+    is_open = _is_cut(cell.get("reason", whole.get("reason")), own)
+    cell, lines = _advised(cell, stated, answer.chosen, is_open)
+    if not is_open and not is_free(own):
+        _require_decided(cell, stated)
+        return cell, lines
+    about = {"model": whole.get("model"), **cell}
+    entries = []
+    for one, other in zip(cell["properties"], stated["properties"], strict=True):
+        _require_agreement(cell["id"], one, other)
+        if is_open or one["verdict"] == "violated":
+            entries.append(_entry(about, one["name"], other, files, own))
+        else:
+            entries.append(one)
+    if not is_open:
+        _require_decided(cell, stated)
+        return cell | {"properties": entries}, lines
+    reason = stated.get("reason")
+    taken = {name: stated[name] for name in OF_A_SEARCH if name in stated}
+    if not is_plain(taken) or not (reason is None or isinstance(reason, str)):
+        raise InputError(f"{RESULT} is refused: {cell['id']} states no counts of a search")
+    for name, known in cell.get("levels", {}).items():
+        if any(one != other for one, other in zip(known, stated["levels"][name], strict=False)):
+            raise InputError(f"{RESULT} is refused: {cell['id']} has other levels than those that were derived")
+    if "proofs" in cell:
+        names = OF_A_PROOF + (OF_MINING if own.question.arguments.get("mine") else ())
+        pairs = zip(cell["proofs"], stated["proofs"], strict=True)
+        taken["proofs"] = [one | {name: other[name] for name in names} for one, other in pairs]
+    taken["verdict"] = str(worst((each["verdict"] for each in entries), reason))
+    places = ", ".join(name for name in (*OF_A_SEARCH, "properties") if name in stated)
+    why = f"stated to have been cut short ({reason})" if reason else f"stated {taken['verdict']}"
+    return {**cell, **taken, "properties": entries}, [*lines, f"{cell['id']}: {places}: {why}; {AGAIN}"]
+
+
+def _require_decided(cell: Document, stated: Document) -> None:
+    """Errors: `InputError` where a bundle leaves open what was decided here."""
+    if stated.get("reason") is not None and cell.get("reason") is None:
+        found = ", ".join(f"{each['name']} {each['verdict']}" for each in cell["properties"])
+        raise _left_open(cell["id"], f"{stated['reason']!r:.60}", found)
+
+
+def _left_open(what: str, why: str, found: str) -> InputError:
+    return InputError(f"{RESULT} is refused: it leaves {what} undecided ({why}), which is decided here: {found}; make it again")
+
+
+def _advised(cell: dict[str, Any], stated: Document, chosen: Chosen | None, is_open: bool) -> Completed:
+    """The advised change as it stands where a search of one, or of what it is to mend, was cut short here.
+
+    Errors: `InputError` where a bundle leaves changes open that were decided here.
+    """
+    mine, theirs = cell.get("remedy"), stated.get("remedy")
+    if chosen is None or mine == theirs or not isinstance(theirs, dict):
+        return cell, []
+    if not is_open and isinstance(mine, dict) and theirs["undecided"] and not mine["undecided"]:
+        raise _left_open(f"changes of {cell['id']}", f"{theirs['undecided']!r:.20} of them", mine["says"])
+    if not is_open and not (isinstance(mine, dict) and mine["undecided"]):
+        return cell, []
+    _require_commands([chosen], theirs)
+    return cell | {"remedy": theirs}, [f"{cell['id']}: remedy: some changes were not decided here; {AGAIN}"]
+
+
+def _require_commands_of_tables(own: Derived, advice: Document) -> None:
+    for label, stated in advice.items():
+        _require_commands([each.chosen for each in own.answer.subjects if each.label == label], stated)
+
+
+def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
+    """Errors: `InputError` for a change that is none that is tried, and for commands that are not those that make it."""
+    changes = stated["changes"]
+    known = [each for each in every if not changes or changes in remedies.candidates(each)]
+    if not any(stated["commands"] == [one.document() for one in remedies.commands(each, changes)] for each in known):
+        raise InputError(f"{RESULT} is refused: its commands are not those that make the change that it advises")
+
+
+def _is_cut(reason: Any, own: Derived) -> bool:
+    """Whether something ended a search that might have gone on; to have come to the depth that was asked for is none."""
+    if own.question.command != "prove" or not isinstance(reason, str):
+        return reason is not None
+    return any(each in reason for each in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY, "killed"))
+
+
+def _require_agreement(where: str, derived: Document, stated: Document) -> None:
+    one, other = derived["verdict"], stated["verdict"]
+    if derived["name"] != stated["name"] or (one != other and "inconclusive" not in (one, other)):
+        raise InputError(
+            f"{RESULT} is refused: {where} states that {stated['name']} is {other}; derived, {derived['name']} is {one}"
+        )
+    if one == other == "violated" and derived["steps"] != stated["steps"]:
+        raise InputError(f"{RESULT} is refused: {where} states {stated['steps']} steps; the shortest has {derived['steps']}")
+
+
+def _entry(about: Document, name: str, stated: Document, files: Contents, own: Derived) -> dict[str, Any]:
+    """A property's verdict as stated; what a counterexample decides is taken from the counterexample."""
+    verdict = Verdict(stated["verdict"])
+    if verdict is not Verdict.VIOLATED:
+        return {"name": name, "verdict": str(verdict)}
+    known = witness(files, str(stated["trace"]), about, name, own)
+    finding = Finding(known.broken, 0, verdict, known.trace)
+    outcome = Outcome(known.system, (finding,), Counts(), 0.0)
+    found: dict[str, Any] = describe.document(outcome)["properties"][0]
+    return found | {"trace": stated["trace"]}
+
+
+def is_free(own: Derived) -> bool:
+    """Whether any counterexample of the right length will do: which one a solver finds is its own choice."""
+    return own.question.command == "prove"
+
+
+def witness(files: Contents, name: str, about: Document, broken: str, own: Derived) -> Counterexample:
+    """A bundle's counterexample, re-executed.
+
+    Errors: `InputError` for one that is of another question, or is not written as neverlost writes it.
+    """
+    if name not in files or not name.endswith(SUFFIX):
+        raise InputError(f"{RESULT} is refused: {about['id']} is said to violate {broken}, but there is no {name}")
+    (own.folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (own.folder / name).write_bytes(files[name])
+    found, chosen = Counterexample.read(own.folder / name), chosen_of(about)
+    brokers = {each: tuple(ids) for each, ids in about.get("brokers", {}).items()}
+    if (found.system.model.name, found.system.configurations[0]) != (chosen.model.name, chosen.configuration):
+        raise InputError(f"{name} is not a counterexample of {about['id']}")
+    without = sorted(f"{action}: {clause}" for action, clause in found.system.disabled)
+    if found.broken.name != broken or without != sorted(own.question.arguments.get("without", [])):
+        raise InputError(f"{name} is not a counterexample to {broken} for {about['id']}")
+    again = replace(found, brokers=brokers)
+    if as_json(again.itf).encode() != files[name]:
+        raise InputError(f"{name} is refused: it is not written as neverlost writes it")
+    return again
+
+
+def _sweep(
+    derived: dict[str, Any], there: Document, files: Contents, own: Derived, seed: int | None, seconds: float
+) -> Completed:
+    """A sweep in which some cells were not decided again: everything that follows from all cells follows from the stated."""
+    cells, sweep = there["cells"], own.answer.swept
+    if [each["id"] for each in cells] != [each["id"] for each in derived["cells"]]:
+        return derived, []
+    undecided = [
+        number for number in range(len(cells)) if any(each.verdict is Verdict.INCONCLUSIVE for each in sweep.decisions[number])
+    ]
+    if not undecided:
+        return derived, []
+    merged = _merged(sweep, cells, set(undecided), files, own)
+    sampled = set(_sampled(merged, undecided, derived["symmetry"], seed, seconds))
+    place = {
+        (number, each["name"]): each["trace"]
+        for number, cell in enumerate(cells)
+        for each in cell["properties"]
+        if "trace" in each
+    }
+    document = describe_sweep.document(own.answer.spanned, merged, derived["engine"], derived["symmetry"], place)
+    if not is_measurement(there["searches"]):
+        raise InputError(f"{RESULT} is refused: searches are no counts of searches")
+    document["searches"] = there["searches"]
+    if own.answer.expected is not None:
+        document["changes"] = describe_sweep.changes(own.answer.expected, document)
+    document |= own.question.answered
+    left = [number for number in undecided if number not in sampled]
+    lines = [f"{cells[number]['id']}: {_as_stated(merged, number)}; {AGAIN}" for number in left]
+    return document, [*lines, f"searches: which there were, and their counts, are as stated; {AGAIN}"]
+
+
+def _as_stated(sweep: Sweep, number: int) -> str:
+    decisions = [f"{each.property.name} {each.verdict}" for each in sweep.decisions[number]]
+    return f"{', '.join(decisions)}, how they were decided and the number of states are as stated"
+
+
+def _merged(sweep: Sweep, cells: Sequence[Document], undecided: set[int], files: Contents, own: Derived) -> Sweep:
+    """The sweep with stated decisions where there are no derived ones."""
+    numbers = {each["id"]: number for number, each in enumerate(cells)}
+    decisions, distinct = list(sweep.decisions), list(sweep.distinct)
+    for number in sorted(undecided):
+        cell = cells[number]
+        found = []
+        for one, other in zip(sweep.decisions[number], cell["properties"], strict=True):
+            trace = {} if one.trace is None else {"steps": len(one.trace.steps)}
+            _require_agreement(cell["id"], {"name": one.property.name, "verdict": str(one.verdict), **trace}, other)
+            found.append(_decision(one, other, cell, numbers, files, own))
+        decisions[number] = tuple(found)
+        count = (cell.get("states") or {}).get("distinct")
+        if count is not None and (type(count) is not int or count < 0):
+            raise InputError(f"{RESULT} is refused: {cell['id']} has {count!r} states")
+        distinct[number] = count
+    return replace(sweep, decisions=tuple(decisions), distinct=tuple(distinct))
+
+
+def _decision(
+    one: Decision, stated: Document, cell: Document, numbers: Mapping[str, int], files: Contents, own: Derived
+) -> Decision:
+    verdict, how = Verdict(stated["verdict"]), stated["how"]
+    if how not in (EXPLORED, SAME, REPLAYED):
+        raise InputError(f"{RESULT} is refused: {cell['id']} was decided by {how!r}, which is no way")
+    trace: Behaviour | None = None
+    if verdict is Verdict.VIOLATED:
+        trace = witness(files, str(stated["trace"]), cell, one.property.name, own).trace
+    source = numbers[stated["from"]] if "from" in stated else None
+    return Decision(one.property, verdict, how, trace, source)
+
+
+def _sampled(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int | None, seconds: float) -> Iterator[int]:
+    """Cells searched by themselves, as many as there is time for, in an order that the bundle does not know.
+
+    Errors: `InputError` for a cell of which something else is true than is stated.
+    """
+    drawn = random.Random(seed) if seed is not None else random.SystemRandom()
+    started = time.monotonic()
+    for number in drawn.sample(list(undecided), len(undecided)):
+        left = seconds - (time.monotonic() - started)
+        if left <= 0:
+            return
+        decisions = sweep.decisions[number]
+        if all(each.verdict is not Verdict.INCONCLUSIVE for each in decisions) and _is_so(sweep, number, symmetry, left):
+            yield number
+
+
+def _is_so(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
+    """Whether a cell, searched by itself, has the stated verdicts; False where the time did not suffice."""
+    decisions, system = sweep.decisions[number], sweep.systems[number]
+    options = Options(limits=SearchLimits(seconds), symmetry=symmetry, every_configuration=True)
+    outcome = explore(system, [each.property for each in decisions], options)
+    if outcome.reason is not None:
+        return False
+    for one, other in zip(outcome.findings, decisions, strict=True):
+        _require_agreement(f"cell {number + 1}", _about(one), _about(Finding(other.property, 0, other.verdict, other.trace)))
+    known = sweep.distinct[number]
+    if known is not None and known != outcome.counts.distinct:
+        raise InputError(f"{RESULT} is refused: cell {number + 1} states {known} states; there are {outcome.counts.distinct}")
+    return True
+
+
+def _about(finding: Finding) -> Document:
+    steps = {} if finding.trace is None else {"steps": len(finding.trace.steps)}
+    return {"name": finding.property.name, "verdict": str(finding.verdict), **steps}

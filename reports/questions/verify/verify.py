@@ -1,0 +1,265 @@
+"""Checking an evidence bundle again, offline: the whole bundle is derived from its question, and compared.
+
+The bundle decides the question, and nothing else: no count, reason, name or id in it switches a check off.  Measured values
+are a closed list (`measured`).  Where the search would take longer than the reader wants to wait, what was not derived is
+named, place by place, and then the bundle is verified in part only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.engine.compiled.code_cache import compiling_afresh
+from neverlost.checker.engine.evidence import ledger
+from neverlost.checker.engine.evidence import reachable_states as reachable
+from neverlost.checker.engine.host.whole_files import as_json
+from neverlost.checker.engine.outcome import EngineError
+from neverlost.model.system import bind
+from neverlost.reports.bundle import ledger_lines, seal
+from neverlost.reports.bundle import proof_check as proved
+from neverlost.reports.bundle import safe_paths as contained
+from neverlost.reports.bundle.question import FILE, BundleQuestion, commit_of_checkout, digest
+from neverlost.reports.bundle.safe_paths import MANIFEST
+from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
+from neverlost.reports.bundle.stored_levels import CERTIFICATE
+from neverlost.reports.counterexample.saved import SUFFIX
+from neverlost.reports.documents import measurements as measured
+from neverlost.reports.questions.nines import page as nines
+from neverlost.reports.questions.verify import solvers
+from neverlost.reports.questions.verify import unverified_claims as stated
+from neverlost.reports.questions.verify.derive import Derived, derived
+from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.specs.configuration.choose import chosen_of
+from neverlost.specs.configuration.input import Contents
+from neverlost.specs.errors import InputError, misread
+from neverlost.specs.properties import properties
+from neverlost.specs.strict_json import parsed_json
+
+SECONDS = 60.0
+"""How long the searches of a bundle may take before only a part of them is made again."""
+
+Document = Mapping[str, Any]
+
+
+@dataclass
+class BundleCheck:
+    """What was confirmed and what was not checked, a sentence each."""
+
+    confirmed: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.unchecked
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return "verified" if self.is_complete else "partly verified"
+
+
+def verify(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> BundleCheck:
+    """Check a bundle; `full` searches everything again, however large; otherwise `seed` draws what is searched of a sweep.
+
+    Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
+    """
+    files = opened(directory)
+    with compiling_afresh():
+        return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
+
+
+def asked(files: Contents) -> BundleQuestion:
+    """The question of a bundle, which its result answers by name.
+
+    Errors: `InputError` where the result is of another one.
+    """
+    question = BundleQuestion.of(files)
+    answered = _parsed(RESULT, files)
+    if not isinstance(answered, dict) or answered.get("question") != question.digest:
+        raise InputError(f"{RESULT} is refused: it does not answer {FILE}, whose digest is {question.digest}")
+    return question
+
+
+def opened(directory: str) -> Contents:
+    """The files of a bundle, as its manifest lists them.
+
+    Errors: `InputError` for what is no bundle, and naming every file that is not as the manifest has it.
+    """
+    folder = Path(directory)
+    if not folder.is_dir():
+        raise InputError(f"{directory!r} is not a directory; name the --out directory of a command")
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{directory!r} has no {MANIFEST}; name the --out directory of a command")
+    files = contained.files_of(folder)
+    listed = contained.listed(folder, files)
+    wrong = [f"{name} was removed" for name in listed if name not in files]
+    wrong += [f"{name} was added" for name in files if name not in listed and name != MANIFEST]
+    wrong += [f"{name} was altered" for name, known in listed.items() if name in files and digest(files[name]) != known]
+    if wrong:
+        raise InputError(f"bundle {directory!r} is refused: " + "; ".join(wrong))
+    return files
+
+
+def compared(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> BundleCheck:
+    """A bundle's files against those that its question has.
+
+    Errors: `InputError` for the first difference, with its place and both values.
+    """
+    found = BundleCheck()
+    result, open_places = stated.completed(files, own, seed, SECONDS if seconds is None else seconds)
+    found.unchecked += open_places
+    documents = {RESULT: _same(RESULT, files, measured.overlaid(RESULT, result, _parsed(RESULT, files)))}
+    same = "what was decided here is the same" if open_places else "every field is the same"
+    found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: {same}")
+    documents |= _traces(files, own, result)
+    counterexamples = sum(name.endswith(SUFFIX) for name in documents)
+    if counterexamples:
+        found.confirmed.append(f"{pluralize(counterexamples, 'counterexample')} re-executed on the defining interpreter")
+    documents |= _ledger(files, _parsed(RESULT, files), found)
+    _environment(files, own)
+    if CERTIFICATE in own.files:
+        found.confirmed.append(_certificate(files, own, result))
+    _others(files, own, documents, found)
+    if obligations := {name: each.decode() for name, each in own.files.items() if name.endswith(solvers.SUFFIX)}:
+        confirmed, unchecked = solvers.asked_again(obligations, seconds)
+        found.confirmed += confirmed
+        found.unchecked += unchecked
+    _manifest(files, result, own.question)
+    found.confirmed.append(f"{len(files)} files, none besides; {measured.SAYS}")
+    return found
+
+
+def _said(question: BundleQuestion) -> str:
+    return f"the question (neverlost {question.command}, {pluralize(len(question.contents), 'file')} of the user's)"
+
+
+def _parsed(name: str, files: Contents) -> Any:
+    if name not in files:
+        raise InputError(f"the bundle is refused: it lacks {name}")
+    return parsed_json(files[name].decode("utf-8", "replace"), name)
+
+
+def _same(name: str, files: Contents, expected: Document) -> bytes:
+    """The file as it must be.
+
+    Errors: `InputError` with the first place in which it is not.
+    """
+    place = next(measured.differences(_parsed(name, files), expected), None)
+    if place is not None:
+        path, one, other = place
+        raise InputError(f"{name} is refused: {path} is {_short(one)}; derived from {FILE} it is {_short(other)}{_hint(files)}")
+    content = as_json(expected).encode()
+    if files[name] != content:
+        raise InputError(f"{name} is refused: it says what follows from {FILE}, but is not written as neverlost writes it")
+    return content
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def _hint(files: Contents) -> str:
+    """Where to look when another state of the sources wrote the bundle."""
+    wrote = _parsed(FILE, files).get("commit")
+    return f" (commit {wrote} wrote it; this is {commit_of_checkout()})" if wrote != commit_of_checkout() else ""
+
+
+def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]:
+    """The counterexamples that the result names: derived, or where they are a solver's choice or not derived, re-executed."""
+    found = {}
+    for cell in result.get("cells", [result]):
+        for each in cell.get("properties", ()):
+            name = each.get("trace")
+            if not name:
+                continue
+            expected = own.files.get(name)
+            if name not in files:
+                raise InputError(f"the bundle is refused: it lacks {name}")
+            if expected == files[name]:
+                found[name] = expected
+            elif expected is None or stated.is_free(own):
+                found[name] = as_json(stated.witness(files, name, {**result, **cell}, each["name"], own).itf).encode()
+            else:
+                found[name] = _same(name, files, own.document(name))
+    return found
+
+
+def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, bytes]:
+    lines = ledger_lines.lines_of(result)
+    if ledger.FILE not in files:
+        if lines:
+            raise InputError(f"the bundle is refused: it lacks {ledger.FILE}")
+        return {}
+    there = ledger.parsed(files[ledger.FILE].decode("utf-8", "replace"), ledger.FILE)
+    try:
+        others = ledger_lines.others(there, result)
+    except EngineError as problem:
+        raise InputError(f"{ledger.FILE} is refused: {problem}") from None
+    if ledger.text(sorted(there, key=lambda each: each.subject)).encode() != files[ledger.FILE]:
+        raise InputError(f"{ledger.FILE} is refused: it is not written as neverlost writes it")
+    if len(there) > len(others):
+        found.confirmed.append(f"{pluralize(len(there) - len(others), 'line')} of the ledger derived from the result again")
+    for each in others:
+        found.unchecked.append(f"{ledger.FILE}: of another run into this directory, which nothing in it derives: {each.says}")
+    return {ledger.FILE: files[ledger.FILE]}
+
+
+def _environment(files: Contents, own: Derived) -> None:
+    expected = measured.overlaid(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
+    _same(ENVIRONMENT, files, expected)
+
+
+def _certificate(files: Contents, own: Derived, result: Document) -> str:
+    """Walk the listed states by the program that shares no code with the engines."""
+    if CERTIFICATE not in files:
+        raise InputError(f"the bundle is refused: it lacks {CERTIFICATE}")
+    chosen = chosen_of(result)
+    holding = [properties()[each["name"]] for each in result["properties"] if each["verdict"] == "holds"]
+    path = own.folder / f"stated-{CERTIFICATE}"
+    path.write_bytes(files[CERTIFICATE])
+    count = reachable.verify(path, bind(chosen.model, chosen.configuration), holding)
+    if count != result["states"]["distinct"]:
+        raise InputError(f"{CERTIFICATE} lists {count} states, {RESULT} says {result['states']['distinct']}")
+    return f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
+
+
+def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
+    """Reports, pictures and gate files are decided by the documents; the rest of the files by the question alone."""
+    result = _parsed(RESULT, files)
+    try:
+        rendered = own.rendered(documents, RESULT)
+        pages = nines.files(result) if own.question.command == "nines" else {}
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
+        raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
+    checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
+    alone = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
+    alone |= {name: content.encode() for name, content in pages.items()}
+    if own.question.command == "prove":
+        held = {each["name"] for each in result.get("properties", ()) if each["verdict"] == "holds"}
+        cut = [each for each in own.answer.inductions if each.goal.name in held and not each.is_complete]
+        left = sorted(proved.names_of(cut) & files.keys())
+        checked |= set(left)
+        found.unchecked += [f"{name}: not built from the model again; {stated.AGAIN}" for name in left]
+    wrong = [f"{name} is missing" for name in alone if name not in files]
+    wrong += [f"nothing gives {name}" for name in files if name not in alone and name not in rendered and name not in checked]
+    wrong += [f"{name} is not what follows" for name in alone if name in files and files[name] != alone[name]]
+    if wrong:
+        raise InputError(f"the bundle is refused: {'; '.join(wrong)}{_hint(files)}")
+    other = [name for name in rendered if files.get(name) != rendered[name]]
+    if len(rendered) > len(other):
+        found.confirmed.append(f"{len(rendered) - len(other)} reports and pictures rendered again, byte for byte the same")
+    found.unchecked += [f"{name}: not what this version renders (neverlost report BUNDLE renders it again)" for name in other]
+
+
+def _is_decided(name: str) -> bool:
+    """Whether the documents decide a file of the derived bundle."""
+    return Path(name).suffix in seal.RENDERED or name.endswith(SUFFIX) or name == ledger.FILE
+
+
+def _manifest(files: Contents, result: Document, question: BundleQuestion) -> None:
+    expected = seal.manifest({name: digest(each) for name, each in files.items() if name != MANIFEST}, result, question)
+    _same(MANIFEST, files, expected)

@@ -1,0 +1,88 @@
+"""What is asked about: the configurations that settings and Kafka's own files stand for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+
+from neverlost.reports.request.keywords import Settings
+from neverlost.reports.wording.merged_rows import plain
+from neverlost.reports.wording.table_words import QUORUM
+from neverlost.specs.configuration.choose import VERSION, Chosen, read_given
+from neverlost.specs.configuration.keys import MECHANISM
+from neverlost.specs.configuration.metadata_version import METADATA
+from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.inputs.chosen import chosen_configurations
+from neverlost.specs.inputs.remedies import topic_of
+
+Path = str | PathLike[str]
+
+
+class KafkaFilesWarning(UserWarning):
+    """Something in Kafka's files that a verdict may depend on."""
+
+
+def configurations(
+    settings: Settings = None,
+    config: Path | None = None,
+    kafka_version: str | None = None,
+    **files: Path | Sequence[Path] | None,
+) -> list[Chosen]:
+    """What is asked about; what Kafka's files leave open becomes a warning.
+
+    Errors: `InputError` for unknown keys, bad values and malformed files.
+    """
+    found, open_questions = chosen_configurations(read_given(config, settings), files, kafka_version)
+    for each in open_questions:
+        warnings.warn(each, KafkaFilesWarning, stacklevel=5)
+    return found
+
+
+def about_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
+    """The configurations of some of the described topics.
+
+    Errors: `InputError` for a topic that is not described.
+    """
+    known = {topic_of(subject) for each in every for subject in each.subjects}
+    for name in topics:
+        if not known:
+            raise InputError(
+                f"--topic {name!r} is about a described cluster: give --describe FILE or --bootstrap-server HOST:PORT"
+            )
+        if name not in known:
+            raise unknown("topic", name, known, "--topic")
+    kept = [replace(each, subjects=tuple(one for one in each.subjects if topic_of(one) in topics)) for each in every]
+    return [each for each in kept if each.subjects]
+
+
+def labelled(every: Sequence[Chosen]) -> list[str]:
+    """For whom each configuration speaks; where several speak for the same topics, by what they differ but the defects too."""
+    same: dict[str, list[dict[str, str]]] = {}
+    for each in every:
+        same.setdefault(named(each), []).append(_values(each))
+    return [named(each) + _difference(_values(each), same[named(each)]) for each in every]
+
+
+def _values(chosen: Chosen) -> dict[str, str]:
+    """What a configuration is known by: the versions that it was asked for, and its settings."""
+    version = {key: chosen.settings[key].value for key in (VERSION, METADATA) if key in chosen.settings}
+    settings = {name: value for name, value in chosen.configuration.items() if not name.startswith(MECHANISM)}
+    return version | {name: plain(value) for name, value in settings.items() if name != "defects"}
+
+
+def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
+    """What differs; of another version also its defaults do, which go without saying."""
+    alike = [each for each in others if each.get(VERSION) == mine.get(VERSION)]
+    among = others if len(alike) == len(others) else alike
+    version = [f"{VERSION}={mine[VERSION]}"] if VERSION in mine and among is not others else []
+    differing = (name for name, value in mine.items() if any(each.get(name) != value for each in among))
+    said = ", ".join([*version, *(f"{name}={mine[name]}" for name in differing)])
+    return f" ({said})" if said else ""
+
+
+def named(chosen: Chosen) -> str:
+    """For whom an answer speaks: the topics, or the configuration that was given."""
+    is_kafka = "min.insync.replicas" in chosen.configuration
+    return ", ".join(chosen.subjects) or ("configuration" if is_kafka else QUORUM)

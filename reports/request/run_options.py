@@ -1,0 +1,92 @@
+"""How to search: the keywords of `neverlost.reports.request.keywords`, checked and turned into the engines' options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from neverlost.checker.engine.engines.explore import ENGINES
+from neverlost.checker.engine.search.options import Options, SearchLimits
+from neverlost.specs.errors import InputError, unknown
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """See `neverlost.reports.request.keywords` for what each means.
+
+    Errors: `InputError` for values that make no sense.
+    """
+
+    engine: str = "memory"
+    symmetry: bool | None = False
+    workers: int | None = None
+    time_limit: float | None = None
+    memory_limit: str | int | None = None
+    state_dir: str | None = None
+    resume: bool = False
+    keep_going: bool = False
+    master: str | None = None
+    spark_conf: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise unknown("engine", self.engine, ENGINES, "--engine")
+        if self.workers is not None and not 1 <= self.workers <= 256:
+            raise InputError(f"bad value '{self.workers}' for --workers: use a number from 1 to 256")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"bad value '{self.time_limit:g}' for --time-limit: use seconds above 0")
+        if self.resume and self.state_dir is None:
+            raise InputError("--resume needs --state-dir DIR: the levels of the run to go on from")
+        self.options()
+
+    def require_apart(self, out: str | PathLike[str] | None) -> None:
+        """Errors: `InputError` where the levels would be kept inside the directory of the results, or be it."""
+        if self.state_dir is None or out is None or "://" in self.state_dir:
+            return
+        if Path(self.state_dir).resolve().is_relative_to(Path(out).resolve()):
+            raise InputError(
+                f"--state-dir {self.state_dir!r} is inside --out {str(out)!r}, whose files are sealed; name another"
+            )
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory limit.  Units: bytes."""
+        return memory_size(self.memory_limit)
+
+    def options(self) -> Options:
+        """What the engines are given."""
+        return Options(
+            limits=SearchLimits(self.time_limit, self.memory_bytes),
+            workers=self.workers,
+            symmetry=bool(self.symmetry),
+            keep_going=self.keep_going,
+            state_dir=self.state_dir,
+            resume=self.resume,
+            spark_master=self.master,
+            spark_conf=tuple(_spark_setting(each) for each in self.spark_conf or ()),
+        )
+
+
+def _spark_setting(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise InputError(f"bad --spark-conf {text!r}: write KEY=VALUE")
+    return name, value
+
+
+def memory_size(size: str | int | None) -> int | None:
+    """Bytes of a size such as `512M` or `2GiB`.
+
+    Errors: `InputError` for anything else.
+    """
+    if size is None:
+        return None
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmg]?i?)b?", str(size).strip().lower())
+    if match is None or match[2] not in UNITS or float(match[1]) <= 0:
+        raise InputError(f"bad value {size!r} for --memory-limit: write a size such as 512M or 2G")
+    return int(float(match[1]) * UNITS[match[2]])

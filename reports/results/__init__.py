@@ -1,0 +1,1 @@
+"""The typed results that the Python functions return."""

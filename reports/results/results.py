@@ -1,0 +1,244 @@
+"""What the functions of `neverlost` return: the fields of the result document as attributes, traces, tables, HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from html import escape
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+from neverlost.specs.errors import InputError
+
+if TYPE_CHECKING:
+    from neverlost.checker.engine.outcome import Outcome
+    from neverlost.reports.counterexample.saved import Counterexample
+    from neverlost.specs.configuration.choose import Chosen
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A counterexample, step by step."""
+
+    counterexample: Counterexample = field(repr=False)
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.counterexample.system.model.name
+
+    @property
+    def broken(self) -> str:
+        """The name of the property that the last state breaks."""
+        return self.counterexample.broken.name
+
+    @cached_property
+    def states(self) -> tuple[Mapping[str, Any], ...]:
+        """Values by the names of the model's fields, the initial state first."""
+        system = self.counterexample.system
+        return tuple(system.nested(each) for each in self.counterexample.trace.states)
+
+    @cached_property
+    def steps(self) -> tuple[str, ...]:
+        """The actions with their arguments; `steps[i]` leads to `states[i + 1]`."""
+        system = self.counterexample.system
+        return tuple(system.steps[number].label for number in self.counterexample.trace.steps)
+
+    @property
+    def says(self) -> tuple[str, ...]:
+        """A sentence for each state, about the step that led there."""
+        return tuple(self.itf["#meta"]["neverlost"]["says"])
+
+    @property
+    def itf(self) -> Document:
+        """The document that `replay` reads, in the Informal Trace Format."""
+        return self.counterexample.itf
+
+    def table(self) -> Any:
+        """A row per state, as a pandas or Arrow table."""
+        from neverlost.reports.results.table import table
+
+        rows = zip(("", *self.steps), self.says, self.states, strict=True)
+        return table([{"step": step, "says": says, **state} for step, says, state in rows])
+
+    def _repr_html_(self) -> str:
+        listed = "".join(f"<li>{escape(each)}</li>" for each in self.says[1:])
+        return self.counterexample.pictures().get("svg") or f"<ol>{listed}</ol>"
+
+
+@dataclass(frozen=True)
+class States:
+    """How much was covered; `depth` counts levels, the initial one included; `left` is what was not expanded."""
+
+    generated: int
+    distinct: int
+    depth: int
+    left: int
+    orbit_states: int | None = None
+
+
+@dataclass(frozen=True)
+class PropertyVerdict:
+    """The verdict on a property; for a violated one `steps` of the shortest counterexample, and its faults by kind."""
+
+    name: str
+    verdict: str
+    steps: int | None = None
+    faults: Mapping[str, int] = field(default_factory=dict)
+    trace: Trace | None = field(default=None, repr=False)
+    file: str | None = None
+    how: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What all results have: the document that `--json` writes, what the answer assumes by key, and a table of its verdicts."""
+
+    document: Document = field(repr=False)
+    assumed: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+
+    @classmethod
+    def of(cls, document: Document, **more: Any) -> Self:
+        """The document's fields as attributes."""
+        names = {each.name for each in fields(cls)} - {"document"} - more.keys()
+        return cls(document=document, **{name: document[name] for name in names & document.keys()}, **more)
+
+    @property
+    def trace(self) -> Trace | None:
+        """The shortest counterexample, if there is one."""
+        return None
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """What the table shows."""
+        return [dict(self.document)]
+
+    def table(self) -> Any:
+        """A pandas table where pandas is installed, else an Arrow table."""
+        from neverlost.reports.results.table import table
+
+        return table(self.rows())
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        body = "".join("<tr>" + "".join(f"<td>{escape(_text(row.get(name)))}</td>" for name in names) + "</tr>" for row in rows)
+        shown = self.trace
+        picture = "" if shown is None else shown._repr_html_()
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{picture}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {count}" for name, count in value.items())
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class Result(Answer):
+    """The verdict on one configuration; on several, `cells` has a result for each and `verdict` is the worst of them."""
+
+    verdict: str | None = None
+    id: str | None = None
+    model: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Mapping[str, Any] = field(default_factory=dict)
+    engine: str | None = None
+    spark: Document | None = None
+    """What Spark's jobs decided, where it was asked for."""
+    identity: str = "exact"
+    symmetry: bool = False
+    reason: str | None = None
+    properties: tuple[PropertyVerdict, ...] = ()
+    states: States | None = None
+    levels: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)
+    fired: Mapping[str, int] = field(default_factory=dict, repr=False)
+    seconds: float = 0.0
+    peak_memory_bytes: int = 0
+    version: str | None = None
+    model_digest: str | None = None
+    topics: tuple[str, ...] = ()
+    settings: Mapping[str, Document] = field(default_factory=dict, repr=False)
+    """Every key of `config` and `bounds` with its value, where it stands and how it came to be."""
+    notices: Sequence[Document] = field(default=(), repr=False)
+    """What was noticed about the input: warnings, assumptions, what is not modelled, what was ignored."""
+    remedy: Document | None = None
+    """What to change so that everything holds, decided; None where nothing is violated or no advice was asked for."""
+    places: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Where the user's files speak of each topic."""
+    kafka_version: str | None = None
+    cells: tuple[Result, ...] = ()
+    outcome: Outcome | None = field(default=None, repr=False)
+    """What the engine found."""
+    chosen: Chosen | None = field(default=None, repr=False)
+    counterexamples: Mapping[str, Counterexample] = field(default_factory=dict, repr=False)
+    """Of each violated property, by its name."""
+
+    @property
+    def trace(self) -> Trace | None:
+        """The shortest counterexample, if something is violated."""
+        found = [each.trace for one in (self, *self.cells) for each in one.properties if each.trace is not None]
+        return min(found, key=lambda each: len(each.steps), default=None)
+
+    @property
+    def configurations(self) -> tuple[Result, ...]:
+        """The cells, or this result alone."""
+        return self.cells or (self,)
+
+    def write_graph(
+        self,
+        directory: str | PathLike[str],
+        properties: Iterable[str] | None = None,
+        notify: Callable[[str], None] = lambda text: None,
+    ) -> list[str]:
+        """Write the state graph of one configuration: GraphML, DOT, and a picture if it is small.
+
+        States that break one of the properties (all guarantees, unless they are named) are marked.  Returns a sentence about
+        the graph, and one for each file.
+
+        Errors: `InputError` for several configurations, a search that was cut short, and a graph that is too large.
+        """
+        from neverlost.reports.page.state_graph import marked_properties, write_graph
+
+        if self.chosen is None or self.states is None or self.reason:
+            raise InputError("a state graph is of one configuration whose states are all known")
+        marked = marked_properties(self.chosen, properties)
+        return write_graph(self.chosen.system, marked, self.states.distinct, self.symmetry, directory, notify)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per configuration and property."""
+        return [
+            {
+                "id": one.id,
+                "model": one.model,
+                "topics": ", ".join(one.topics),
+                **one.config,
+                **one.bounds,
+                "property": each.name,
+                "verdict": each.verdict,
+                "steps": each.steps,
+                "faults": dict(each.faults),
+                "distinct": one.states.distinct if one.states else None,
+            }
+            for one in self.configurations
+            for each in one.properties
+        ]
+
+
+def verdicts(listed: Sequence[Document], counterexamples: Mapping[str, Counterexample]) -> tuple[PropertyVerdict, ...]:
+    """The `properties` of a document as values."""
+    return tuple(
+        PropertyVerdict(
+            name=each["name"],
+            verdict=each["verdict"],
+            steps=each.get("steps"),
+            faults=each.get("faults", {}),
+            trace=Trace(counterexamples[each["name"]]) if each["name"] in counterexamples else None,
+            file=each.get("trace"),
+            how=each.get("how"),
+        )
+        for each in listed
+    )

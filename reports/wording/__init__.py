@@ -1,0 +1,1 @@
+"""Words and sentences that several questions share."""

@@ -1,0 +1,12 @@
+"""What a cell of a table says, and what the model is called that has no ISR."""
+
+from __future__ import annotations
+
+OK, STOPS, LOST, UNDECIDED = "ok", "writes stop", "LOST", "not decided"
+"""What a cell says; the first three are ordered from good to bad."""
+
+QUORUM = "a majority quorum, not Kafka"
+"""What the model is called that has no ISR."""
+
+KINDS = {OK: "holds", STOPS: "inconclusive", UNDECIDED: "inconclusive", LOST: "violated"}
+"""How a page colours what a cell says."""

@@ -1,0 +1,1 @@
+"""Scenarios, claims and necessity plans: cases with an expected verdict."""

@@ -1,0 +1,197 @@
+"""Kafka's releases, what a setting is worth in each where nothing sets it, and how Kafka reads a value.
+
+Source: the release tags of apache/kafka; `ServerConfigs`, `LogConfig` and `ProducerConfig` at these tags; KIP-679 (acks=all
+from 3.0), KAFKA-13598 (idempotence not effective in 3.0.0 and 3.1.0), KIP-966 (eligible leader replicas, on from 4.1).
+"""
+
+from __future__ import annotations
+
+import re
+
+from neverlost.specs.configuration.keys import KEYS
+from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
+
+Version = tuple[int, ...]
+LONGEST = 2**63 - 1
+
+RELEASES: dict[Version, int] = {
+    (0, 8, 0): 0,
+    (0, 8, 1): 1,
+    (0, 8, 2): 2,
+    (0, 9, 0): 1,
+    (0, 10, 0): 1,
+    (0, 10, 1): 1,
+    (0, 10, 2): 2,
+    (0, 11, 0): 3,
+    (1, 0): 2,
+    (1, 1): 1,
+    (2, 0): 1,
+    (2, 1): 1,
+    (2, 2): 2,
+    (2, 3): 1,
+    (2, 4): 1,
+    (2, 5): 1,
+    (2, 6): 3,
+    (2, 7): 2,
+    (2, 8): 2,
+    (3, 0): 2,
+    (3, 1): 2,
+    (3, 2): 3,
+    (3, 3): 2,
+    (3, 4): 1,
+    (3, 5): 2,
+    (3, 6): 2,
+    (3, 7): 2,
+    (3, 8): 1,
+    (3, 9): 2,
+    (4, 0): 2,
+    (4, 1): 2,
+    (4, 2): 1,
+    (4, 3): 1,
+    (4, 4): 0,
+}
+"""Every release line with its last patch; before 1.0 a line has three numbers."""
+
+OLDEST: Version = (0, 8)
+NEWEST: Version = max(RELEASES)
+LAST_WITH_ZOOKEEPER: Version = (3, 9)
+
+MAINTAINED: Version = (3, 9)
+"""From this line on there may be patches that are newer than the table."""
+
+ELR = "eligible.leader.replicas"
+FIRST_WITH_ELR: Version = (4, 0)
+ELR_BY_DEFAULT: Version = (4, 1)
+"""From here on clusters are formatted with eligible leader replicas; those that were upgraded to it have them off."""
+
+ELR_IS_OPEN = Notice(
+    NoticeKind.ASSUMED,
+    "whether eligible leader replicas are on is not known: both are answered",
+    remedy=f"give what kafka-features.sh describe prints with --describe, or --set {ELR}=true or false",
+)
+
+WITHOUT_VERSION: Version = (4, 0)
+"""What is assumed where no version is given: the newest whose new clusters have no eligible leader replicas."""
+
+
+def shown(version: Version) -> str:
+    """A version as people write it."""
+    return ".".join(map(str, version))
+
+
+def parse_version(text: str, where: str = "--kafka-version") -> Version:
+    """`3.9` or `3.0.1` as numbers; `0.8` names a line by its first two numbers.
+
+    Errors: `InputError` for another form, or a version that Kafka never had.
+    """
+    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,2}){1,3}", text.strip()):
+        raise InputError(f"bad value {quoted(text)} for {where}: use a version such as 3.9 or 3.0.1")
+    version = tuple(map(int, text.strip().split(".")))
+    length = 3 if version[0] == 0 else 2
+    line, patch = version[:length], version[length:]
+    if version[0] == 0 and len(version) == 2 and any(each[:2] == version for each in RELEASES):
+        return version
+    last = RELEASES.get(line)
+    if last is None or len(patch) > 1 or (patch and patch[0] > last and line < MAINTAINED):
+        raise InputError(f"there is no Kafka {text.strip()} ({where}); did you mean {shown(_nearest(version))!r}? {_BETWEEN}")
+    return version
+
+
+_BETWEEN = f"releases go from 0.8 to {shown(max(RELEASES))}, and 2.0, 3.0 and 4.0 came after 1.1, 2.8 and 3.9"
+
+
+def _nearest(version: Version) -> Version:
+    """The last release of the same line, or else the line before."""
+    line = max((each for each in RELEASES if each <= version), default=min(RELEASES))
+    return (*line, RELEASES[line]) if version[: len(line)] == line else line
+
+
+def _number(value: str, low: int, high: int) -> int | None:
+    """A number as Java parses it (a plus sign and leading zeros are allowed)."""
+    text = value.strip()
+    if len(text) > 30 or not re.fullmatch(r"[+-]?[0-9]+", text):
+        return None
+    return int(text) if low <= int(text) <= high else None
+
+
+def whole(setting: Setting, key: str, low: int, high: int) -> int:
+    """A number in a range.
+
+    Errors: `InputError` with the key, the place and the range.
+    """
+    found = _number(setting.value, low, high)
+    if found is None:
+        beyond = f"from {low} to {high}" if high < 100 else f"of at least {low}"
+        raise InputError(f"bad value {quoted(setting.value)} for {key} in {setting.where}: use a whole number {beyond}")
+    return found
+
+
+def truth(setting: Setting, key: str) -> bool:
+    """A boolean; Kafka knows `true` and `false` in any case.
+
+    Errors: `InputError` for anything else.
+    """
+    found = {"true": True, "false": False}.get(setting.value.strip().lower())
+    if found is None:
+        raise InputError(f"bad value {quoted(setting.value)} for {key} in {setting.where}: use true or false")
+    return found
+
+
+def canonical(contract_key: str, setting: Setting, spelled: str = "") -> Setting:
+    """The contract's value of a topic or broker setting; `spelled` is the name that the file uses for the key.
+
+    Errors: `InputError` for a value that Kafka refuses, or that is beyond what the model can hold.
+    """
+    key = spelled or contract_key
+    if contract_key == "flush.messages":
+        value = "1" if whole(setting, key, 1, LONGEST) == 1 else "default"
+    elif KEYS[contract_key].kind == "flag":
+        value = str(truth(setting, key)).lower()
+    else:
+        value = str(whole(setting, key, KEYS[contract_key].low, KEYS[contract_key].high))
+    return Setting(value, setting.where, setting.how)
+
+
+OF_TOPICS_AND_PRODUCERS = (
+    "min.insync.replicas",
+    "unclean.leader.election.enable",
+    "flush.messages",
+    "acks",
+    "enable.idempotence",
+)
+"""The settings whose default is Kafka's wherever a version is named; a question about one replica is asked with its key."""
+
+
+def defaults(version: Version | None) -> Settings:
+    """Kafka's defaults of a version; without one, those of `WITHOUT_VERSION`, which are assumed where versions differ."""
+    known = version or WITHOUT_VERSION
+    found = {
+        "replication.factor": "1",
+        "min.insync.replicas": "1",
+        "unclean.leader.election.enable": str(known < (0, 11)).lower(),
+        "flush.messages": "default",
+        ELR: str(known >= ELR_BY_DEFAULT).lower(),
+        "acks": "all" if known >= (3, 0) else "1",
+        "enable.idempotence": str(has_idempotence_by_default(known)).lower(),
+    }
+    return {key: _default(key, value, version) for key, value in found.items()}
+
+
+def open_elr(version: Version) -> tuple[Setting, Setting]:
+    """Return eligible leader replicas on, and off, for a version whose clusters may have them either way."""
+    on, off = f"assumed on, as in clusters formatted at {shown(version)}", "assumed off, as in clusters upgraded to it"
+    return Setting("true", on, Origin.ASSUMED), Setting("false", off, Origin.ASSUMED)
+
+
+def _default(key: str, value: str, version: Version | None) -> Setting:
+    if version:
+        return Setting(value, f"Kafka {shown(version)}'s default", Origin.DEFAULT)
+    if key in ("replication.factor", "min.insync.replicas", "flush.messages"):
+        return Setting(value, "Kafka's default", Origin.DEFAULT)
+    return Setting(value, f"Kafka {shown(WITHOUT_VERSION)}'s default; no version is given", Origin.ASSUMED)
+
+
+def has_idempotence_by_default(version: Version) -> bool:
+    """3.0.0 and 3.1.0 declare it without doing it; `3.0` is read as `3.0.0`."""
+    return version >= (3, 0, 1) and not (3, 1) <= version < (3, 1, 1)

@@ -1,0 +1,99 @@
+"""The configurations to ask about: the one that a user gives, or each distinct one of Kafka's own files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from neverlost.model.kernel import Configuration
+from neverlost.specs.configuration.choose import VERSION, Chosen, Given, choose, choose_each
+from neverlost.specs.errors import InputError
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, of_kind
+
+if TYPE_CHECKING:
+    from neverlost.specs.inputs.cluster import ClusterConfiguration
+
+KafkaFiles = Mapping[str, Any]
+"""What `read_cluster` reads, by the names of its parameters; None is not given."""
+
+
+def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
+    """The configurations, each with its notices, and a sentence for each that deserves a warning; given keys win over files.
+
+    Errors: `InputError` for a wrong key, value or file.
+    """
+    given = _with_version(given, version)
+    named = {option: path for option, path in files.items() if path is not None}
+    if not named:
+        return choose_each(given), []
+    from neverlost.specs.inputs.cluster import read_cluster
+
+    found = []
+    for each in read_cluster(**named, kafka_version=given.get(VERSION, (None,))[0], given=given.keys()):
+        chosen = choose(given, subjects=each.topics, offered=each.settings)
+        brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
+        noticed = (*chosen.notices, *each.notices)
+        notices = (*noticed, *_not_read(each.settings, given, chosen), *_left_out(each, chosen.configuration))
+        moved = tuple(name for name, (partition, _) in each.partitions.items() if partition.is_reassigned)
+        found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out, reassigned=moved))
+    every = (notice for each in found for notice in each.notices)
+    return found, list(map(str, of_kind(every, NoticeKind.WARNING, NoticeKind.ASSUMED, NoticeKind.LEFT_OUT)))
+
+
+def _with_version(given: Given, version: str | None) -> Given:
+    """The keys with the version of `--kafka-version`.
+
+    Errors: `InputError` where they name another.
+    """
+    if version is None:
+        return given
+    value, where = given.get(VERSION, (version, ""))
+    if str(value) != version:
+        raise InputError(f"{VERSION} is {value} in {where} and {version} in --kafka-version; give the version that runs")
+    return given | {VERSION: (version, "--kafka-version")}
+
+
+def _left_out(cluster: ClusterConfiguration, configuration: Configuration) -> Iterator[Notice]:
+    """Why `holds` is no answer about partitions as they stand: a reassignment, or records that hang by the last replicas.
+
+    A search begins without records, and with the replicas that are settled.  With acks=all nothing new is acknowledged while
+    fewer than min.insync.replicas are in sync, so only what is stored already is at stake there.
+    """
+    partitions = {name: partition for name, (partition, _) in cluster.partitions.items()}
+    moved = [name for name, each in partitions.items() if each.is_reassigned]
+    if moved:
+        first = partitions[moved[0]]
+        changes = (("adding", first.adding), ("removing", first.removing))
+        what = ", ".join(f"{verb} {_listed(brokers)}" for verb, brokers in changes if brokers)
+        says = f"{_and_more(moved)}: a reassignment is in progress ({what}), and is not part of the question"
+        yield Notice(NoticeKind.LEFT_OUT, says, first.where, "ask again when it is done", cluster.topics)
+    least = min(configuration.get("min.insync.replicas", 1), configuration["replication.factor"])
+    needs_isr = str(configuration.get("acks")) not in ("0", "1")
+    hanging = [
+        name for name, each in partitions.items() if each.is_offline or (needs_isr and len(each.settled) - each.outside < least)
+    ]
+    if hanging:
+        first = partitions[hanging[0]]
+        holders = [each for each in first.settled if each in first.isr or each in first.elr]
+        by = f"hang by broker{'s' * (len(holders) > 1)} {_listed(holders)}" if holders else "are on no replica that may lead"
+        now = "offline" if first.is_offline else f"{len(first.settled) - first.outside} of {least} replicas in sync"
+        says = f"{_and_more(hanging)} ({now}): records already stored {by}, and are not part of the question"
+        yield Notice(NoticeKind.LEFT_OUT, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
+
+
+def _listed(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))
+
+
+def _and_more(names: Sequence[str]) -> str:
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+
+
+def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:
+    """What a file sets and the model knows nothing of."""
+    return tuple(
+        Notice(NoticeKind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
+        for key, each in sorted(settings.items())
+        if each.how == Origin.FILE and key not in given and key not in chosen.settings
+    )

@@ -1,0 +1,215 @@
+"""The ways in which frameworks write a client's settings, and the defaults that each framework brings itself.
+
+A dialect finds the producers (or consumers) of a file and gives each its settings under the client's own names.  The
+first dialect that recognises a file reads it.
+
+Source: Spring Boot `KafkaProperties`; Spring Cloud Stream `KafkaBinderConfigurationProperties` (`requiredAcks` is 1); SmallRye
+`KafkaConnector` (`acks` is 1); Kafka Connect `Worker.baseProducerConfigs` (acks=all, no idempotence); `StreamsConfig`;
+librdkafka CONFIGURATION.md (acks -1, no idempotence); `kafka.producer.ProducerConfig` of 0.8 (`request.required.acks` is 0).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.inputs.syntax.known_keys import names
+from neverlost.specs.setting import Origin, Setting, Settings
+
+Named = dict[str, Settings]
+"""Settings by the name that the file gives a client; `` where it has one only."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one framework writes settings: when a file is its, what it reads there, and what it sets itself."""
+
+    name: str
+    recognises: Callable[[Settings], bool]
+    clients: Callable[[Settings, str], Named]
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    has_java_client: bool = True
+
+    def with_defaults(self, settings: Settings) -> Settings:
+        """The settings with what the framework sets where the file does not."""
+        own = {key: Setting(value, f"{self.name}'s default", Origin.DEFAULT) for key, value in self.defaults.items()}
+        return own | settings
+
+
+def _after(settings: Settings, prefix: str) -> Settings:
+    """The settings below a prefix, without it."""
+    return {key[len(prefix) :]: each for key, each in settings.items() if key.startswith(prefix) and len(key) > len(prefix)}
+
+
+def _has(*starts: str) -> Callable[[Settings], bool]:
+    return lambda settings: any(key.startswith(starts) for key in settings)
+
+
+_RELAXED = {"transactionidprefix": "transactional.id", "enableautocommit": "enable.auto.commit"}
+"""Spring's own names that are not the client's with other separators."""
+
+
+def _relaxed(key: str) -> str:
+    """Spring's spelling of a key (`isolation-level`, `isolationLevel`) as the client's."""
+    plain = re.sub(r"[-_]", "", key).lower()
+    dotted = re.sub(r"(?<=[a-z])(?=[A-Z])", ".", key).replace("-", ".").replace("_", ".").lower()
+    return _RELAXED.get(plain, dotted)
+
+
+def _spring(settings: Settings, role: str) -> Named:
+    below = _after(settings, f"spring.kafka.{role}.")
+    direct = {_relaxed(key): each for key, each in below.items() if not key.startswith("properties.")}
+    return {"": _after(settings, "spring.kafka.properties.") | direct | _after(below, "properties.")}
+
+
+def _spring_cloud(settings: Settings, role: str) -> Named:
+    """The binder's settings, and for each binding its own on top."""
+    binder = _after(settings, "spring.cloud.stream.kafka.binder.")
+    required = next((binder[key] for key in ("requiredAcks", "required-acks", "requiredacks") if key in binder), None)
+    base: Settings = {"acks": required} if required and role == "producer" else {}
+    base |= _spring(settings, role)[""] | _after(binder, "configuration.")
+    for name in (f"{role}Properties.", f"{role}-properties."):
+        base |= _after(binder, name)
+    found: Named = {}
+    for key, each in _after(settings, "spring.cloud.stream.kafka.bindings.").items():
+        name, separator, rest = key.partition(f".{role}.configuration.")
+        if separator:
+            found.setdefault(name, {})[rest] = each
+    return {name: base | own for name, own in found.items()} or {"": base}
+
+
+def _of_profile(settings: Settings) -> Settings:
+    """Quarkus: what production runs with; other profiles are left out."""
+    plain = {key: each for key, each in settings.items() if not key.startswith("%")}
+    return plain | _after(settings, "%prod.")
+
+
+def _quarkus(settings: Settings, role: str) -> Named:
+    settings = _of_profile(settings)
+    base = _after(settings, "kafka.") | _after(settings, "mp.messaging.connector.smallrye-kafka.")
+    channels: Named = {}
+    for key, each in _after(settings, f"mp.messaging.{'outgoing' if role == 'producer' else 'incoming'}.").items():
+        channel, separator, rest = _channel(key)
+        if separator:
+            channels.setdefault(channel, {})[rest] = each
+    own = {name: base | each for name, each in channels.items() if _speaks_kafka(each)}
+    return own or {"": base}
+
+
+def _channel(key: str) -> tuple[str, str, str]:
+    """`"my.channel".acks` and `orders.acks` in their parts."""
+    quote = re.match(r'"([^"]*)"(\.)(.*)$', key)
+    return (quote[1], quote[2], quote[3]) if quote else key.partition(".")
+
+
+def _speaks_kafka(channel: Settings) -> bool:
+    return "connector" not in channel or "kafka" in channel["connector"].value
+
+
+def _connect(settings: Settings, role: str) -> Named:
+    """A worker's file, or a connector's (whose settings may stand below `config`)."""
+    for wrapped in ("spec.config.", "config."):
+        settings = settings | _after(settings, wrapped)
+    own = _after(settings, f"{role}.")
+    return {"": {key: each for key, each in own.items() if not key.startswith("override.")} | _after(own, "override.")}
+
+
+_CONNECT = ("connector.class", "offset.storage.topic", "offset.storage.file.filename", "config.storage.topic", "plugin.path")
+
+
+def _is_connect(settings: Settings) -> bool:
+    plain = {key.removeprefix("spec.").removeprefix("config.") for key in settings}
+    return bool(plain & set(_CONNECT)) or any(key.startswith(("producer.override.", "consumer.override.")) for key in plain)
+
+
+def _streams(settings: Settings, role: str) -> Named:
+    prefixes = (f"{role}.", "main.consumer.") if role == "consumer" else (f"{role}.",)
+    own: Settings = {key: each for key, each in settings.items() if "." not in key or key in names()[role]}
+    for prefix in prefixes:
+        own |= _after(settings, prefix)
+    guarantee = settings.get("processing.guarantee")
+    if role == "producer" and guarantee is not None and guarantee.value.strip().startswith("exactly_once"):
+        own["enable.idempotence"] = Setting("true", guarantee.where, guarantee.how)
+    return {"": own}
+
+
+def _is_streams(settings: Settings) -> bool:
+    return bool({"application.id", "processing.guarantee", "num.stream.threads"} & set(settings))
+
+
+_PLAIN = {
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "auto.commit.enable": "enable.auto.commit",
+}
+"""Names of librdkafka (and of the Scala clients) for the Java client's."""
+
+
+def _joined(settings: Iterable[tuple[str, Setting]]) -> Settings:
+    """Settings under one name each.
+
+    Errors: `InputError` where two spellings of a name have different values.
+    """
+    found: Settings = {}
+    for name, each in settings:
+        if name in found and found[name].value.strip() != each.value.strip():
+            raise InputError(
+                f"{name} is {quoted(found[name].value)} in {found[name].where} and {quoted(each.value)} in {each.where}; "
+                "keep one of them"
+            )
+        found[name] = each
+    return found
+
+
+def _librdkafka(settings: Settings, role: str) -> Named:
+    return {"": _joined((_PLAIN.get(key, key), each) for key, each in settings.items())}
+
+
+def _is_librdkafka(settings: Settings) -> bool:
+    """Errors: `InputError` for a file with names that only librdkafka has, and names that only the Java client has."""
+    own, java = _only("librdkafka-", ""), _only("", "librdkafka-")
+    theirs, others = [key for key in settings if key in own], [key for key in settings if key in java]
+    if theirs and others:
+        raise InputError(
+            f"{quoted(theirs[0])} in {settings[theirs[0]].where} is librdkafka's and {quoted(others[0])} in "
+            f"{settings[others[0]].where} the Java client's; give the file of one client"
+        )
+    return bool(theirs)
+
+
+def _only(has: str, lacks: str) -> frozenset[str]:
+    """The client keys of one library that the other does not know."""
+    every = names()
+    return (every[f"{has}producer"] | every[f"{has}consumer"]) - (every[f"{lacks}producer"] | every[f"{lacks}consumer"])
+
+
+def _plain(settings: Settings, role: str) -> Named:
+    return {"": settings}
+
+
+def _prefixed(settings: Settings, role: str) -> Named:
+    """`producer.acks` beside `acks`, as applications of their own write it."""
+    other = "consumer." if role == "producer" else "producer."
+    return {"": _joined((key.removeprefix(f"{role}."), each) for key, each in settings.items() if not key.startswith(other))}
+
+
+DIALECTS: tuple[Dialect, ...] = (
+    Dialect("Spring Cloud Stream", _has("spring.cloud.stream.kafka."), _spring_cloud, {"acks": "1"}),
+    Dialect("Spring", _has("spring.kafka."), _spring),
+    Dialect("Quarkus (SmallRye)", _has("mp.messaging.", "%prod.mp.messaging."), _quarkus, {"acks": "1"}),
+    Dialect("Kafka Connect", _is_connect, _connect, {"acks": "all", "enable.idempotence": "false"}),
+    Dialect("Kafka Streams", _is_streams, _streams),
+    Dialect("the Scala producer", _has("producer.type", "serializer.class"), _librdkafka, {"acks": "0"}),
+    Dialect("prefixed", _has("producer.", "consumer."), _prefixed),
+    Dialect("librdkafka", _is_librdkafka, _librdkafka, {"acks": "all", "enable.idempotence": "false"}, has_java_client=False),
+)
+JAVA = Dialect("Java", lambda settings: True, _plain)
+
+
+def dialect_of(settings: Settings) -> Dialect:
+    """The first dialect that recognises the settings; plain Java names otherwise."""
+    found: Iterable[Dialect] = (each for each in DIALECTS if each.recognises(settings))
+    return next(iter(found), JAVA)

@@ -1,0 +1,147 @@
+"""Reads a producer's or consumer's settings, in the format and dialect in which their framework writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.inputs.clients.dialects import Dialect, dialect_of
+from neverlost.specs.inputs.syntax.documents import looks_like_json, parse_json, parse_yaml
+from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to, meant, unknown_keys
+from neverlost.specs.inputs.syntax.properties import parse_properties
+from neverlost.specs.inputs.syntax.text import Path, lines_of, read_text, shown_name
+from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
+
+_YAML_LINE = re.compile(r"""---\s*$|\s*(- )?["']?[\w%.\[\]-]+["']?:\s*(#.*)?$|\s+["']?[\w.\[\]-]+["']?:\s""")
+"""A document mark, a key with its value below it, or an indented key: what properties files do not have."""
+_PLACEHOLDER = re.compile(r"\$\{|\$\(|\{\{|%\(|^@.*@$")
+
+
+@dataclass(frozen=True)
+class Client:
+    """One producer or consumer: what the file calls it, how it writes settings, and the settings in the client's names."""
+
+    name: str
+    dialect: Dialect
+    settings: Settings
+    where: str
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """How sentences name it."""
+        return f"{quoted(self.name)} in {self.where}" if self.name else self.where
+
+
+def read_clients(path: Path, role: str) -> list[Client]:
+    """The clients of a file; `role` is `producer` or `consumer`.
+
+    Errors: `InputError` for a file without a setting of such a client, and for a mistyped one.
+    """
+    name = shown_name(path)
+    settings = flat_settings(read_text(path, f"--{role}-properties", encoding="iso-8859-1"), name)
+    dialect = dialect_of(settings)
+    found = [_client(each, dialect, own, role, name) for each, own in dialect.clients(settings, role).items()]
+    _require_everything_read(settings, found, role, dialect)
+    _require_known(settings, found, role, name)
+    return found
+
+
+def flat_settings(text: str, name: str) -> Settings:
+    """The settings of a properties, YAML or JSON text by dotted key.
+
+    Errors: `InputError` for malformed text, and documents of one stream that set a key differently.
+    """
+    if looks_like_json(text):
+        return parse_json(text, name).settings()
+    if any(_YAML_LINE.match(line) for line in lines_of(text)):
+        found: Settings = {}
+        for document in parse_yaml(_utf8(text), name):
+            _merge(found, document.settings())
+        return found
+    return parse_properties(text, name)
+
+
+def _utf8(text: str) -> str:
+    """A text that was read as ISO 8859-1, as properties are, in the encoding that YAML has."""
+    try:
+        return text.encode("iso-8859-1").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+def _merge(found: Settings, more: Settings) -> None:
+    """Add the settings of a further document, such as that of a profile."""
+    for key, each in more.items():
+        if key in found and found[key].value != each.value and key.rpartition(".")[2] not in ("on-profile", "profiles"):
+            raise InputError(
+                f"{quoted(key)} is {quoted(found[key].value)} in {found[key].where} and {quoted(each.value)} in {each.where}; "
+                "give the document of the profile that runs"
+            )
+        found[key] = each
+
+
+def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) -> Client:
+    """One client, its decisive values without placeholders.
+
+    Errors: `InputError` for a mistyped key, or a decisive value that only the running application knows.
+    """
+    for key in DECISIVE[role]:
+        if key in own and _PLACEHOLDER.search(own[key].value.strip()):
+            raise InputError(
+                f"{key} in {own[key].where} is the placeholder {quoted(own[key].value.strip())}; write the value that is used"
+            )
+    strange = unknown_keys(own, role) if dialect.name != "Kafka Streams" else {}
+    settings = dialect.with_defaults(own) if role == "producer" else own
+    return Client(called, dialect, settings, name, tuple(_ignored(strange, role)))
+
+
+def _ignored(strange: Settings, role: str) -> Iterable[Notice]:
+    """What plug-ins and serializers read."""
+    if strange:
+        keys = ", ".join(map(quoted, list(strange)[:5])) + (", ..." if len(strange) > 5 else "")
+        says = f"{len(strange)} key{'s' * (len(strange) > 1)} that Kafka's {role} does not know: {keys}"
+        yield Notice(NoticeKind.IGNORED, says, next(iter(strange.values())).where)
+
+
+def _require_everything_read(settings: Settings, found: list[Client], role: str, dialect: Dialect) -> None:
+    """Errors: `InputError` for a decisive setting where its framework does not read it."""
+    clients = [each.settings for each in found]
+    clients += [own for other in ("producer", "consumer") for own in dialect.clients(settings, other).values()]
+    read = {id(each) for own in clients for each in own.values()}
+    for key, each in settings.items():
+        concerns = "." not in key or key in DECISIVE[role] or re.search(rf"kafka|{role}", key)
+        suggestion = meant(key, role) if concerns and id(each) not in read and not key.startswith("%") else None
+        if suggestion is not None:
+            example = _example(dialect, role, suggestion)
+            raise InputError(f"{quoted(key)} in {each.where} is not read by {dialect.name}; write {example}")
+
+
+def _example(dialect: Dialect, role: str, key: str) -> str:
+    """How a dialect writes a setting."""
+    start = {
+        "Spring": f"spring.kafka.{role}.",
+        "Spring Cloud Stream": f"spring.cloud.stream.kafka.binder.{role}-properties.",
+        "Quarkus (SmallRye)": f"mp.messaging.{'outgoing' if role == 'producer' else 'incoming'}.CHANNEL.",
+        "Kafka Connect": f"{role}.override.",
+    }.get(dialect.name, "")
+    return f"{start}{key}"
+
+
+def _require_known(settings: Settings, found: list[Client], role: str, name: str) -> None:
+    """Errors: `InputError` for a file in which no client of the role has a known setting."""
+    if any(key in known_to(role) for client in found for key in client.settings if _is_of_file(client.settings[key])):
+        return
+    other = "consumer" if role == "producer" else "producer"
+    if any(key in known_to(other) for key in settings):
+        raise InputError(f"{name} has no setting of a {role} but those of a {other}; give it with --{other}-properties")
+    raise InputError(
+        f"{name} has no setting that a Kafka {role} knows (such as {DECISIVE[role][0]}=...): known are the Java client's and "
+        "librdkafka's names, and how Spring, Quarkus, Connect and Streams write them"
+    )
+
+
+def _is_of_file(setting: Setting) -> bool:
+    return setting.how == "file"

@@ -1,0 +1,359 @@
+"""The configurations that Kafka's own files describe, one per distinct combination, with the topics each speaks for.
+
+Precedence as in Kafka: what the topic sets, a broker's dynamic value, the cluster's dynamic value, the static files of
+brokers and controllers, the default of the version.  What no file can show is assumed, and a notice says so; the version,
+the metadata version and eligible leader replicas are answered both ways where they are unknown.
+
+Source: `ConfigHelper.createTopicConfigEntry`, `ServerTopicConfigSynonyms`, `DynamicConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from neverlost.specs.configuration.version_defaults import Version, canonical
+from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.inputs.sources import LEAST_SAFE, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
+from neverlost.specs.inputs.syntax.topics_and_settings import Described, DescribedPartition, Topic, ranges
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings, SourcePlace, of_kind
+
+
+@dataclass(frozen=True)
+class ClusterConfiguration:
+    """One configuration: contract keys with raw values, each with its place and how it came to be.
+
+    `topics` are those it speaks for, with partitions where they differ within a topic; empty if no file names a topic.
+    `places` are where the files speak of each topic.  `notices` are what
+    was noticed about them: warnings, assumptions, and what was read but is not modelled.
+    """
+
+    settings: Mapping[str, Setting]
+    topics: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    partitions: Mapping[str, tuple[DescribedPartition, tuple[int, ...]]] = field(default_factory=dict)
+    places: Mapping[str, SourcePlace] = field(default_factory=dict)
+
+    def brokers(self, are_alike: bool) -> dict[str, tuple[str, ...]]:
+        """Per partition the brokers that the model's replicas stand for, by number.
+
+        Replicas that are alike are numbered from the leader on; others as they are assigned, rack by rack.
+        """
+        orders = {name: each.by_role if are_alike else assigned for name, (each, assigned) in self.partitions.items()}
+        return {name: _as_text(order) for name, order in orders.items()}
+
+    @property
+    def out(self) -> dict[str, tuple[str, ...]]:
+        """Per partition the brokers that are outside the ISR: all of them where it is offline."""
+        return {
+            name: () if each.is_in_sync else _as_text(tuple(one for one in assigned if each.is_offline or one not in each.isr))
+            for name, (each, assigned) in self.partitions.items()
+        }
+
+    @property
+    def keys(self) -> dict[str, tuple[str, str]]:
+        """Raw values with their places, as a configuration is chosen from."""
+        return {key: (each.value, each.where) for key, each in self.settings.items()}
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """What a reader of the verdict has to know."""
+        return of_kind(self.notices, NoticeKind.WARNING, NoticeKind.ASSUMED)
+
+
+@lru_cache(maxsize=10_000)
+def _as_text(brokers: tuple[int, ...]) -> tuple[str, ...]:
+    """Broker ids as they are shown; a cluster has the same few lists of them again and again."""
+    return tuple(map(str, brokers))
+
+
+@dataclass
+class _Found:
+    """Settings gathered for one partition; the first source that has a key wins."""
+
+    settings: Settings = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+
+    def offer(self, key: str, setting: Setting | None) -> None:
+        """Take a setting unless a stronger source has set the key."""
+        if setting is not None:
+            self.settings.setdefault(key, setting)
+
+
+def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None:
+    """What the describe output or the configs output shows for a topic.
+
+    Errors: `InputError` where they contradict each other.
+    """
+    shown = entity_value(topic.configs, key, key)
+    listed = entity_value(described.configs.get(topic.name, {}), key, key)
+    if shown and listed and shown.value != listed.value:
+        raise InputError(
+            f"{key} of topic {quoted(topic.name)} is {shown.value!r} in {shown.where} "
+            f"and {listed.value!r} in {listed.where}; describe both again at the same time"
+        )
+    return shown or listed
+
+
+def _racks(partition: DescribedPartition, described: Described) -> Setting | None:
+    """One rack per replica, if every replica's broker is described with one."""
+    if not described.brokers:
+        return None
+    brokers = [described.brokers.get(str(each), {}).get("broker.rack") for each in partition.settled]
+    racks = [each for each in brokers if each and each.value not in ("", "null")]
+    if len(racks) < len(brokers) or any("," in each.value for each in racks):
+        return None
+    return Setting(",".join(sorted(each.value for each in racks)), racks[0].where)
+
+
+def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> None:
+    """Topic keys from all sources, strongest first."""
+    for key, broker_key in TOPIC_KEYS.items():
+        if topic:
+            found.offer(key, _topic_value(topic, sources.described, key))
+        was_set = key in found.settings
+        brokers, static = sources.brokers[key], sources.static[key]
+        found.offer(key, brokers.setting)
+        found.offer(key, entity_value(sources.described.cluster, broker_key, key))
+        decides = key not in found.settings
+        found.offer(key, static.setting)
+        found.offer(key, _default(sources, topic, key))
+        if brokers.notice and not was_set:
+            found.notices.append(brokers.notice)
+        if static.notice and decides:
+            found.notices.append(static.notice)
+        if topic and decides and static.setting and topic.shows_broker_values:
+            found.notices += _unseen(sources, topic, broker_key, static.setting, sources.default[key])
+
+
+def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
+    """The version's default; the least safe value is assumed where the brokers may have set what no file can show."""
+    default = sources.default[key]
+    if topic is None or topic.shows_broker_values or sources.knows_cluster:
+        return default
+    return Setting(LEAST_SAFE[key], "the least safe, for what brokers set is not shown", Origin.ASSUMED)
+
+
+def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default: Setting) -> list[Notice]:
+    """A static value that the brokers which printed a description would have shown."""
+    if static.value == default.value:
+        return []
+    says = f"{name}={static.value} is not what the description of topic {quoted(topic.name)} shows"
+    remedy = "the cluster that printed it may not use this file; describe the cluster that does"
+    return [Notice(NoticeKind.WARNING, says, static.where, remedy, (topic.name,))]
+
+
+def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> None:
+    """The replication factor; three are assumed where neither a topic nor a broker's file says."""
+    key = "replication.factor"
+    if partition:
+        found.offer(key, canonical(key, Setting(str(len(partition.settled)), partition.where), "Replicas"))
+    elif topic and topic.replication_factor.value:
+        found.offer(key, canonical(key, topic.replication_factor, "ReplicationFactor"))
+    name = "default.replication.factor"
+    if name in sources.server:
+        found.offer(key, canonical(key, sources.server[name], name))
+    elif sources.knows_cluster:
+        found.offer(key, sources.default[key])
+    if key not in found.settings:
+        found.offer(key, Setting("3", "no file shows it", Origin.ASSUMED))
+        if key not in sources.given:
+            says = "the replication factor is assumed to be 3, for no file shows it"
+            found.notices.append(Notice(NoticeKind.ASSUMED, says, "", "give --describe FILE, or --set replication.factor=..."))
+
+
+def _warn_beyond(found: _Found, version: Version | None) -> None:
+    """Kafka accepts a min.insync.replicas above the replication factor."""
+    factor, least = found.settings["replication.factor"], found.settings["min.insync.replicas"]
+    if int(least.value) > int(factor.value) and factor.how != Origin.ASSUMED:
+        effect = "no acks=all write succeeds" if version and version < (3, 7) else "Kafka 3.7 and later lower it to that"
+        says = f"min.insync.replicas {least.value} is above the replication factor {factor.value}: {effect}"
+        found.notices.append(Notice(NoticeKind.WARNING, says, least.where, "lower it, or add replicas"))
+
+
+def _outside(partition: DescribedPartition) -> int:
+    """How many replicas are outside the ISR when the search begins; an offline partition is no beginning."""
+    return 0 if partition.is_offline else partition.outside
+
+
+def _numbered(partitions: Iterable[DescribedPartition]) -> str:
+    numbers = [each.number for each in partitions]
+    return f"partition{'s' * (len(numbers) > 1)} {ranges(numbers)}"
+
+
+def _about(topic: Topic, sources: Sources) -> list[Notice]:
+    """What is noticed about one topic: where it is worse off than anything that a search begins with, and what is planned."""
+    found = [each for each in sources.described.notices if topic.name in each.topics]
+    offline = [each for each in topic.partitions.values() if each.is_offline]
+    if offline:
+        says = f"topic {quoted(topic.name)} is offline now ({_numbered(offline)})"
+        found.append(Notice(NoticeKind.WARNING, says, offline[0].where, "", (topic.name,)))
+    plan = {number: each for (name, number), each in sources.described.plan.items() if name == topic.name}
+    planned = [(*each, topic.partitions.get(number)) for number, each in plan.items()]
+    for replicas, where, partition in planned:
+        if partition and partition.where != where and len(replicas) != len(partition.settled):
+            says = f"the plan changes the replicas of topic {quoted(topic.name)}, partition {partition.number}, from "
+            says += f"{len(partition.settled)} to {len(replicas)}: the verdict is about the present number"
+            found.append(Notice(NoticeKind.WARNING, says, where, "describe the topic again when it is done", (topic.name,)))
+    if any(partition and partition.where != where for _, where, partition in planned):
+        says = f"a reassignment of topic {quoted(topic.name)} is planned, and is not part of the answer"
+        found.append(Notice(NoticeKind.NOT_MODELLED, says, planned[0][1], "ask with --set faults.reassign=1", (topic.name,)))
+    return found + not_modelled(topic.configs | sources.described.configs.get(topic.name, {}), (topic.name,))
+
+
+def _configurations(sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> list[ClusterConfiguration]:
+    """What one partition, a topic without partition lines, or a cluster may be configured as: one, unless ELR is unknown."""
+    found = _Found()
+    _offer_factor(found, sources, topic, partition)
+    _offer_topic_keys(found, sources, topic)
+    if partition:
+        found.offer("broker.rack", _racks(partition, sources.described))
+        outside = _outside(partition)
+        found.offer("start.outside_isr", Setting(str(outside), partition.where) if outside else None)
+    found.offer("acks", sources.producer.acks)
+    found.offer("enable.idempotence", sources.producer.idempotence)
+    _warn_beyond(found, sources.version)
+    about = _about(topic, sources) if topic else []
+    notices = tuple(dict.fromkeys((*sources.notices, *found.notices, *about)))
+    named = (topic.name,) if topic else ()
+    stated = {} if sources.stated is None else {"kafka.version": sources.stated}
+    return [ClusterConfiguration(stated | found.settings | each, named, notices) for each in sources.unknown]
+
+
+def _standing(partition: DescribedPartition) -> tuple[bool, bool]:
+    """How a partition stands that is in no configuration: whether it is offline, and whether it is being reassigned."""
+    return partition.is_offline, partition.is_reassigned
+
+
+def _values(configuration: ClusterConfiguration) -> tuple[Any, ...]:
+    """What makes a configuration distinct: its values, wherever they come from, and how its partitions stand."""
+    values = tuple((key, each.value) for key, each in sorted(configuration.settings.items()))
+    return values, *{_standing(each) for each, _ in configuration.partitions.values()}
+
+
+def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
+    """The distinct configurations of one topic, named with partitions if there are several."""
+    # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
+    described = sources.described
+    alike: dict[tuple[Any, ...], list[DescribedPartition]] = {}
+    for each in topic.partitions.values():
+        rack = _racks(each, described)
+        alike.setdefault((len(each.settled), _outside(each), rack.value if rack else "", _standing(each)), []).append(each)
+    return [
+        replace(
+            found,
+            topics=_subjects(topic, group, len(alike)),
+            partitions=_placed(topic, group, described),
+            places={name: _place(topic, group, described) for name in _subjects(topic, group, len(alike))},
+        )
+        for group in list(alike.values()) or [[]]
+        for found in _configurations(sources, topic, next(iter(group), None))
+    ]
+
+
+def _place(topic: Topic, group: list[DescribedPartition], described: Described) -> SourcePlace:
+    """Where a topic is described, or its first partition that is meant if not all are."""
+    listed = (each.where for each in described.configs.get(topic.name, {}).values())
+    is_part = group and len(group) < len(topic.partitions)
+    where = group[0].where if is_part else topic.place or next(listed, "")
+    return SourcePlace(where, topic.is_declared)
+
+
+def _subjects(topic: Topic, group: list[DescribedPartition], groups: int) -> tuple[str, ...]:
+    """The topic, with its partitions if only some of them are meant."""
+    return (topic.name if groups < 2 else f"{topic.name} ({_numbered(group)})",)
+
+
+def _placed(
+    topic: Topic, group: list[DescribedPartition], described: Described
+) -> dict[str, tuple[DescribedPartition, tuple[int, ...]]]:
+    """Partitions by name, each with its replicas as assigned, rack by rack where every rack is known."""
+    found = {}
+    for each in group:
+        order = each.settled
+        if _racks(each, described):
+            racks = {broker: described.brokers[str(broker)]["broker.rack"].value for broker in order}
+            order = tuple(sorted(order, key=racks.__getitem__))
+        found[f"{topic.name}-{each.number}"] = (each, order)
+    return found
+
+
+def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterConfiguration]:
+    """Configurations with equal values joined, in the order of their first topic."""
+    found: dict[tuple[Any, ...], list[ClusterConfiguration]] = {}
+    for each in configurations:
+        found.setdefault(_values(each), []).append(each)
+    return [
+        ClusterConfiguration(
+            settings=_least_known(same),
+            topics=tuple(topic for each in same for topic in each.topics),
+            notices=_joined(notice for each in same for notice in each.notices),
+            partitions={name: placed for each in same for name, placed in each.partitions.items()},
+            places={name: place for each in same for name, place in each.places.items()},
+        )
+        for same in found.values()
+    ]
+
+
+def _joined(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """Notices that say the same of several places as one, which names the first."""
+    found: dict[tuple[NoticeKind, str, str, bool], list[Notice]] = {}
+    for each in dict.fromkeys(notices):
+        found.setdefault((each.kind, each.says, each.remedy, bool(each.topics)), []).append(each)
+    return tuple(_several(same) if len(same) > 1 else same[0] for same in found.values())
+
+
+def _several(same: list[Notice]) -> Notice:
+    topics = dict.fromkeys(topic for each in same for topic in each.topics)
+    return replace(same[0], where=f"{same[0].where} and {len(same) - 1} more", topics=tuple(topics))
+
+
+def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
+    """The settings of configurations with equal values: what is assumed for one topic is not hidden by another's file."""
+    order = list(Origin)
+    return {key: max((each.settings[key] for each in same), key=lambda each: order.index(each.how)) for key in same[0].settings}
+
+
+def _topics(described: Described) -> list[Topic]:
+    """The described topics or, without a description, those of the configurations, or of a plan as it will be."""
+    if described.topics:
+        return list(described.topics.values())
+    found = {name: Topic(name, Setting("", ""), {}, False) for name in described.configs}
+    for (name, number), (replicas, where) in described.plan.items():
+        topic = found.setdefault(name, Topic(name, Setting("", ""), {}, False))
+        topic.partitions[number] = DescribedPartition(number, replicas, (), replicas, (), True, where)
+    return list(found.values())
+
+
+def read_cluster(
+    describe: Paths = None,
+    configs: Paths = None,
+    server_properties: Paths = None,
+    controller_properties: Paths = None,
+    producer_properties: Paths = None,
+    consumer_properties: Paths = None,
+    kafka_version: str | None = None,
+    given: Collection[str] = (),
+) -> list[ClusterConfiguration]:
+    """Every distinct configuration of the files that are given, in the order of their first topics.
+
+    `describe` and `configs` take any format that describes a cluster.  `given` are keys that are set elsewhere, about
+    which nothing needs to be assumed.
+
+    Errors: `InputError` for a file that cannot be read, or a relevant setting that Kafka refuses or the model cannot hold.
+    """
+    paths = {
+        "describe": describe,
+        "configs": configs,
+        "server_properties": server_properties,
+        "controller_properties": controller_properties,
+        "producer_properties": producer_properties,
+        "consumer_properties": consumer_properties,
+    }
+    every = read_sources(paths, kafka_version, given)
+    topics = _topics(every[0].described)
+    if not topics:
+        return [each for sources in every for each in _configurations(sources, None, None)]
+    return _distinct(each for topic in topics for sources in every for each in _of_topic(sources, topic))

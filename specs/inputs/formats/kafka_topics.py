@@ -1,0 +1,134 @@
+"""What `kafka-topics.sh --describe` prints, from 0.8.2 to 4.x, with tabs or with the blanks that a terminal makes of them.
+
+The formats that differ between versions: a blank after the colon (none before 2.2), `TopicId` (2.8), `Adding
+Replicas` during a reassignment, `Elr` and `LastKnownElr` (3.8).  They bound the version of the tool that printed it.
+
+Source: `TopicCommand.printDescription` of these versions.
+"""
+
+from __future__ import annotations
+
+import re
+
+from neverlost.specs.configuration.version_defaults import NEWEST, OLDEST, Version, canonical
+from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.inputs.syntax.printed import content
+from neverlost.specs.inputs.syntax.topics_and_settings import (
+    Described,
+    DescribedPartition,
+    Document,
+    Topic,
+    broker_ids,
+    split_configs,
+    whole_number,
+    with_ends,
+)
+from neverlost.specs.setting import Setting
+
+NAME = "kafka-topics.sh --describe"
+LINE = re.compile(r"\s*Topic:\s*\S")
+
+_PARTITION = re.compile(r"\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+((?!.*(?:Topic|Partition):).+)")
+"""A topic, the number of a partition, and how it stands: most partitions of a cluster stand as others do."""
+
+_LABEL = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z]*(?: Replicas)?):")
+_OF_3_8 = re.compile(r"\b(?:Elr|ELR):")
+_OF_2_2 = re.compile(r"\bPartitionCount: ")
+_NONE = ("", "N/A")
+_NO_LEADER = ("none", "-1")
+
+
+def _labelled(line: str) -> dict[str, str]:
+    """`{"Topic": "orders", "Partition": "0", ...}` of a line; `Configs` keeps its blanks."""
+    if "\t" in line.strip():
+        parts = [part.partition(":") for part in line.split("\t") if ":" in part]
+        return {label.strip(): value.strip() for label, _, value in parts}
+    return {each.group(1): line[each.end() : end].strip() for each, end in with_ends(list(_LABEL.finditer(line)), line)}
+
+
+def _brokers(label: str, text: str, where: str) -> tuple[int, ...]:
+    return () if text in _NONE else broker_ids(text.replace(" ", "").split(","), label, where, text)
+
+
+def _topic(labels: dict[str, str], where: str) -> Topic:
+    name, factor = labels["Topic"], labels.get("ReplicationFactor")
+    if factor is None:
+        raise InputError(f"topic {quoted(name)} in {where} has no ReplicationFactor; give the whole output of --describe")
+    configs = split_configs(labels.get("Configs", ""), where)
+    return Topic(
+        name, canonical("replication.factor", Setting(factor, where), "ReplicationFactor"), configs, "TopicId" in labels
+    )
+
+
+def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
+    number = whole_number(labels["Partition"], "Partition", where)
+    replicas = _brokers("Replicas", labels.get("Replicas", ""), where)
+    if not replicas:
+        raise InputError(
+            f"bad value {quoted(labels.get('Replicas', ''))} for Replicas in {where}: use broker ids such as 1,2,3"
+        )
+    isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
+    adding, removing = (_brokers(label, labels.get(label, ""), where) for label in ("Adding Replicas", "Removing Replicas"))
+    elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
+    leader = labels.get("Leader", "")
+    known = int(leader) if leader.isascii() and leader.isdigit() and len(leader) < 11 else None
+    found = DescribedPartition(
+        number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known, removing
+    )
+    if not found.settled:
+        named = quoted(labels["Adding Replicas"])
+        raise InputError(f"bad value {named} for Adding Replicas in {where}: it names every replica; describe again")
+    return found
+
+
+def read(document: Document) -> Described:
+    """The topics, in their order.
+
+    Errors: `InputError` for a line of another kind, a partition without its topic, a topic named twice, and partitions that
+    are left out.
+    """
+    found, standing, many = Described(), dict[str, DescribedPartition](), dict[str, str]()
+    for where, line in content(document):
+        parts = _PARTITION.match(line)
+        if parts and parts[3] in standing and parts[1] in found.topics:
+            found.topics[parts[1]].add(standing[parts[3]].alike(whole_number(parts[2], "Partition", where), where))
+            continue
+        labels = _labelled(line)
+        name = labels.get("Topic", "")
+        if not name or not line.lstrip().startswith("Topic:"):
+            raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
+        if "Partition" not in labels:
+            found.add_topic(_topic(labels, where), where)
+            many[name] = labels.get("PartitionCount", "")
+            continue
+        if name not in found.topics:
+            raise InputError(
+                f"partition of topic {quoted(name)} in {where} comes before its topic line; "
+                "use kafka-topics.sh --describe without options that leave lines out"
+            )
+        partition = _partition(labels, where)
+        found.topics[name].add(partition)
+        if parts:
+            standing[parts[3]] = partition
+    for topic in found.topics.values():
+        _require_all(topic, many[topic.name])
+    found.printed_by = _printed_by(document.text)
+    return found
+
+
+def _printed_by(text: str) -> tuple[Version, Version]:
+    """The oldest and the newest Kafka that prints these labels."""
+    if _OF_3_8.search(text):
+        return (3, 8), NEWEST
+    if "TopicId:" in text:
+        return (2, 8), (3, 7)
+    return ((2, 2), (2, 7)) if _OF_2_2.search(text) else (OLDEST, (2, 1))
+
+
+def _require_all(topic: Topic, many: str) -> None:
+    """Errors: `InputError` where some partitions of a topic are described and others are not: a text that was cut."""
+    if topic.partitions and many.isdecimal() and int(many) != len(topic.partitions):
+        raise InputError(
+            f"topic {quoted(topic.name)} in {topic.replication_factor.where} has PartitionCount {quoted(many)}, and "
+            f"{len(topic.partitions)} of them described; give the whole output of --describe"
+        )

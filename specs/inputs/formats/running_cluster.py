@@ -1,0 +1,113 @@
+"""What --bootstrap-server saw: one look at a running cluster, kept as JSON so that an answer can be derived from it again.
+
+Source: `checker/kafka/cluster/look.py` writes it; the levels of `metadata.version` are Kafka's `MetadataVersion`.
+"""
+
+from __future__ import annotations
+
+from neverlost.specs.configuration.metadata_version import LEVELS, METADATA
+from neverlost.specs.configuration.version_defaults import LAST_WITH_ZOOKEEPER, OLDEST
+from neverlost.specs.errors import InputError
+from neverlost.specs.inputs.syntax.documents import DocumentNode
+from neverlost.specs.inputs.syntax.topics_and_settings import (
+    Described,
+    DescribedPartition,
+    Document,
+    Topic,
+    broker_ids,
+    whole_number,
+)
+from neverlost.specs.setting import Notice, NoticeKind, Setting
+
+NAME = "what --bootstrap-server saw"
+SCHEMA = "neverlost.cluster/1"
+ELR = "eligible.leader.replicas.version"
+
+
+def is_tree(tree: DocumentNode) -> bool:
+    """Whether a document is one."""
+    return tree.get("schema").content == SCHEMA
+
+
+def read(document: Document) -> Described:
+    """The topics, the brokers' effective settings, the features and the version.
+
+    Errors: `InputError` for a document that was changed into something else.
+    """
+    (tree,) = document.trees
+    server = tree.get("server").text("server")
+    found = Described()
+    for each in tree.get("topics").list():
+        found.add_topic(_topic(each, server), server)
+    for each in tree.get("brokers").list():
+        _add_broker(found, each, server)
+    held = {str(broker) for topic in found.topics.values() for each in topic.partitions.values() for broker in each.replicas}
+    for number in sorted(held - found.brokers.keys(), key=int):
+        _add_unseen(found, number, server)
+    _add_features(found, tree.get("features"), server)
+    return found
+
+
+def _topic(node: DocumentNode, server: str) -> Topic:
+    name = node.get("name").text("name")
+    where = f"{server}, topic {name}"
+    configs = {key: Setting(each.text("value"), where) for key, each in node.get("configs").items()}
+    found = Topic(name, Setting("", where), configs, shows_broker_values=False)
+    for each in node.get("partitions").list():
+        number = whole_number(each.get("partition").text("partition"), "partition", where)
+        found.partitions[number] = _partition(each, number, f"{where}, partition {number}")
+    if not found.partitions:
+        raise InputError(f"{where} has no partitions")
+    return found
+
+
+def _partition(node: DocumentNode, number: int, where: str) -> DescribedPartition:
+    ids = {key: _ids(node, key, where) for key in ("replicas", "adding", "isr", "elr", "removing") if node.has(key)}
+    leader = node.get("leader").text("leader")
+    has_leader = leader.isascii() and leader.isdigit()
+    return DescribedPartition(number, **ids, has_leader=has_leader, where=where, leader=int(leader) if has_leader else None)
+
+
+def _ids(node: DocumentNode, key: str, where: str) -> tuple[int, ...]:
+    texts = [each.text("broker id") for each in node.get(key).list()]
+    return broker_ids(texts, key, where, ",".join(texts))
+
+
+def _add_broker(found: Described, node: DocumentNode, server: str) -> None:
+    number = node.get("id").text("id")
+    where = f"{server}, broker {number}"
+    settings = {key: Setting(each.text("value"), where) for key, each in node.get("settings").items()}
+    if not settings:
+        _add_unseen(found, number, server)
+    rack = node.get("rack").content
+    if isinstance(rack, str):
+        settings["broker.rack"] = Setting(rack, where)
+    found.brokers[number] = settings
+
+
+def _add_unseen(found: Described, number: str, server: str) -> None:
+    """A broker that is down; before 4.0 a cluster does not even list it."""
+    says = f"broker {number} shows no settings"
+    found.notices.append(Notice(NoticeKind.WARNING, says, server, "look again when it runs, or allow DESCRIBE_CONFIGS"))
+
+
+def _add_features(found: Described, features: DocumentNode, server: str) -> None:
+    """Whether eligible leader replicas are on, the version (a broker supports the levels up to its own release's), and the
+    level that was finalized; a cluster with ZooKeeper shows none of it."""
+    if not features.has(METADATA):
+        found.printed_by = OLDEST, LAST_WITH_ZOOKEEPER
+        return
+    where = f"{server}, features"
+    supported, finalized = (
+        whole_number(features.get(METADATA, each).text("level"), METADATA, where) for each in ("supported", "finalized")
+    )
+    if supported:
+        found.versions = [Setting(_named(supported).partition("-")[0], where)]
+    found.metadata = Setting(_named(finalized), where) if finalized else None
+    level = features.get(ELR, "finalized").content
+    found.elr = Setting(str(level not in (None, "0")).lower(), where)
+
+
+def _named(level: int) -> str:
+    """The name of a level; one of a later Kafka is called by the last that is known."""
+    return LEVELS[min(level, len(LEVELS)) - 1]

@@ -1,0 +1,250 @@
+"""What an operator can change so that a configuration loses less: the settings to try, and the command for each.
+
+Which of them suffice is for a search to decide; nothing here claims that one does.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
+from neverlost.specs.configuration.choose import Chosen, choose
+from neverlost.specs.configuration.keys import MECHANISM, shown
+from neverlost.specs.configuration.metadata_version import METADATA
+from neverlost.specs.configuration.power_loss import FLUSH
+from neverlost.specs.defects import DEFECTS, FIXES, Defect
+from neverlost.specs.setting import Origin, Setting, SourcePlace
+
+Changes = Mapping[str, str]
+"""Keys with their new values."""
+
+ELR, LEAST, FACTOR, VERSION, FIXED = (
+    "eligible.leader.replicas",
+    "min.insync.replicas",
+    "replication.factor",
+    "kafka.version",
+    "defects",
+)
+OUTSIDE = "start.outside_isr"
+"""How many replicas are outside the ISR now: no setting, but what an operator sees to first."""
+
+OF_TOPICS = (LEAST, "unclean.leader.election.enable", FLUSH)
+"""What `kafka-configs.sh` changes of a topic."""
+
+COST = {
+    OUTSIDE: 0,
+    "acks": 1,
+    "unclean.leader.election.enable": 1,
+    LEAST: 2,
+    ELR: 4,
+    FACTOR: 8,
+    FLUSH: 16,
+    VERSION: 16,
+}
+"""How much of a change each is: a setting, then replicas to add, then what costs throughput or an upgrade."""
+
+COST_OF_STOPPING = 5
+"""What it costs more if one replica out of the ISR stops the writes."""
+
+DRAWBACKS = {
+    FLUSH: "every record is flushed before it is acknowledged, which costs throughput",
+    FACTOR: "partitions have to be reassigned",
+    "acks": "the producer waits for the ISR",
+}
+"""What a change costs."""
+
+MOST_AT_ONCE = 3
+SERVER = "--bootstrap-server HOST:PORT"
+
+
+@dataclass(frozen=True)
+class Command:
+    """What makes a change: a `line` for a shell, or a line of the user's own file at `where`."""
+
+    line: str
+    where: str = ""
+
+    def document(self) -> dict[str, str]:
+        """The command in a result document."""
+        return {"line": self.line, "where": self.where}
+
+
+def candidates(chosen: Chosen) -> list[Changes]:
+    """Sets of changes to try, the smallest change first and those that flush last; none makes a setting less safe."""
+    single = list(_single(chosen))
+    found = [
+        {key: value for change in several for key, value in change.items()}
+        for count in range(1, MOST_AT_ONCE + 1)
+        for several in combinations(single, count)
+        if len({key for change in several for key in change}) == sum(map(len, several))
+    ]
+    factor, acks = int(chosen.configuration[FACTOR]), str(chosen.configuration.get("acks"))
+    return sorted(
+        (each for each in found if _makes_sense(each, acks)),
+        key=lambda each: (FLUSH in each, cost(each, factor), int(each.get(LEAST, "0"))),
+    )
+
+
+def cost(changes: Changes, factor: int) -> int:
+    """How much of a change it is; `factor` is the present number of replicas."""
+    return sum(COST[key] for key in changes) + (COST_OF_STOPPING if _stops_writes(changes, factor) else 0)
+
+
+def _stops_writes(changes: Changes, factor: int) -> bool:
+    return LEAST in changes and int(changes[LEAST]) >= int(changes.get(FACTOR, factor))
+
+
+def drawbacks(changes: Changes, factor: int) -> list[str]:
+    """What the changes cost, in words."""
+    found = ["writes stop while one replica is out of the ISR"] if _stops_writes(changes, factor) else []
+    return found + [says for key, says in DRAWBACKS.items() if key in changes]
+
+
+def strongest(found: Iterable[Changes]) -> Changes:
+    """Every setting at its safest: what does not help here is not helped by fewer changes."""
+    every: dict[str, str] = {}
+    for each in found:
+        for key, value in each.items():
+            is_number = value.isdigit() and every.get(key, "0").isdigit()
+            if key not in every or (is_number and int(value) > int(every[key])):
+                every[key] = value
+    return every
+
+
+def in_words(changes: Changes) -> list[str]:
+    """Each change as people write it."""
+    return ["the ISR (every replica back in it)" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
+
+
+def _makes_sense(changes: Changes, acks: str) -> bool:
+    """An upgrade only with what it brings, and every record on a disk only where it is acknowledged by the ISR."""
+    return not (VERSION in changes and ELR not in changes) and (FLUSH not in changes or changes.get("acks", acks) == "all")
+
+
+def _single(chosen: Chosen) -> Iterable[Changes]:
+    now, model = chosen.configuration, chosen.model
+    factor = int(now[FACTOR])
+    if now.get(OUTSIDE):
+        yield {OUTSIDE: "0"}
+    if "acks" in model.keys and now["acks"] in ("0", "1"):
+        yield {"acks": "all"}
+    if now.get("unclean.leader.election.enable"):
+        yield {"unclean.leader.election.enable": "false"}
+    if LEAST in model.keys:
+        yield from ({LEAST: str(each)} for each in range(int(now[LEAST]) + 1, max(factor, 3) + 1) if each <= max(factor, 2))
+    if factor < 3 and not now.get("broker.rack"):
+        yield {FACTOR: "3"}
+    version = parsed(chosen.release) if chosen.release else None
+    if version and not now.get(ELR) and ELR in model.keys:
+        yield {ELR: "true"}
+        if version < (4, 1):
+            yield {VERSION: version_text(NEWEST)}
+    if now.get(FLUSH) == "default":
+        yield {FLUSH: "1"}
+
+
+def is_upgrade(changes: Changes) -> bool:
+    """Whether the protocol changes, and with it its defects: then safer settings are not safer for sure."""
+    return VERSION in changes or ELR in changes
+
+
+def defects_in(chosen: Chosen) -> list[Defect]:
+    """The known defects of the version that was asked for."""
+    version = parsed(chosen.release) if chosen.release else None
+    return [each for each in DEFECTS if version is not None and each.is_in(version)]
+
+
+def is_possible(chosen: Chosen, changes: Changes) -> bool:
+    """Whether the changes go together: a new min ISR is at most the replicas in the ISR, or writes would stop at once; and
+    eligible leader replicas need Kafka 4.1."""
+    factor = int(changes.get(FACTOR, chosen.configuration[FACTOR]))
+    least = int(changes.get(LEAST, chosen.configuration.get(LEAST, 1)))
+    outside = int(changes.get(OUTSIDE, chosen.configuration.get(OUTSIDE, 0))) if LEAST in changes else 0
+    version = parsed(changes.get(VERSION, chosen.release or "")) or (0, 0)
+    return least <= factor - outside and (ELR not in changes or version >= (4, 1))
+
+
+def changed(chosen: Chosen, changes: Changes) -> Chosen:
+    """The configuration with the changes.
+
+    Errors: `InputError` where they contradict each other.
+    """
+    stated = {key: (shown(value), "a change") for key, value in chosen.configuration.items() if shown(value) != ""}
+    new = {key: (value, "a change") for key, value in changes.items()}
+    if VERSION in changes:
+        stated = {key: value for key, value in stated.items() if not key.startswith(MECHANISM)}
+        return replace(choose(stated | new), subjects=chosen.subjects)
+    if FIXED in changes:
+        stated = {key: value for key, value in stated.items() if key not in FIXES}
+    name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
+    found = choose(stated | new, name)
+    version = {key: chosen.settings[key] for key in (VERSION, METADATA) if key in chosen.settings}
+    settings = {key: _kept(key, each, chosen, changes) for key, each in found.settings.items()}
+    release = chosen.release if not _mends(changes) else None
+    return replace(found, subjects=chosen.subjects, release=release, settings=version | settings)
+
+
+def _kept(key: str, setting: Setting, chosen: Chosen, changes: Changes) -> Setting:
+    """A setting that no change has made, with the place that it had."""
+    before = chosen.settings.get(key)
+    return before if before is not None and key not in changes and before.value == setting.value else setting
+
+
+def _mends(changes: Changes) -> bool:
+    """Whether a version's defects are mended, so that it is no release any more."""
+    return any(key == FIXED or key.startswith(MECHANISM) for key in changes)
+
+
+def commands(chosen: Chosen, changes: Changes) -> list[Command]:
+    """What to type, or to write where, for each change; the topic's own first."""
+    found: list[Command] = []
+    if OUTSIDE in changes:
+        found.append(Command(f"kafka-topics.sh {SERVER} --describe --under-replicated-partitions  # until none is listed"))
+    of_topics = {key: value for key, value in changes.items() if key in OF_TOPICS}
+    if of_topics:
+        found += _of_topics(chosen, of_topics)
+    if FACTOR in changes:
+        found += _more_replicas(chosen, changes[FACTOR])
+    if "acks" in changes:
+        setting = chosen.settings.get("acks")
+        where = setting.where if setting is not None and setting.how == Origin.FILE else "every producer's configuration"
+        found.append(Command(f"acks={changes['acks']}", where))
+    if VERSION in changes:
+        found.append(Command(f"# upgrade to Kafka {changes[VERSION]}"))
+    if ELR in changes:
+        found.append(Command(f"kafka-features.sh {SERVER} upgrade --feature {ELR}.version=1"))
+    return found
+
+
+def _of_topics(chosen: Chosen, changes: Changes) -> list[Command]:
+    text = ",".join(f"{key}={value}" for key, value in changes.items())
+    found = [
+        Command(", ".join(f"{key}: {value}" for key, value in changes.items()), place.where)
+        for place in chosen.places.values()
+        if place.is_declared
+    ]
+    names = dict.fromkeys(topic_of(each) for each in chosen.subjects if not _is_declared(chosen.places.get(each)))
+    return found + [
+        Command(f"kafka-configs.sh {SERVER} --alter --entity-type topics --entity-name {shlex.quote(name)} --add-config {text}")
+        for name in names
+    ]
+
+
+def _more_replicas(chosen: Chosen, factor: str) -> list[Command]:
+    declared = [each.where for each in chosen.places.values() if each.is_declared]
+    if declared:
+        return [Command(f"replicas: {factor}", where) for where in declared]
+    plan = f"kafka-reassign-partitions.sh {SERVER} --execute --reassignment-json-file plan.json"
+    return [Command(f"{plan}  # with {factor} replicas for each partition")]
+
+
+def _is_declared(place: SourcePlace | None) -> bool:
+    return place is not None and place.is_declared
+
+
+def topic_of(subject: str) -> str:
+    """The topic of `orders` or of `orders (partitions 0-3)`."""
+    return subject.partition(" (")[0]

@@ -1,0 +1,33 @@
+"""Topics as a file asks for them (operators, Terraform, GitOps): what it sets shows, what brokers add does not."""
+
+from __future__ import annotations
+
+from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.inputs.syntax.known_keys import unknown_keys
+from neverlost.specs.inputs.syntax.topics_and_settings import Described, Topic
+from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
+
+
+def asked_topic(name: str, where: str, replication_factor: Setting | None, configs: Settings) -> Described:
+    """One topic; `min.insync.replicas` and its like are spelt as Kafka spells them.
+
+    Errors: `InputError` for an empty name, or a mistyped setting.
+    """
+    if not name.strip():
+        raise InputError(f"the topic in {where} has no name; write one")
+    strange = unknown_keys(configs, "topic")
+    factor = replication_factor or Setting("", where)
+    found = Described(topics={name: Topic(name, factor, configs, False, is_declared=True)})
+    if strange:
+        says = f"topic {quoted(name)} has settings that Kafka does not know: {', '.join(map(quoted, list(strange)[:5]))}"
+        found.notices.append(Notice(NoticeKind.IGNORED, says, next(iter(strange.values())).where, topics=(name,)))
+    return found
+
+
+def broker_settings(settings: Settings) -> Settings:
+    """The static settings of brokers.
+
+    Errors: `InputError` for a mistyped one.
+    """
+    unknown_keys(settings, "broker")
+    return settings

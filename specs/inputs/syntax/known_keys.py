@@ -1,0 +1,71 @@
+"""The names that Kafka and its clients know, and which of them a mistyped key was meant to be."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.setting import Setting, Settings
+
+DECISIVE: dict[str, tuple[str, ...]] = {
+    "producer": (
+        "acks",
+        "request.required.acks",
+        "enable.idempotence",
+        "transactional.id",
+        "retries",
+        "max.in.flight.requests.per.connection",
+    ),
+    "consumer": ("enable.auto.commit", "isolation.level", "auto.offset.reset"),
+    "broker": (
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+        "default.replication.factor",
+        "log.flush.interval.messages",
+    ),
+    "topic": ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages"),
+}
+"""The keys that an answer depends on: one that is nearly one of them is an error, not a key of another tool."""
+
+
+@cache
+def names() -> Mapping[str, frozenset[str]]:
+    """The known keys of `producer`, `consumer`, `broker`, `topic`, `librdkafka-producer` and `librdkafka-consumer`."""
+    document = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return {kind: frozenset(found) for kind, found in document.items()}
+
+
+def known_to(kind: str) -> frozenset[str]:
+    """The keys that a kind of file may have; clients in the Java client's and in librdkafka's names."""
+    return names()[kind] | names().get(f"librdkafka-{kind}", frozenset())
+
+
+def meant(key: str, kind: str) -> str | None:
+    """The decisive key that an unknown one was probably meant to be."""
+    plain = re.sub(r"\[\d+\]$", "", key).lower().replace("_", ".").replace("-", ".").strip()
+    near = difflib.get_close_matches(plain[:100], DECISIVE[kind], n=1, cutoff=0.75)
+    if near:
+        return near[0]
+    return next((each for each in DECISIVE[kind] if plain.endswith(f".{each}")), None)
+
+
+def unknown_keys(settings: Settings, kind: str, keys: Iterable[str] | None = None) -> Settings:
+    """The settings that Kafka does not know in such a file: those of plug-ins, serializers and interceptors.
+
+    Errors: `InputError` for one that is nearly, or ends like, a key that an answer depends on.
+    """
+    found = {key: settings[key] for key in (settings if keys is None else keys) if key not in known_to(kind)}
+    for key, setting in found.items():
+        suggestion = meant(key, kind)
+        if suggestion is not None:
+            raise _misspelt(key, setting, kind, suggestion)
+    return found
+
+
+def _misspelt(key: str, setting: Setting, kind: str, suggestion: str) -> InputError:
+    return InputError(f"unknown {kind} setting {quoted(key)} in {setting.where}; did you mean {suggestion!r}?")

@@ -1,0 +1,251 @@
+"""What files say of a cluster: topics with partitions, configurations by entity, features; the same from every format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+
+from neverlost.specs.configuration.version_defaults import NEWEST, OLDEST, Version
+from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.inputs.syntax.documents import DocumentNode
+from neverlost.specs.setting import Notice, Setting, Settings
+
+
+@dataclass(frozen=True)
+class DescribedPartition:
+    """Where one partition stands.
+
+    Errors: `InputError` where a broker is in the ISR or eligible, or leads, without being a replica.
+    """
+
+    number: int
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    has_leader: bool
+    where: str
+    leader: int | None = None
+    removing: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        named = (
+            ("in the ISR", self.isr),
+            ("in the ELR", self.elr),
+            ("the leader", () if self.leader is None else (self.leader,)),
+        )
+        for what, brokers in named:
+            if brokers != self.replicas and not set(brokers) <= set(self.replicas):
+                wrong = next(each for each in brokers if each not in self.replicas)
+                raise InputError(
+                    f"broker {wrong} is {what} of a partition in {self.where}, and not among its replicas "
+                    f"{','.join(map(str, self.replicas))}; describe again"
+                )
+
+    def alike(self, number: int, where: str) -> DescribedPartition:
+        """Another partition that stands as this one does, which was checked."""
+        found = object.__new__(DescribedPartition)
+        vars(found).update(vars(self), number=number, where=where)
+        return found
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether it has a leader, and every replica is in the ISR, listed in one order; most partitions are so."""
+        return self.has_leader and self.isr == self.replicas and not self.is_reassigned
+
+    @property
+    def is_reassigned(self) -> bool:
+        """Whether a reassignment is in progress."""
+        return bool(self.adding or self.removing)
+
+    @property
+    def outside(self) -> int:
+        """How many settled replicas are not in the ISR."""
+        return len(set(self.settled) - set(self.isr)) if self.isr != self.replicas else 0
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether there is no leader, or none that would still be a replica."""
+        return not self.is_in_sync and (not self.has_leader or self.outside == len(self.settled))
+
+    @property
+    def settled(self) -> tuple[int, ...]:
+        """Replicas without those that a reassignment in progress is adding; `TopicCommand` counts these."""
+        return tuple(each for each in self.replicas if each not in self.adding) if self.adding else self.replicas
+
+    @property
+    def by_role(self) -> tuple[int, ...]:
+        """The settled replicas: the leader, the ISR, the ELR, the rest, as the models number replicas that are alike."""
+        if self.is_in_sync and not self.elr and self.leader in (None, self.replicas[0]):
+            return self.replicas
+        ranks = dict.fromkeys(self.settled, 3) | dict.fromkeys(self.elr, 2) | dict.fromkeys(self.isr, 1)
+        if self.leader is not None:
+            ranks[self.leader] = 0
+        return tuple(sorted(self.settled, key=lambda each: ranks[each]))
+
+
+@dataclass
+class Topic:
+    """One described topic.  With `shows_broker_values` a broker printed it, so a value that is not Kafka's default
+    shows even where the topic does not set it; ZooKeeper, and files that ask for a topic, show what the topic sets.
+    With `is_declared` the file asks for the topic, so that it is changed there."""
+
+    name: str
+    replication_factor: Setting
+    configs: Settings
+    shows_broker_values: bool
+    partitions: dict[int, DescribedPartition] = field(default_factory=dict)
+    is_declared: bool = False
+
+    def add(self, partition: DescribedPartition) -> None:
+        """Errors: `InputError` for a partition that is described already."""
+        if partition.number in self.partitions:
+            says = f"partition {partition.number} of topic {quoted(self.name)} in {partition.where} is described twice"
+            raise InputError(f"{says}; remove one")
+        self.partitions[partition.number] = partition
+
+    @property
+    def place(self) -> str:
+        """Where the files speak of it first."""
+        settings = (each.where for each in self.configs.values())
+        partitions = (each.where for each in self.partitions.values())
+        return next(filter(None, chain((self.replication_factor.where,), settings, partitions)), "")
+
+
+@dataclass
+class Described:
+    """What one or several files describe.
+
+    `configs` are of topics by name, `brokers` dynamic values by broker, `cluster` their dynamic defaults, `server` the
+    static values of brokers; `elr` is what the features say.  `versions` are statements of the Kafka version,
+    `metadata` the finalized `metadata.version`, which is at most that, and `printed_by` the oldest and the newest Kafka whose
+    tools can have printed the text.
+    """
+
+    topics: dict[str, Topic] = field(default_factory=dict)
+    configs: dict[str, Settings] = field(default_factory=dict)
+    brokers: dict[str, Settings] = field(default_factory=dict)
+    cluster: Settings = field(default_factory=dict)
+    server: Settings = field(default_factory=dict)
+    elr: Setting | None = None
+    versions: list[Setting] = field(default_factory=list)
+    metadata: Setting | None = None
+    printed_by: tuple[Version, Version] = (OLDEST, NEWEST)
+    plan: dict[tuple[str, int], tuple[tuple[int, ...], str]] = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+
+    def add_topic(self, topic: Topic, where: str) -> None:
+        """Errors: `InputError` for a topic that is described already."""
+        if topic.name in self.topics:
+            raise InputError(f"topic {quoted(topic.name)} in {where} is described twice; remove one of them")
+        self.topics[topic.name] = topic
+
+    def add(self, other: Described) -> None:
+        """What another file says too.
+
+        Errors: `InputError` for what both describe, unless they agree.
+        """
+        for topic in other.topics.values():
+            self.add_topic(topic, topic.replication_factor.where)
+        for mine, theirs in ((self.configs, other.configs), (self.brokers, other.brokers)):
+            for name, settings in theirs.items():
+                _join(mine.setdefault(name, {}), settings, f" of {quoted(name)}")
+        _join(self.cluster, other.cluster, " of the cluster")
+        _join(self.server, other.server, " of the brokers")
+        self.elr = _one(self.elr, other.elr, "eligible.leader.replicas.version")
+        self.metadata = _one(self.metadata, other.metadata, "metadata.version")
+        self.plan |= other.plan
+        self.versions += other.versions
+        oldest = max(self.printed_by[0], other.printed_by[0])
+        self.printed_by = oldest, max(oldest, min(self.printed_by[1], other.printed_by[1]))
+        self.notices += other.notices
+
+
+def _join(mine: Settings, theirs: Settings, whose: str) -> None:
+    for key, setting in theirs.items():
+        mine[key] = _one(mine.get(key), setting, f"{key}{whose}") or setting
+
+
+def _one(mine: Setting | None, theirs: Setting | None, what: str) -> Setting | None:
+    if mine and theirs and mine.value != theirs.value:
+        raise InputError(
+            f"{what} is {quoted(mine.value)} in {mine.where} and {quoted(theirs.value)} in {theirs.where}; "
+            "describe both again at the same time"
+        )
+    return mine or theirs
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`0-3,7` of partition numbers."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in found)
+
+
+def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int, ...]:
+    """Broker ids.
+
+    Errors: `InputError` for what is no id, and for a broker that is named twice.
+    """
+    found = _numbers(tuple(ids))
+    if found is None:
+        raise InputError(f"bad value {quoted(shown)} for {label} in {where}: use broker ids such as 1,2,3")
+    if len(set(found)) != len(found):
+        raise InputError(f"bad value {quoted(shown)} for {label} in {where}: a broker is named twice")
+    return found
+
+
+@lru_cache(maxsize=10_000)
+def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
+    """Broker ids as numbers; a cluster has the same few lists of them again and again."""
+    is_number = all(0 < len(each) < 11 and each.isascii() and each.isdigit() for each in ids)
+    return tuple(map(int, ids)) if is_number else None
+
+
+def whole_number(text: str, label: str, where: str) -> int:
+    """A number of a partition.
+
+    Errors: `InputError` for anything else.
+    """
+    if not (0 < len(text) < 11 and text.isascii() and text.isdigit()):
+        raise InputError(f"bad value {quoted(text)} for {label} in {where}: use a partition number")
+    return int(text)
+
+
+_PAIR = re.compile(r"(?:^|,)\s*([A-Za-z][\w.\-]*)=")
+
+
+def with_ends(found: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Matches with where the value after each ends: at the next match, or with the text."""
+    return zip(found, [*[each.start() for each in found[1:]], len(text)], strict=False)
+
+
+def split_configs(text: str, where: str) -> Settings:
+    """`a=1,b=x,y` as settings; a comma belongs to the value unless a `key=` follows it.
+
+    Errors: `InputError` where a piece has no key, and for a key that stands twice.
+    """
+    found = list(_PAIR.finditer(text))
+    if text.strip() and (not found or text[: found[0].start()].strip()):
+        raise InputError(f"bad value {quoted(text)} for Configs in {where}: use key=value,key=value")
+    keys = [each.group(1) for each in found]
+    if len(set(keys)) < len(keys):
+        twice = next(each for each in keys if keys.count(each) > 1)
+        raise InputError(f"{quoted(twice)} stands twice in Configs in {where}; keep one of them")
+    return {each.group(1): Setting(text[each.end() : end].strip(), where) for each, end in with_ends(found, text)}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text to be read: its name for messages, and its trees where it is JSON or YAML."""
+
+    name: str
+    text: str
+    trees: tuple[DocumentNode, ...] = ()

@@ -1,0 +1,1 @@
+"""Programs for developers: benchmarks, and what makes the published pages."""
