@@ -8,7 +8,8 @@ from enum import StrEnum
 
 
 class Origin(StrEnum):
-    """How a value came to be: written in a file, given on the command line, a version's default, or assumed.
+    """How a value came to be: written in a file, given on the command line, a version's default, assumed, or changed by the
+    question itself.
 
     A default is what Kafka does without the setting, where the input would have shown another value.  Where the input
     could not have shown it, the value is assumed.
@@ -18,6 +19,7 @@ class Origin(StrEnum):
     FLAG = "flag"
     DEFAULT = "default"
     ASSUMED = "assumed"
+    CHANGE = "change"
 
 
 @dataclass(frozen=True, slots=True)
