@@ -188,7 +188,7 @@ def with_changes(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
         model=found.model,
         configuration=found.configuration,
         release=found.release if VERSION in changes else chosen.release,
-        settings=about | found.settings,
+        settings={**about, **found.settings},
         notices=tuple(dict.fromkeys((*chosen.notices, *found.notices))),
     )
 
