@@ -23,7 +23,7 @@ from neverlost.reports.request.inputs import labelled
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
-from neverlost.specs.configuration.choose import OURS, Chosen, read_given, read_settings, with_changes
+from neverlost.specs.configuration.choose import CHANGE, Chosen, read_given, read_settings, with_changes
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
 from neverlost.specs.errors import InputError
@@ -149,7 +149,7 @@ def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
 
     Errors: `InputError` for limits of faults, and for models that have none.
     """
-    found = read_matrix(fspath(matrix), {RECORDS: (1, OURS), **read_settings(settings)})
+    found = read_matrix(fspath(matrix), {RECORDS: (1, CHANGE), **read_settings(settings)})
     for cell in found.cells:
         limited = [name for name, value in cell.configuration.items() if name.startswith("faults.") and value]
         if limited:
