@@ -15,6 +15,7 @@ from neverlost.reports.questions.nines.api import nines
 from neverlost.reports.questions.roll.api import roll
 from neverlost.specs.setting import Sources
 from tests.support.drawn_inputs import DrawnInput, drawn
+from tests.support.program import neverlost as program
 
 ASK: dict[str, Any] = {
     "check": neverlost.check,
@@ -60,3 +61,39 @@ def test_every_setting_stands_where_it_was_written(seed: int, tmp_path: Path, mo
         document = ASK[given.command](**given.arguments, time_limit=0.1).document
     found = list(wrong(given, document))
     assert not found, "\n".join([str(given.arguments), *found])
+
+
+TOPICS = """Topic: t1\tTopicId: AAAAAAAAAAAAAAAAAAAAAA\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2
+\tTopic: t1\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3
+"""
+GIVEN = ("--describe", "topics.txt", "--producer-properties", "librdkafka.conf", "--kafka-version", "3.9")
+
+
+@pytest.mark.parametrize("command", ["tolerance", "roll", "nines"])
+def test_text_and_page_name_the_line_to_edit(command: str, tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    (tmp_path / "librdkafka.conf").write_text("bootstrap.servers=b:9092\nrequest.required.acks=1\n")
+    done = program(command, *GIVEN, "--set", "metadata.version=3.9-IV0", "--out", "out", cwd=tmp_path)
+    said = done.stdout.replace("\n", " ")
+    for each in (
+        "acks=1 (librdkafka.conf line 2)",
+        "replication.factor=3 (topics.txt line 2)",
+        "min.insync.replicas=2 (topics.txt",
+    ):
+        assert each in said, done.stdout
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "librdkafka.conf line 2" in page and page.count("a change") == (command != "roll")
+    if command == "tolerance":
+        assert "  acks=all    in librdkafka.conf line 2" in done.stdout.splitlines()
+
+
+def test_a_sweep_names_the_lines_of_its_matrix(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(
+        'kafka.version = "3.9"\nproperties = ["acked-never-lost"]\n[topic]\nreplication.factor = 2\n'
+        'min.insync.replicas = [1, 2]\n[[pair]]\nacks = "all"\n'
+    )
+    done = program("sweep", "m.toml", "--set", "bounds.records=1", "--out", "out", cwd=tmp_path)
+    said = done.stdout.replace("\n", " ")
+    assert "acks=all (m.toml line 7)" in said and "bounds.records=1 (--set)" in said, done.stdout
+    assert "varied: min.insync.replicas (m.toml line 5)" in said
+    assert "m.toml line 5" in (tmp_path / "out" / "report.html").read_text()

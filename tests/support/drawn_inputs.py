@@ -38,12 +38,12 @@ class DrawnInput:
 
     def places(self, topics: Sequence[str], key: str, stated: Mapping[str, str]) -> set[Place]:
         """Where a key of an answer about some topics may stand; `stated` are the values that the answer itself names."""
-        found = {one for each in topics or [""] for one in self.truth[each].get(key, ())}
+        found = {one for each in topics or [""] for one in self.truth[each].get(key, {(stated[key], OURS)})}
         is_designed = self.command in ("tolerance", "nines")
         if key == "defects":
             return {("fixed", "a change")} if is_designed else {("shipped", OURS)}
         if not key.startswith("mechanism."):
-            return found or {(stated[key], OURS)}
+            return found
         version = stated["kafka.version"]
         rule = next(each for each in MECHANISMS if each.key == key)
         level = stated.get("metadata.version", "")
