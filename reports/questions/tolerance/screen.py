@@ -13,6 +13,7 @@ from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.reports.terminal.results import show_settings
+from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.errors import InputError
@@ -85,7 +86,6 @@ def _show_group(out: Console, group: Sequence[ToleranceSubject]) -> None:
         if each.proposed is not None:
             out.print(_coloured(f"  {describe.proposal(each.proposed[0], each.table, each.proposed[1])}"))
     _show_advice(out, group[0])
-    show_settings(out, sources(first.settings), "  settings")
 
 
 def _show_subject(out: Console, subject: ToleranceSubject) -> None:
@@ -104,7 +104,8 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
         changes, after = subject.proposed
         out.print(_coloured(describe.proposal(changes, found, after)))
     _show_advice(out, subject)
-    show_settings(out, sources(chosen.settings))
+    if provenance.has_files({"settings": sources(chosen.settings)}):
+        show_settings(out, sources(chosen.settings))
     _show_notices(out, subject)
     for assumption in [*describe.assumptions(chosen.configuration), describe.source(found)]:
         out.print(Text(assumption, "dim"))
