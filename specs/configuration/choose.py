@@ -180,7 +180,7 @@ def with_changes(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     if DEFECTS_KEY in changes:
         has = "true" if changes[DEFECTS_KEY] == "fixed" else None
         left = {key: each for key, each in left.items() if key not in FIXES or each.value == has}
-    found = choose({key: (value, CHANGE) for key, value in changes.items()}, name, offered=left)
+    found = choose({key: (value, CHANGE) for key, value in changes.items()}, name, chosen.subjects, left)
     for key, each in left.items():
         keys.key_of(key, each.where, found.model.keys)
     return replace(
