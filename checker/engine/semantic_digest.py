@@ -71,7 +71,6 @@ class _Meaning:
         self._inside: set[int] = set()
 
     def add(self, value: Any) -> None:
-        """Say what a value means."""
         if isinstance(value, Enum):
             self._reached(type(value))
             self._say("member", value.name)
@@ -212,7 +211,6 @@ class _Meaning:
             self._part(name, getattr(node, name, None), resolve, inner)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """What a function imports while it runs."""
         if isinstance(node, ast.Import) or node.level or node.module is None:
             raise TypeError("a function of a model imports a module; import names from it, by its full name")
         for each in node.names:

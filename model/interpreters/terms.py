@@ -131,11 +131,6 @@ def condition(system: System, terms: Terms, symbols: Symbols, predicate: Predica
     return terms.lift(predicate(terms, TermsView(system, symbols)))
 
 
-def equal(terms: Terms, symbols: Symbols, others: Symbols) -> Any:
-    """Equality of two symbolic states, slot by slot."""
-    return z3.And([terms.lift(one) == terms.lift(other) for one, other in zip(symbols, others, strict=True)])
-
-
 def state_of(system: System, terms: Terms, assignment: z3.ModelRef, symbols: Symbols) -> State:
     """The concrete state that a Z3 model gives to a symbolic one."""
     found: list[int] = []

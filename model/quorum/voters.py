@@ -23,11 +23,6 @@ def everyone(s: View) -> range:
     return range(s.sizes.replica)
 
 
-def others(s: View, voter: int) -> list[int]:
-    """All controllers but one."""
-    return [each for each in everyone(s) if each != voter]
-
-
 def forget_role(s: View, voter: int) -> None:
     """Effect: a voter that leads or asks for votes does so no more."""
     s.role[voter] = FOLLOWER

@@ -300,7 +300,6 @@ NUMBERS: Mapping[str, type | tuple[type, ...]] = {
 
 
 def _fits(name: str, value: Any) -> bool:
-    """Whether an argument may have a value."""
     if name in FLAGS:
         return isinstance(value, bool)
     if name in NUMBERS:

@@ -59,7 +59,6 @@ def necessity(
 
 
 def _command(config: str | None, settings: list[str], properties: list[str], only: list[str]) -> str:
-    """What makes the page again."""
     asked = [f"--set {each}" for each in settings] + [f"--property {each}" for each in properties]
     parts = ["neverlost necessity", *([config] if config else []), *asked, *(f"--only '{each}'" for each in only)]
     return " ".join(parts)

@@ -134,7 +134,6 @@ def _require_this_layout(names: list[str], system: System, where: str) -> None:
 
 
 def _configured(system: System) -> dict[str, Any]:
-    """The values of the fields that are configuration."""
     _, start = system.initial_states()[0]
     nested = system.nested(start)
     return {each.name: nested[each.name] for each in system.fields if each.frozen}

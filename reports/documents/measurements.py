@@ -133,7 +133,6 @@ ABSENT = _Absent()
 
 
 def _named(value: Any) -> str | None:
-    """What an element of a list is called."""
     if not isinstance(value, Mapping):
         return None
     return next((str(value[name]) for name in ("id", "name", "property", "goal") if isinstance(value.get(name), str)), None)

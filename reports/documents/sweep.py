@@ -102,7 +102,6 @@ def _sweep_id(cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _search(search: Exploration) -> dict[str, Any]:
-    """What one search covered."""
     return {
         "model": search.model,
         "cells": len(search.cells),
@@ -139,7 +138,6 @@ class SweepCell:
 
 
 def _asked(cells: Any) -> dict[str, SweepCell]:
-    """By the identity of the question."""
     found = {}
     for each in cells:
         question = {"model": each["model"], **each["config"], **each["bounds"]}

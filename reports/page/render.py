@@ -162,7 +162,6 @@ def _settings(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Sources:
 
 
 def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """A configuration with its verdicts."""
     return {
         "id": cell.get("id"),
         "cell": cell.get("cell", {}),
@@ -258,7 +257,6 @@ def _line(configuration: str, line: ledger.LedgerLine) -> dict[str, str]:
 
 
 def _graph(document: Mapping[str, Any]) -> Picture | None:
-    """The state graph of a result on one small configuration."""
     distinct = (document.get("states") or {}).get("distinct") or 0
     if document.get("cells") or not 0 < distinct <= DRAWN:
         return None

@@ -157,7 +157,6 @@ class Picture:
 
 
 def _legend(root: Element) -> None:
-    """What the marks mean."""
     head = {"id": "head", "viewBox": "0 0 8 8", "refX": "7", "refY": "4", "markerWidth": "7", "markerHeight": "7"}
     marker = SubElement(SubElement(root, "defs"), "marker", head | {"orient": "auto", "markerUnits": "userSpaceOnUse"})
     SubElement(marker, "path", {"class": "head", "d": "M0 0L8 4L0 8Z"})

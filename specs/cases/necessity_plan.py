@@ -1,6 +1,6 @@
 """Where the parts of a model are put to the test, and why some of them are kept although nothing needs them.
 
-One TOML file for each model in `specs/cases/necessity_plan/`: `[[profile]]` tables, cheapest first, and `[explained]`.
+One TOML file for each model in `specs/necessity/`: `[[profile]]` tables, cheapest first, and `[explained]`.
 """
 
 from __future__ import annotations

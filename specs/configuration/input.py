@@ -169,9 +169,6 @@ def lines_of(text: str) -> dict[str, int]:
     return listed | found
 
 
-Table = Mapping[str, Any]
-
-
 _KINDS = {str: "text", int: "whole number", bool: "true or false", list: "list", dict: "table"}
 
 

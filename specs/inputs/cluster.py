@@ -58,11 +58,6 @@ class ClusterConfiguration:
         return {key: (each.value, each.where) for key, each in self.settings.items()}
 
     @property
-    def defaulted(self) -> frozenset[str]:
-        """The keys that no file sets."""
-        return frozenset(key for key, each in self.settings.items() if each.how != Origin.FILE)
-
-    @property
     def warnings(self) -> tuple[Notice, ...]:
         """What a reader of the verdict has to know."""
         return of_kind(self.notices, NoticeKind.WARNING, NoticeKind.ASSUMED)
@@ -184,7 +179,6 @@ def _outside(partition: DescribedPartition) -> int:
 
 
 def _numbered(partitions: Iterable[DescribedPartition]) -> str:
-    """Partitions by number."""
     numbers = [each.number for each in partitions]
     return f"partition{'s' * (len(numbers) > 1)} {ranges(numbers)}"
 

@@ -167,7 +167,6 @@ def _flag(name: str) -> str:
 
 
 def _listed(paths: Paths) -> list[Path]:
-    """The files of an option."""
     if paths is None:
         return []
     return [paths] if isinstance(paths, str) or not isinstance(paths, Sequence) else list(paths)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neverlost.model.faults import FAULTS, RACK_LOSS
-from neverlost.model.interpreters import ints, strict
+from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import Successors, holds, pack_rows, unpack_row
 from neverlost.model.interpreters.terms import Terms, bit_width, condition, state_of, transition
 from neverlost.model.kernel import ModelError
@@ -24,6 +24,7 @@ from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
+from tests.support import strict
 
 RICH = {
     "replication.factor": 3,

@@ -9,11 +9,12 @@ import pytest
 
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.search.options import Options
-from neverlost.model.interpreters import ints, strict
+from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import Successors, pack_rows
 from neverlost.model.system import System, bind
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
+from tests.support import strict
 from tests.support.modern import explored, faults, system, verdict
 
 ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"

@@ -18,7 +18,6 @@ from neverlost.model.interpreters import compiled as native
 from neverlost.model.interpreters import compiled_program as native_program
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.llvm import OptimizationLevel
-from neverlost.model.interpreters.machine_code import Machine
 from neverlost.model.interpreters.mixed_versions import mixed
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.observed.protocol import OBSERVED, observed_system
@@ -36,6 +35,7 @@ from tests.model.test_interpreters import (
     rich_system,
     walk,
 )
+from tests.support.machine import Machine
 from tests.support.searches import kraft_matrix
 
 SYSTEMS: dict[str, Callable[[], System]] = {name: lambda name=name: rich_system(name) for name in sorted([*models(), THREE])}
@@ -169,14 +169,14 @@ def second_as_first(condition: Value, then: Value, otherwise: Value) -> Value:
 packed, unpacked, ite, clauses = native.packed, native.unpacked, native.Native.ite, native_program.clauses
 hasty = {"eq": lambda low, high, least, most: False if low < least or high > most else None}
 MUTANTS: dict[str, tuple[str, Any]] = {
-    "dropped guards": ("native_program.clauses", without_guards),
-    "dropped bounds": ("native.bounded", without_bounds),
-    "a wrong shift": ("native.packed", one_bit_off),
-    "a dropped mask": ("native.unpacked", without_mask),
-    "exchanged cases": ("native.Native.ite", staticmethod(second_as_first)),
-    "any for all": ("native.Native.all_of", staticmethod(native.Native.any_of)),
-    "all for any": ("native.Native.any_of", staticmethod(native.Native.all_of)),
-    "a wrong range": ("native.DECIDED", native.DECIDED | hasty),
+    "dropped guards": ("compiled_program.clauses", without_guards),
+    "dropped bounds": ("compiled.bounded", without_bounds),
+    "a wrong shift": ("compiled.packed", one_bit_off),
+    "a dropped mask": ("compiled.unpacked", without_mask),
+    "exchanged cases": ("compiled.Native.ite", staticmethod(second_as_first)),
+    "any for all": ("compiled.Native.all_of", staticmethod(native.Native.any_of)),
+    "all for any": ("compiled.Native.any_of", staticmethod(native.Native.all_of)),
+    "a wrong range": ("compiled.DECIDED", native.DECIDED | hasty),
 }
 
 

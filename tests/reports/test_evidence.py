@@ -211,7 +211,9 @@ def test_the_walk_shares_no_code_with_the_engines() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     ours = {each for each in loaded if each.startswith("neverlost.checker")}
-    assert ours == {f"neverlost.checker{each}" for each in ("", ".evidence", ".evidence.reachable_states")}
+    assert ours == {
+        f"neverlost.checker{each}" for each in ("", ".engine", ".engine.evidence", ".engine.evidence.reachable_states")
+    }
     assert not {"numpy", "pyspark", "pyarrow", "z3", "neverlost.model.interpreters.columns"} & loaded
 
 
@@ -275,7 +277,7 @@ def test_what_is_no_document_is_refused_wherever_it_is_read(text: str, message: 
     for name in ("manifest.json", "result.json", "trace.itf.json"):
         (tmp_path / name).write_text(text)
     place = str(tmp_path)
-    for reader in (verification.verify, lambda path: bundle.rendered(path, None)):
+    for reader in (verification.verify, lambda path: bundle.rendered(path, None, {})):
         with pytest.raises(InputError, match=message):
             reader(place)
     for one in (read_itf, read_baseline):

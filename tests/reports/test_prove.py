@@ -15,6 +15,7 @@ from neverlost.checker.engine.proof import smtlib
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.reports.questions.prove.api import free_cells
 from neverlost.specs.properties import properties
+from tests.support import obligations
 from tests.support.program import neverlost
 
 
@@ -52,7 +53,7 @@ def test_a_proof_leaves_its_obligations_and_a_line_in_the_ledger(tmp_path: Path)
     written = tmp_path / "obligations" / "strong-isr"
     many = sum(each["checks"] for each in json.loads((written / smtlib.MANIFEST).read_text())["files"])
     assert "HOLDS" in done.stdout and f"{many} of {many} obligations proved" in done.stdout
-    assert smtlib.recheck(written) == []
+    assert obligations.recheck(written) == []
     assert [each.status for each in ledger.read(tmp_path)] == ["proved"]
     document = json.loads((tmp_path / "result.json").read_text())
     assert document["proofs"][0]["open"] == [] and document["proofs"][0]["obligations"] == many

@@ -289,8 +289,8 @@ def test_as_designed_and_as_shipped() -> None:
     """The leader that returns (not reported) loses a record of two replicas without any data loss; as designed nothing does."""
     designed, shipped = neverlost.tolerance({key: value for key, value in PAIR.items() if key != "defects"}, workers=1).tables
     assert describe.answer(designed, FaultBudget(0, 1))[0] == "ok" and describe.answer(shipped, FaultBudget(0, 1))[0] == "LOST"
-    assert "returning-leader (not reported)" in describe.known_defects(shipped.configuration)
-    assert describe.known_defects(designed.configuration) == []
+    assert "returning-leader (not reported)" in describe.defects_read(shipped)
+    assert describe.defects_read(designed) == []
 
 
 def test_waived_defects_are_left_out_and_named() -> None:

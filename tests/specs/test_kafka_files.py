@@ -52,6 +52,11 @@ def one(kafka_version: str = "3.9", **files: object) -> ClusterConfiguration:
     return found
 
 
+def defaulted(configuration: ClusterConfiguration) -> set[str]:
+    """The keys that no file sets."""
+    return {key for key, each in configuration.settings.items() if each.how != Origin.FILE}
+
+
 def warned(configuration: ClusterConfiguration) -> list[str]:
     return [str(each) for each in of_kind(configuration.notices, NoticeKind.WARNING)]
 
@@ -87,7 +92,7 @@ def test_topics_with_equal_configurations_share_a_verdict():
     assert where(unsafe, "replication.factor") == "describe-3.9.txt line 6"
     assert where(unsafe, "acks") == "producer.properties line 2"
     assert where(unsafe, UNCLEAN) == "Kafka 3.9's default"
-    assert unsafe.defaulted == {UNCLEAN, "flush.messages", ELR, "enable.idempotence"}
+    assert defaulted(unsafe) == {UNCLEAN, "flush.messages", ELR, "enable.idempotence"}
 
 
 def test_a_partition_is_judged_from_where_it_stands():
@@ -109,7 +114,7 @@ def test_a_partition_with_eligible_leader_replicas_proves_that_they_are_on():
     found, _ = read_cluster(describe=DATA / "describe-4.1-elr.txt", kafka_version="4.1")
     assert values(found, ELR) == ["true"]
     assert where(found, ELR) == "describe-4.1-elr.txt line 2"
-    assert ELR not in found.defaulted
+    assert ELR not in defaulted(found)
 
 
 def test_describe_of_zookeeper_times():

@@ -49,7 +49,7 @@ SMALL_TASKS = ("--spark-conf", "neverlost.driver.states=500", "--spark-conf", "n
 MODULES = (
     "numpy",
     "pyarrow.parquet",
-    *(f"neverlost.reports.api.{each}" for each in ("checks", "sweeps", "observations", "atlases")),
+    *(f"neverlost.reports.questions.{each}.api" for each in ("check", "sweep", "observe", "atlas")),
     "neverlost.checker.engine.engines.memory",
     "neverlost.checker.engine.disk.on_disk_search",
     "neverlost.reports.page.render",

@@ -227,7 +227,6 @@ def _stirred(text: Text, words: Sequence[str], other: int) -> str:
 
 
 def _row(text: Text, layout: Layout, pointer: str, row: str) -> list[str]:
-    """The words of a row."""
     first = text.op("mul", row, layout.words)
     return [text.load(pointer, text.op("add", first, word)) for word in range(layout.words)]
 
@@ -286,7 +285,6 @@ def _body(text: Text, layout: Layout, words: Sequence[str], rest: str) -> str:
 
 
 def _field(text: Text, layout: Layout, body: str, shift: int, width: int) -> str:
-    """Some bits of a body."""
     shifted = text.op("lshr", body, shift, layout.kind)
     return text.low(shifted if layout.body_bits == 64 else text.let(f"trunc {layout.kind} {shifted} to i64"), width)
 
@@ -406,7 +404,6 @@ def absorb_text(layout: Layout) -> str:
 
 
 def _prefetch(text: Text, layout: Layout) -> None:
-    """Ask for the bucket of a state further on."""
     last, later = text.op("sub", "%count", 1), text.op("add", "%i", AHEAD)
     ahead = text.let(f"select i1 {text.op('icmp slt', later, last)}, i64 {later}, i64 {last}")
     first = text.load("%mixed", text.op("mul", ahead, layout.words))
@@ -441,7 +438,6 @@ def _bodies(text: Text, table: str, bucket: str) -> str:
 
 
 def _place(text: Text, table: str, bodies: str, place: str) -> str:
-    """A pointer to a body."""
     return text.pointer(text.op("add", bodies, text.op("mul", place, text.load(table, BYTES))))
 
 

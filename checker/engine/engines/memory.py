@@ -103,7 +103,6 @@ class MemorySearch(LevelSearch):
         return report
 
     def _commit(self, store: Store, report: LevelReport) -> None:
-        """Make the level durable."""
         level = self._level_of(report)
         files = self.workers.keep(store.files.location, level.depth) if report.new else []
         store.commit(replace(level, files=tuple(each for each in files if each.rows)))

@@ -7,7 +7,6 @@ NumPy 2.4 does not use its AVX-512 sort on AMD processors, and does not fall bac
 from __future__ import annotations
 
 import os
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -29,9 +28,3 @@ def environment() -> dict[str, str]:
     except (OSError, PackageNotFoundError):
         return {}
     return {} if wanted is None or VARIABLE in os.environ else {VARIABLE: wanted}
-
-
-def prepare() -> None:
-    """Set the variables for this process and its children; without effect here once NumPy is imported."""
-    if "numpy" not in sys.modules:
-        os.environ.update(environment())

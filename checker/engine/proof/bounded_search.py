@@ -53,10 +53,9 @@ class BoundedCounterexample:
 
 @dataclass(frozen=True)
 class Depth:
-    """Every counterexample of `steps` steps is known after `seconds`."""
+    """Every counterexample of `steps` steps is known."""
 
     steps: int
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,6 @@ class BoundedResult:
 
     outcome: Outcome
     depth: int
-    seconds_by_depth: tuple[float, ...]
     solver: str
     seed: int
 
@@ -273,7 +271,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
             for trace in _violations(unrolling, properties[number], number, steps, remaining[number], frozen):
                 for configuration in cells[tuple(trace.states[0][i] for i in frozen)]:
                     send(BoundedCounterexample(number, configuration, trace))
-        send(Left(steps) if unrolling.has_left else Depth(steps, time.monotonic() - started))
+        send(Left(steps) if unrolling.has_left else Depth(steps))
         if not any(remaining.values()):
             break
         if unrolling.facts is None and time.monotonic() - started > WORTH_FACTS:
@@ -360,7 +358,7 @@ def check(
         reason = f"no counterexample of up to {depth} steps; nothing is known beyond"
     counts = Counts(depth=len(done))
     outcome = Outcome(system, findings, counts, time.monotonic() - started, reason, engine="z3-bmc")
-    return BoundedResult(outcome, len(done) - 1, tuple(each.seconds for each in done), solver_name(), seeds[winner])
+    return BoundedResult(outcome, len(done) - 1, solver_name(), seeds[winner])
 
 
 def _inconclusive(message: JobReport) -> str:

@@ -8,15 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import z3
 
-from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.engine.proof.obligations import Goal, ProofTask, Reading, symbols_of
-from neverlost.specs.errors import InputError
 
 SCHEMA = "neverlost.obligations/1"
 MANIFEST = "obligations.json"
@@ -51,7 +48,6 @@ def text_of(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: 
 
 
 def _symbols(terms: Iterable[Any]) -> dict[str, str]:
-    """Declarations of every symbol, by name."""
     return {name: each.sexpr() for name, each in symbols_of(terms).items()}
 
 
@@ -72,14 +68,6 @@ def files_of(texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> d
         )
     manifest = {"schema": SCHEMA, **about, "expected": "unsat", "files": listed}
     return {**files, MANIFEST: (json.dumps(manifest, indent=1) + "\n").encode()}
-
-
-def write(directory: Path, texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> Path:
-    """Writes the files of a proof, and the manifest last; each whole or not at all."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, content in files_of(texts, about).items():
-        write_text(directory / name, content.decode())
-    return directory / MANIFEST
 
 
 Solve = Callable[[str], list[str]]
@@ -129,28 +117,3 @@ SOLVERS: dict[str, Solve] = {"z3": solve_with_z3, "cvc5": solve_with_cvc5}
 def premises_of(text: str) -> str:
     """What a file assumes, as a text with one check: `unsat` there would prove anything."""
     return text.partition("(push 1)")[0] + "(check-sat)\n"
-
-
-def recheck(directory: Path, solve: Solve = solve_with_z3) -> list[str]:
-    """What is wrong with a proof's obligations; nothing, if every file is as the manifest says and every check is unsat.
-
-    Errors: `InputError` when there is no manifest that can be read.
-    """
-    try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-        listed = [(each["file"], each["sha256"], each["checks"]) for each in manifest["files"]]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"cannot read the obligations in {str(directory)!r}: {problem}") from None
-    wrong: list[str] = []
-    for name, digest, checks in listed:
-        path = directory / Path(str(name)).name
-        if not path.is_file():
-            wrong.append(f"{name}: missing")
-            continue
-        text = path.read_text(encoding="utf-8")
-        if hashlib.sha256(text.encode()).hexdigest() != digest:
-            wrong.append(f"{name}: changed since it was written")
-        answers = solve(text)
-        if len(answers) != checks or set(answers) - {"unsat"}:
-            wrong.append(f"{name}: answered {', '.join(sorted(set(answers))) or 'nothing'}, expected {checks} times unsat")
-    return wrong

@@ -259,6 +259,5 @@ class Renaming:
         return self._known[state]
 
     def _forms(self, states: list[State]) -> list[tuple[State, State]]:
-        """Each state with its canonical form."""
         packed = self.symmetry.canonical(pack_rows(self.system, states))
         return [(state, self.system.unpack([int(word[row]) for word in packed])) for row, state in enumerate(states)]

@@ -366,7 +366,6 @@ class _Worker:
         self.owned.expansion.forget(decided)
 
     def counts(self) -> dict[str, Any]:
-        """This worker's part of the counts."""
         part = self.owned
         busy = part.waiting > 0 or any(self._unsent)
         return {

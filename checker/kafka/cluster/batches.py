@@ -13,7 +13,7 @@ HEAD = struct.Struct(">qiibihiqqqhii")
 """Base offset, length, leader epoch, magic, checksum, attributes, last offset delta, two timestamps, producer id and epoch,
 base sequence, count."""
 
-LENGTH_AT, OVERHEAD = 8, 12
+OVERHEAD = 12
 COMPRESSED, CONTROL = 0x07, 0x20
 
 

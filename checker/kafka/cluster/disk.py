@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from neverlost.checker.kafka.cluster.batches import batches, cut_position
+from neverlost.checker.kafka.cluster.batches import cut_position
 
 SEGMENT = "00000000000000000000.log"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
@@ -65,11 +65,3 @@ def _edited(path: Path, edit: Callable[[str], str | None]) -> list[str]:
         return []
     path.write_text("\n".join([version, str(len(kept)), *kept]) + "\n")
     return [f"lowered {path.name}"]
-
-
-def log_end(segment: bytes) -> int:
-    """The offset after the last batch of a segment."""
-    end = 0
-    for batch in batches(segment):
-        end = batch.last_offset + 1
-    return end

@@ -36,16 +36,12 @@ def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: 
 
 
 def lose_disk(cluster: Cluster, broker: int) -> None:
+    """The disk of a broker is replaced."""
+    replace_disk(cluster, cluster.brokers[broker])
+
+
+def replace_disk(cluster: Cluster, node: KafkaNode) -> None:
     """SIGKILL and an empty log directory, formatted again as an operator does after replacing a disk."""
-    _replace(cluster, cluster.brokers[broker])
-
-
-def lose_controller_disk(cluster: Cluster, controller: int) -> None:
-    """The same for a controller: it is formatted anew, under its old id."""
-    _replace(cluster, cluster.controllers[controller])
-
-
-def _replace(cluster: Cluster, node: KafkaNode) -> None:
     node.process.kill()
     for each in node.directories:
         shutil.rmtree(each)

@@ -119,7 +119,6 @@ class _Patient:
         return asked
 
     def close(self) -> None:
-        """End the connection."""
         self._admin.close()
 
 

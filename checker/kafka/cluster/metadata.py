@@ -16,7 +16,7 @@ from typing import Any
 
 from neverlost.checker.kafka.cluster.batches import batches, unsigned_varint
 
-NO_LEADER, NO_CHANGE = -1, -2
+NO_CHANGE = -2
 LOG = Path("__cluster_metadata-0", "00000000000000000000.log")
 
 

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-FETCH, ALTER_PARTITION, REGISTER, HEARTBEAT = 1, 56, 62, 63
+FETCH, ALTER_PARTITION, HEARTBEAT = 1, 56, 63
 """API numbers, for `TrafficRule.api`."""
 
 BOTH, REQUESTS, ANSWERS = "both", "requests", "answers"

@@ -1,10 +1,9 @@
-"""The requests that the client library has no call for: AlterPartitionReassignments, AlterReplicaLogDirs, EndTxn.
+"""The requests that the client library has no call for: AlterPartitionReassignments, AlterReplicaLogDirs.
 
 kafka-reassign-partitions.sh sends them too, but not while a replica's broker is down, which the controller itself allows.
 
 Source: AlterPartitionReassignmentsRequest.json and AlterPartitionReassignmentsResponse.json, version 0;
-AlterReplicaLogDirsRequest.json and AlterReplicaLogDirsResponse.json, version 1; EndTxnRequest.json and EndTxnResponse.json,
-version 1.
+AlterReplicaLogDirsRequest.json and AlterReplicaLogDirsResponse.json, version 1.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from neverlost.checker.kafka.cluster.process import ClusterError
 
 REASSIGNMENT_API, REASSIGNMENT_VERSION = 45, 0
 LOG_DIRS_API, LOG_DIRS_VERSION = 34, 1
-END_TXN_API, END_TXN_VERSION = 26, 1
 CORRELATION = 1
 CLIENT = b"neverlost"
 NO_TAGS = b"\0"
@@ -31,7 +29,7 @@ def alter_reassignment(address: str, topic: str, replicas: Sequence[int] | None,
     Errors: `ClusterError` with Kafka's refusal, or without an answer.
     """
     asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
-    refused = refusal(_answer(address, request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds))
+    refused = refusal(ask(address, request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds))
     if refused:
         raise ClusterError(f"{asked} of {topic} is refused: {refused}")
 
@@ -42,33 +40,20 @@ def alter_directory(address: str, topic: str, directory: str, seconds: float = 3
     Errors: `ClusterError` with Kafka's refusal, or without an answer.
     """
     asked = f"the move of {topic} to {directory}"
-    header = _header(LOG_DIRS_API, LOG_DIRS_VERSION)
+    header = frame_header(LOG_DIRS_API, LOG_DIRS_VERSION)
     places = [struct.pack(">h", len(each.encode())) + each.encode() for each in (directory, topic)]
     body = struct.pack(">i", 1) + places[0] + struct.pack(">i", 1) + places[1] + struct.pack(">ii", 1, 0)
-    answer = _answer(address, header + body, asked, seconds)
+    answer = ask(address, header + body, asked, seconds)
     error = struct.unpack(">h", answer[-2:])[0] if answer else "the connection was closed"
     if error:
         raise ClusterError(f"{asked} is refused: error {error}")
 
 
-def end_transaction(address: str, name: str, producer: int, epoch: int, commits: bool, seconds: float = 30) -> int:
-    """Ask the coordinator to end whatever transaction of a transactional.id is open; its error's number, 0 for none.
-
-    Errors: `ClusterError` without an answer.
-    """
-    asked = f"the end of a transaction of {name}"
-    body = struct.pack(">h", len(name.encode())) + name.encode() + struct.pack(">qh?", producer, epoch, commits)
-    answer = _answer(address, _header(END_TXN_API, END_TXN_VERSION) + body, asked, seconds)
-    if not answer:
-        raise ClusterError(f"{asked} is not answered: the connection was closed")
-    return int(struct.unpack(">h", answer[-2:])[0])
-
-
-def _header(api: int, version: int) -> bytes:
+def frame_header(api: int, version: int) -> bytes:
     return struct.pack(">hhih", api, version, CORRELATION, len(CLIENT)) + CLIENT
 
 
-def _answer(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
+def ask(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
     """What a broker answers; nothing where it closes the connection."""
     host, _, port = address.rpartition(":")
     try:
@@ -81,7 +66,7 @@ def _answer(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
 
 def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
     """Header and body."""
-    header = _header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
+    header = frame_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
     name = topic.encode()
     wanted = b"\0" if replicas is None else bytes([len(replicas) + 1]) + struct.pack(f">{len(replicas)}i", *replicas)
     partitions = b"\2" + struct.pack(">i", 0) + wanted + NO_TAGS

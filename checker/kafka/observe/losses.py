@@ -280,14 +280,3 @@ def _interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Exposure,
 def _short(seen: HistoryObservation) -> str:
     """An event in words; leader, ISR and ELR after it stand beside it."""
     return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else described(seen)
-
-
-def ranges(offsets: tuple[int, ...]) -> str:
-    """Offsets as people write them: `0-4,7`."""
-    found: list[list[int]] = []
-    for each in offsets:
-        if found and each == found[-1][1] + 1:
-            found[-1][1] = each
-        else:
-            found.append([each, each])
-    return ",".join(f"{first}-{last}" if last > first else str(first) for first, last in found)

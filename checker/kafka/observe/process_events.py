@@ -48,7 +48,6 @@ def process_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
 
 
 def _registrations(history: History) -> dict[int, list[float]]:
-    """When each broker registered."""
     found: dict[int, list[float]] = {}
     for each in history.of("broker"):
         if each["state"] == "registered":

@@ -44,7 +44,6 @@ def _dying_later(system: System, trace: Behaviour, broker: int) -> Behaviour | N
 
 
 def _is_death(action: Action) -> bool:
-    """Whether one broker's process dies."""
     return action.fault is not None and "broker" in action.parameters and BY_NAME[action.fault].ends in DEATHS
 
 

@@ -71,7 +71,6 @@ def _clients(attempt: Attempt, target: Target) -> Iterator[str]:
 
 
 def _is_about_reads(attempt: Attempt) -> bool:
-    """Whether the property is about what a consumer could read."""
     return attempt.plan.broken == "committed-never-lost"
 
 

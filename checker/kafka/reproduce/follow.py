@@ -35,7 +35,6 @@ def follow(cluster: Cluster, plan: ReproductionPlan, topic: str, notify: Notify)
 
 
 def _begin(attempt: Attempt) -> None:
-    """Create the topic, and wait for the plan's beginning."""
     plan, configs = attempt.plan, attempt.plan.topic_configs
     for each in attempt.cluster.brokers:
         faults.put_in_directories(attempt.cluster, each)

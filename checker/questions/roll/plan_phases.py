@@ -82,7 +82,6 @@ class _Chain:
         self._ways: dict[tuple[int, State], tuple[PhaseTrace, ...]] = {}
 
     def add(self, system: System, step: PlanStep | None) -> Phase:
-        """Decide one more phase."""
         sources = np.empty(0, np.int64)
         if self.phases:
             before, states = self.phases[-1].outcome.system, self.phases[-1].states

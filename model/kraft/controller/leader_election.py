@@ -25,11 +25,6 @@ def no_brokers(s: View) -> Flags:
     return [False for _ in everyone(s)]
 
 
-def except_for(s: View, broker: int) -> Flags:
-    """Every broker but one."""
-    return [each != broker for each in everyone(s)]
-
-
 @dataclass(frozen=True)
 class Electorate:
     """What an election looks at: the ISR and ELR that the change leads to, who is alive, and who has a replica.

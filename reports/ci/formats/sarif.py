@@ -130,7 +130,6 @@ def _location(path: str, line: int, says: str) -> Location:
 
 
 def _of_property(name: str) -> Location:
-    """Where a property is written."""
     broken = properties()[name]
     return _location(inspect.getsourcefile(broken.condition) or "", inspect.getsourcelines(broken.condition)[1], broken.says)
 

@@ -107,7 +107,6 @@ def _controller(test: Found) -> Iterator[str]:
 
 
 def _call(name: str, *arguments: Any) -> str:
-    """A call in Java."""
     words = name.split("_")
     return f"{words[0]}{''.join(word.capitalize() for word in words[1:])}({', '.join(map(_literal, arguments))})"
 

@@ -110,7 +110,6 @@ YEARLY = (
 
 
 def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
-    """The ranges of all configurations, what leads to a loss in each, what is assumed, and the rates."""
     rates, found = list(document["rates"]), document["nines"].values()
     head = ["settings", *rates, "writes refused in a year", "as shipped"]
     says = (

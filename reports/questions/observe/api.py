@@ -120,7 +120,6 @@ def _read(
     topic: str | None = None,
     partition: int = 0,
 ) -> tuple[History, Given]:
-    """The history, and the keys that were given with it."""
     given = read_settings(settings)
     if kafka_version is not None:
         given.setdefault("kafka.version", (".".join(kafka_version.split(".")[:2]), "--kafka-version"))

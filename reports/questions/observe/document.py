@@ -8,9 +8,10 @@ from typing import Any
 import neverlost
 from neverlost.checker.engine.digest import model_digest
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
-from neverlost.checker.kafka.observe.losses import Exposure, Interval, ranges
+from neverlost.checker.kafka.observe.losses import Exposure, Interval
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.specs.configuration.keys import is_setting, shown
+from neverlost.specs.inputs.syntax.topics_and_settings import ranges
 
 SCHEMA = "neverlost.observation/1"
 

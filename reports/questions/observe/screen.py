@@ -10,10 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
-from neverlost.checker.kafka.observe.losses import Exposure, Interval, ranges
+from neverlost.checker.kafka.observe.losses import Exposure, Interval
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN
 from neverlost.reports.output.output import verdict_line
 from neverlost.reports.terminal import results as terminal
+from neverlost.specs.inputs.syntax.topics_and_settings import ranges
 
 STYLES = {"explained": "bold green", "refused": "bold red", "inconclusive": "bold yellow"}
 

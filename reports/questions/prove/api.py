@@ -157,7 +157,6 @@ def _asked(system: System, names: Iterable[str] | None) -> list[Property]:
 def _result(
     document: dict[str, Any], found: BoundedResult | list[Proof], asked: BundleQuestion, out: str | PathLike[str] | None
 ) -> ProofResult:
-    """The document's fields, with the counterexamples of each configuration."""
     outcomes = [found.outcome] if isinstance(found, BoundedResult) else [each.outcome for each in found]
     known = _counterexamples(outcomes)
     if out is not None:

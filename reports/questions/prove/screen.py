@@ -122,7 +122,6 @@ def _by_reason(proof: Proof) -> dict[str, list[ObligationAnswer]]:
 
 
 def _before_and_after(proof: Proof, answer: ObligationAnswer) -> Timeline | None:
-    """The two states of a counterexample to induction, with the action between."""
     step = answer.task.step
     if answer.states is None or step is None or proof.system.model.portrait is None:
         return None

@@ -122,7 +122,6 @@ def sweep(
 
 
 def _read(matrix: str, settings: Settings = None, baseline: str | None = None) -> tuple[Matrix, Mapping[str, Any] | None]:
-    """The matrix, and the sweep to compare it with."""
     expected = None if baseline is None else describe_sweep.read_baseline(baseline)
     return read_matrix(matrix, read_settings(settings)), expected
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
@@ -246,14 +246,9 @@ def is_same(one: Tolerance, other: Tolerance) -> bool:
     return all(answer(one, spot) == answer(other, spot) for spot in one.entries)
 
 
-def known_defects(configuration: Mapping[str, Any]) -> list[str]:
-    """The known defects that a configuration has, with where they are reported."""
-    return _reported(each for each in DEFECTS if configuration.get(each.mechanism.key) is False)
-
-
 def defects_read(found: Tolerance) -> list[str]:
-    """Those of them that can matter to a table, with where they are reported."""
-    return _reported(defects_that_matter(found))
+    """The known defects that can matter to a table, with where they are reported."""
+    return [f"{each.name} ({each.report})" for each in defects_that_matter(found)]
 
 
 def defects_that_matter(found: Tolerance) -> list[Defect]:
@@ -262,10 +257,6 @@ def defects_that_matter(found: Tolerance) -> list[Defect]:
     read = frozenset().union(*(read_by_questions(found.model, found.asked(each)) for each in ends))
     present = (each for each in DEFECTS if found.configuration.get(each.mechanism.key) is False)
     return [each for each in present if each.mechanism.is_structural or each.mechanism.flag in read]
-
-
-def _reported(defects: Iterable[Defect]) -> list[str]:
-    return [f"{each.name} ({each.report})" for each in defects]
 
 
 def changes(name: str, found: Tolerance, other: Tolerance) -> str:

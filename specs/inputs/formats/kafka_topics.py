@@ -47,12 +47,10 @@ def _labelled(line: str) -> dict[str, str]:
 
 
 def _brokers(label: str, text: str, where: str) -> tuple[int, ...]:
-    """A list of broker ids."""
     return () if text in _NONE else broker_ids(text.replace(" ", "").split(","), label, where, text)
 
 
 def _topic(labels: dict[str, str], where: str) -> Topic:
-    """A topic line."""
     name, factor = labels["Topic"], labels.get("ReplicationFactor")
     if factor is None:
         raise InputError(f"topic {quoted(name)} in {where} has no ReplicationFactor; give the whole output of --describe")
@@ -63,7 +61,6 @@ def _topic(labels: dict[str, str], where: str) -> Topic:
 
 
 def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
-    """A partition line."""
     number = whole_number(labels["Partition"], "Partition", where)
     replicas = _brokers("Replicas", labels.get("Replicas", ""), where)
     if not replicas:

@@ -172,7 +172,6 @@ class _Builder:
         self.count = 0
 
     def documents(self) -> Iterator[DocumentNode]:
-        """Every document of the stream."""
         for event in self.events:
             if _kind(event) == "DocumentStart":
                 self.anchors = {}

@@ -210,7 +210,7 @@ def test_a_question_that_was_cut_short_has_no_row(small: list[Unit], tmp_path: P
     """A unit whose search ended early is named, and asked again by the next build."""
     monkeypatch.setattr(ways, "explore", lambda *asked: replace(explore(*asked), reason="out of memory"))
     assert unit.decide(small[0].text) == unit.CUT_SHORT
-    monkeypatch.setattr(building.Where, "run", lambda where, work, jobs: [JobReport(0, "result", unit.CUT_SHORT)])
+    monkeypatch.setattr(building.WorkerTarget, "run", lambda where, work, jobs: [JobReport(0, "result", unit.CUT_SHORT)])
     found = build(small[:1], tmp_path)
     assert found.rows == () and found.failures == (f"{small[0].name}: memory or disk ended the search",)
     assert not list(tmp_path.iterdir())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.kafka.conform.cases.cases import cases
+from neverlost.checker.kafka.conform.cases import cases
 from neverlost.checker.kafka.conform.java import kafka, sources
 from neverlost.checker.kafka.conform.partition_change_builder import EVENTS
 from neverlost.checker.kafka.conform.run import PARTS

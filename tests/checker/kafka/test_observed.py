@@ -20,7 +20,7 @@ from neverlost.checker.kafka.history.gather import gathered
 from neverlost.checker.kafka.history.history import as_lines, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, judge
-from neverlost.checker.kafka.observe.losses import intervals, ranges
+from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, switched_off
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
@@ -29,6 +29,7 @@ from neverlost.model.protocols import models
 from neverlost.model.system import bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
+from neverlost.specs.inputs.syntax.topics_and_settings import ranges
 from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, produced
 
 ROOT = Path(__file__).resolve().parents[3]

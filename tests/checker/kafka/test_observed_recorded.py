@@ -11,11 +11,12 @@ import pytest
 from neverlost.checker.kafka.history.history import History, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import described, judge
-from neverlost.checker.kafka.observe.losses import intervals, ranges
+from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, without
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.model.system import bind
+from neverlost.specs.inputs.syntax.topics_and_settings import ranges
 from tests.support.histories import FALSIFIED
 
 

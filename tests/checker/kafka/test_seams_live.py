@@ -5,6 +5,7 @@ Each follows a counterexample of its model; what the model decides otherwise is 
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from neverlost.checker.kafka.cluster.cluster import SEGMENT, Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import kafka_home
 from neverlost.checker.kafka.cluster.metadata import LOG, MetadataImage
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.cluster.requests import end_transaction
+from neverlost.checker.kafka.cluster.requests import ask, frame_header
 
 pytestmark = pytest.mark.kafka
 
@@ -36,6 +37,19 @@ TRANSACTIONS = {
 NAME = "neverlost"
 INVALID_STATE, FENCED = 48, 47
 """INVALID_TXN_STATE and INVALID_PRODUCER_EPOCH."""
+
+
+def end_transaction(address: str, name: str, producer: int, epoch: int, commits: bool, seconds: float = 30) -> int:
+    """Ask the coordinator to end whatever transaction of a transactional.id is open; its error's number, 0 for none.
+
+    Source: EndTxnRequest.json and EndTxnResponse.json, version 1.
+    """
+    asked = f"the end of a transaction of {name}"
+    body = struct.pack(">h", len(name.encode())) + name.encode() + struct.pack(">qh?", producer, epoch, commits)
+    answer = ask(address, frame_header(26, 1) + body, asked, seconds)
+    if not answer:
+        raise ClusterError(f"{asked} is not answered: the connection was closed")
+    return int(struct.unpack(">h", answer[-2:])[0])
 
 
 def of_controller(kafka: Cluster, controller: int) -> MetadataImage:
@@ -82,7 +96,7 @@ def test_a_controller_whose_directory_is_empty_takes_acknowledged_data_with_it(v
         faults.crash(kafka, 1)
 
         kafka.controllers[active].process.kill()
-        faults.lose_controller_disk(kafka, wiped)
+        faults.replace_disk(kafka, kafka.controllers[wiped])
         for each in (lags, wiped):
             kafka.controllers[each].process.start()
         kafka.wait(lambda: leads(kafka, lags), "the controller that lagged to lead", 120)

@@ -175,7 +175,7 @@ def test_machine_code_that_differs_from_columns_is_refused(monkeypatch: pytest.M
 def test_without_a_compiler_columns_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     system = SYSTEMS["kip-279"]()
     expected = essence(searched(system))
-    for name in ("programs", "team"):
+    for name in ("programs", "compiled_search"):
         monkeypatch.delitem(sys.modules, f"neverlost.checker.engine.compiled.{name}")
         monkeypatch.delattr(neverlost.checker.engine.compiled, name)
     monkeypatch.setitem(sys.modules, "neverlost.model.interpreters.machine_code", None)

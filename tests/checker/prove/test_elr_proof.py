@@ -17,6 +17,7 @@ from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import lemmas_of
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
+from tests.support import obligations
 from tests.support.modern import system
 
 COMMITTED, ACKED = "committed-never-lost", "acked-never-lost"
@@ -107,5 +108,5 @@ def test_what_the_argument_does_not_cover_has_no_lemmas(given: dict[str, Any]) -
 def test_another_solver_confirms_the_proof(tmp_path: Path) -> None:
     found = proof(system("kraft-elr", **ONE_STOP), COMMITTED, with_texts=True)
     assert found.is_complete
-    smtlib.write(tmp_path, found.texts, found.about)
-    assert smtlib.recheck(tmp_path, smtlib.solve_with_cvc5) == []
+    obligations.write(tmp_path, found.texts, found.about)
+    assert obligations.recheck(tmp_path, smtlib.solve_with_cvc5) == []

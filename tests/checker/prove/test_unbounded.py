@@ -21,6 +21,7 @@ from neverlost.model.system import State, Step, System
 from neverlost.specs.errors import InputError
 from neverlost.specs.lemma import Lemma
 from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
+from tests.support import obligations
 
 
 def unbounded(system: System, given: tuple[Lemma, ...], **more: Any) -> Proof:
@@ -47,8 +48,8 @@ def test_strong_isr_is_proved_for_three_replicas_and_any_number_of_epochs_and_re
 @pytest.mark.slow
 def test_another_solver_confirms_the_proof_without_bounds(tmp_path: Path) -> None:
     found = proof_of_two()
-    smtlib.write(tmp_path, found.texts, found.about)
-    assert smtlib.recheck(tmp_path, smtlib.solve_with_cvc5) == []
+    obligations.write(tmp_path, found.texts, found.about)
+    assert obligations.recheck(tmp_path, smtlib.solve_with_cvc5) == []
 
 
 @pytest.mark.parametrize("name", ["follower-is-prefix", "committed-survives"])

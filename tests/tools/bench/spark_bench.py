@@ -72,7 +72,7 @@ def search(size: tuple[int, int, int, int], engine: str, conf: dict[str, str], p
     """The child: one search, printed as JSON."""
     from neverlost.checker.engine.host import numpy_cpu as processor
 
-    processor.prepare()
+    os.environ.update(processor.environment())
     from neverlost.checker.engine.engines.explore import explore
     from neverlost.checker.engine.search.options import Options, SearchProgress
     from neverlost.model.protocols import models

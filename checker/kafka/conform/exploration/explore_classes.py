@@ -212,12 +212,10 @@ class _Crew:
             self.processes.append(process)
 
     def ask(self, number: int, question: tuple[Any, ...]) -> Any:
-        """One process's answer."""
         self.pipes[number].send(question)
         return self._received(number)
 
     def ask_all(self, questions: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Every process's answer to its own question."""
         for pipe, question in zip(self.pipes, questions, strict=True):
             pipe.send(question)
         return [self._received(number) for number in range(len(questions))]

@@ -358,7 +358,6 @@ def _partition(
 
 
 def _said(request: Projected) -> str:
-    """A request in words."""
     if request[0] == "record":
         return f"record of epoch {request[1]}{('', ', verified', ', verified before a marker')[request[2]]}"
     return f"{'commit' if request[3] else 'abort'} marker of epoch {request[1]}, coordinator epoch {request[2]}"

@@ -23,7 +23,7 @@ from neverlost.checker.kafka.conform.java.partition import Broker, Host
 
 SCALA, JAVA = "kafka.coordinator.transaction.", PACKAGE + "coordinator.transaction."
 PRODUCER, TIMEOUT, NONE = 7, 60_000, -1
-PREPARE_COMMIT, PREPARE_ABORT = 2, 3
+PREPARE_ABORT = 3
 """Numbers of TransactionState, as they are written to `__transaction_state`."""
 
 REFUSALS = (
