@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypedDict
 
 
 class Origin(StrEnum):
-    """How a value came to be: written in a file, given on the command line, a version's default, or assumed.
+    """How a value came to be: written in a file, given on the command line, a version's default, assumed, or changed by the
+    question itself.
 
     A default is what Kafka does without the setting, where the input would have shown another value.  Where the input
     could not have shown it, the value is assumed.
@@ -18,6 +20,19 @@ class Origin(StrEnum):
     FLAG = "flag"
     DEFAULT = "default"
     ASSUMED = "assumed"
+    CHANGE = "change"
+
+
+class SettingDocument(TypedDict):
+    """A setting in a result document."""
+
+    value: str
+    where: str
+    how: str
+
+
+Sources = dict[str, SettingDocument]
+"""Settings in a result document, by their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +43,24 @@ class Setting:
     where: str
     how: Origin = Origin.FILE
 
-    def document(self) -> dict[str, str]:
+    def document(self) -> SettingDocument:
         """The setting in a result document."""
         return {"value": self.value, "where": self.where, "how": str(self.how)}
 
 
 Settings = dict[str, Setting]
+
+
+def sources(settings: Mapping[str, Setting]) -> Sources:
+    """Return the settings as documents show them."""
+    return {key: each.document() for key, each in settings.items()}
+
+
+def shared_sources(every: Iterable[Mapping[str, Setting]]) -> tuple[Sources, list[Sources]]:
+    """Return what all configurations have alike, wherever it comes from, and what each has besides."""
+    found = [sources(each) for each in every]
+    shared = {key: one for key, one in found[0].items() if all(each.get(key) == one for each in found)}
+    return shared, [{key: one for key, one in each.items() if key not in shared} for each in found]
 
 
 def assumed(every: Iterable[Mapping[str, Setting]]) -> dict[str, str]:
@@ -65,6 +92,16 @@ class NoticeKind(StrEnum):
     LEFT_OUT = "not decided"
 
 
+class NoticeDocument(TypedDict):
+    """A notice in a result document."""
+
+    kind: str
+    says: str
+    where: str
+    remedy: str
+    topics: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Notice:
     """One thing noticed about the input: what, where it stands, what to do, and the topics that it is about.
@@ -82,7 +119,7 @@ class Notice:
         place = f" ({self.where})" if self.where else ""
         return f"{self.says}{place}{'; ' if self.remedy else ''}{self.remedy}"
 
-    def document(self) -> dict[str, object]:
+    def document(self) -> NoticeDocument:
         """The notice in a result document."""
         return {
             "kind": str(self.kind),

@@ -39,6 +39,7 @@ def roll(
     from neverlost.reports.questions.roll import api as rolls
     from neverlost.reports.questions.roll.document import lines
     from neverlost.reports.terminal.progress import LiveProgress
+    from neverlost.reports.terminal.results import console, show_settings
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
@@ -61,6 +62,9 @@ def roll(
     if output.is_read:
         for line in lines(found.document):
             typer.echo(line)
+        show_settings(console(), found.document["sources"])
+        for label, own in found.document["differ"].items():
+            show_settings(console(), own, f"settings of {label}")
     output.end(found.document)
     return exit_status.of_words(each for broker in found.brokers.values() for each in broker["now"])
 

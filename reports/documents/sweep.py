@@ -22,7 +22,7 @@ from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.errors import InputError, misread
-from neverlost.specs.setting import assumed
+from neverlost.specs.setting import assumed, shared_sources
 
 
 def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tuple[int, str], str]) -> dict[str, Any]:
@@ -60,6 +60,9 @@ def document(
 ) -> dict[str, Any]:
     """The result document of a sweep; `traces` are the files of counterexamples, by cell and property."""
     cells = [cell_document(matrix, sweep, number, traces or {}) for number in range(len(sweep.cells))]
+    shared, own = shared_sources(each.settings for each in matrix.cells)
+    for cell, besides in zip(cells, own, strict=True):
+        cell["sources"] = besides
     boundaries = [Boundary(matrix, sweep, place) for place in range(len(sweep.decisions[0]))]
     for boundary in boundaries:
         _add_siblings(boundary, cells)
@@ -82,6 +85,7 @@ def document(
         "boundary": [each.document() for each in boundaries if each.is_known],
         "fault_tolerance": tolerance(matrix, sweep),
         "assumed": assumed(each.settings for each in matrix.cells),
+        "sources": shared,
         "cells": cells,
     }
 

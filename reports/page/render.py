@@ -33,6 +33,7 @@ from neverlost.reports.wording.provenance import sentence as sentence_of
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
 from neverlost.specs.properties import properties
+from neverlost.specs.setting import Sources
 
 MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 
@@ -67,7 +68,11 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
     cells = [{"model": document.get("model"), **each} for each in document.get("cells") or [document]]
     systems, drawn, traces = Systems(cells), Timelines(), traces or SavedCounterexamples(folder)
     shown = [
-        _cell(each, [_entry(traces, each, entry, document, drawn, systems) for entry in each["properties"]]) for each in cells
+        _cell(
+            {**each, "settings": _settings(document, each)},
+            [_entry(traces, each, entry, document, drawn, systems) for entry in each["properties"]],
+        )
+        for each in cells
     ]
     lines = _ledger(folder, cells, shown)
     return {
@@ -148,6 +153,12 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for each in groups(document)
     ]
+
+
+def _settings(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Sources:
+    """Where the settings of a cell come from; those that all cells of a sweep have alike stand once in its document."""
+    own: Sources = cell.get("settings") or {**document.get("sources", {}), **cell.get("sources", {})}
+    return own
 
 
 def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, Any]:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 
-from neverlost.reports.request.keywords import Settings
 from neverlost.reports.wording.merged_rows import plain
 from neverlost.reports.wording.table_words import QUORUM
-from neverlost.specs.configuration.choose import VERSION, Chosen, read_given
+from neverlost.specs.configuration.choose import VERSION, Chosen, Given
 from neverlost.specs.configuration.keys import MECHANISM
 from neverlost.specs.configuration.metadata_version import METADATA
 from neverlost.specs.errors import InputError, unknown
@@ -25,8 +24,7 @@ class KafkaFilesWarning(UserWarning):
 
 
 def configurations(
-    settings: Settings = None,
-    config: Path | None = None,
+    given: Given,
     kafka_version: str | None = None,
     **files: Path | Sequence[Path] | None,
 ) -> list[Chosen]:
@@ -34,7 +32,7 @@ def configurations(
 
     Errors: `InputError` for unknown keys, bad values and malformed files.
     """
-    found, open_questions = chosen_configurations(read_given(config, settings), files, kafka_version)
+    found, open_questions = chosen_configurations(given, files, kafka_version)
     for each in open_questions:
         warnings.warn(each, KafkaFilesWarning, stacklevel=5)
     return found

@@ -21,6 +21,7 @@ from neverlost.reports.wording.merged_rows import pluralize, spent
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
+from neverlost.specs.setting import Sources
 
 STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCONCLUSIVE: "bold yellow"}
 
@@ -115,12 +116,18 @@ def summary(configuration: Configuration, release: str | None = None) -> str:
     return " ".join(parts) + (f" without {', '.join(off)}" if off and release is None else "")
 
 
+def show_settings(out: Console, settings: Sources, of: str = "settings") -> None:
+    """Where the values come from, in a line."""
+    said = ", ".join(f"{each['key']}={each['value']} ({each['source']})" for each in provenance.sources({"settings": settings}))
+    if said:
+        out.print(Text(f"{of}: {said}", "dim"))
+
+
 def show_input(out: Console, cell: Mapping[str, Any]) -> None:
     """Where the values come from, and what was noticed about the input."""
     if not provenance.has_files(cell):
         return
-    settings = ", ".join(f"{each['key']}={each['value']} ({each['source']})" for each in provenance.sources(cell))
-    out.print(Text(f"settings: {settings}", "dim"))
+    show_settings(out, cell["settings"])
     for each in provenance.notices(cell):
         out.print(Text(f"{each['kind']}: {each['says']}", "yellow" if each["matters"] else "dim"))
 

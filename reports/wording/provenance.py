@@ -26,7 +26,7 @@ def sources(cell: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _is_decided(key: str, setting: Mapping[str, str]) -> bool:
     is_ours = setting["how"] == Origin.DEFAULT and setting["where"].endswith("neverlost")
-    is_chosen = setting["how"] in (Origin.FILE, Origin.FLAG)
+    is_chosen = setting["how"] in (Origin.FILE, Origin.FLAG, Origin.CHANGE)
     return not is_ours and (is_chosen or (is_setting(key) and not key.startswith(MECHANISM)))
 
 

@@ -14,6 +14,7 @@ from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
+from neverlost.specs.configuration.keys import MECHANISM
 from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, lacking, newest
 from neverlost.specs.configuration.power_loss import FLUSH, with_kills
 from neverlost.specs.configuration.version_defaults import (
@@ -162,7 +163,40 @@ def choose(
     return _completed(models()[str(name)], given, offered, subjects)
 
 
-VERSION = "kafka.version"
+def with_changes(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
+    """The configuration with a few settings changed; every other one keeps its value and where it comes from.
+
+    Another Kafka version brings its own mechanisms, and `defects` those that mend them.
+
+    Errors: `InputError` for a wrong key or value, and for changes that contradict each other.
+    """
+    left, about = {key: each for key, each in chosen.settings.items() if each.value != "" and key not in changes}, {}
+    name = None
+    if VERSION in changes:
+        left = {key: each for key, each in left.items() if key != METADATA and not key.startswith(MECHANISM)}
+    else:
+        name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
+        about = {key: left.pop(key) for key in (VERSION, METADATA) if key in left}
+    if DEFECTS_KEY in changes:
+        has = "true" if changes[DEFECTS_KEY] == "fixed" else None
+        left = {key: each for key, each in left.items() if key not in FIXES or each.value == has}
+    found = choose({key: (value, CHANGE) for key, value in changes.items()}, name, chosen.subjects, left)
+    for key, each in left.items():
+        keys.key_of(key, each.where, found.model.keys)
+    return replace(
+        chosen,
+        model=found.model,
+        configuration=found.configuration,
+        release=found.release if VERSION in changes else chosen.release,
+        settings={**about, **found.settings},
+        notices=tuple(dict.fromkeys((*chosen.notices, *found.notices))),
+    )
+
+
+VERSION, DEFECTS_KEY = "kafka.version", "defects"
+CHANGE, OURS = "a change", "the default of neverlost"
+"""Where a value comes from that the question itself changes, and one that nobody gives."""
+
 ASSUMED_VERSION = Setting(version_text(NEWEST), "the newest, for no version is given", Origin.ASSUMED)
 
 
@@ -209,6 +243,9 @@ def _completed(model: Model, given: Given, offered: Mapping[str, Setting], subje
     read = {key: each for key, each in offered.items() if key in model.keys}
     configuration = keys.configuration(model, _raw(read) | given)
     settings = {key: _setting(str(keys.shown(value)), given.get(key), read.get(key)) for key, value in configuration.items()}
+    if configuration.get(DEFECTS_KEY) == "fixed":
+        mended = (key for key in FIXES if key not in given and key not in read)
+        settings |= {key: Setting("true", f"{DEFECTS_KEY}=fixed", Origin.DEFAULT) for key in mended}
     asked = with_kills(model, configuration)
     answered = {key: str(keys.shown(value)) for key, value in asked.items() if value != configuration[key]}
     for key, value in answered.items():
@@ -230,8 +267,14 @@ def _setting(value: str, given: tuple[Any, str] | None, offered: Setting | None)
     """A value of a configuration with its place: the user's key, a cluster's own setting, or a default of ours."""
     text = {"True": "true", "False": "false"}.get(value, value)
     if given is not None:
-        return Setting(text, given[1], Origin.FLAG if given[1] in ("--set", "--kafka-version", "settings") else Origin.FILE)
-    return replace(offered, value=text) if offered else Setting(text, "the default of neverlost", Origin.DEFAULT)
+        return Setting(text, given[1], _origin(given[1]))
+    return replace(offered, value=text) if offered else Setting(text, OURS, Origin.DEFAULT)
+
+
+def _origin(where: str) -> Origin:
+    if where.startswith("--") or where == "settings":
+        return Origin.FLAG
+    return {CHANGE: Origin.CHANGE, OURS: Origin.DEFAULT}.get(where, Origin.FILE)
 
 
 def _raw(offered: Mapping[str, Setting]) -> Given:
@@ -249,12 +292,16 @@ def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offere
     version = parse_version(stated.value, _place_of_version(stated.where))
     level = _level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
     of_version = defaults(version)
-    mended = FIXES if str(given.get("defects", ("", ""))[0]).strip() == "fixed" else ()
-    off = dict.fromkeys(lacking(level, version), False) if level else {}
-    of_rules = {key: value for key, value in (mechanisms_of(stated.value) | off).items() if key not in mended}
-    rules = {key: Setting(str(value), f"Kafka {stated.value}", Origin.DEFAULT) for key, value in of_rules.items()}
+    raw = _raw(offered) | given
+    mended = FIXES if str(raw.get(DEFECTS_KEY, ("", ""))[0]).strip() == "fixed" else ()
+    off, of_level = (lacking(level, version), f"{METADATA}={level.value}") if level else (frozenset[str](), "")
+    rules = {
+        key: Setting(str(is_on), of_level if was_on and not is_on else f"Kafka {stated.value}", Origin.DEFAULT)
+        for key, was_on in mechanisms_of(stated.value).items()
+        if (is_on := was_on and key not in off) or key not in mended
+    }
     usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
-    model = models()[model_of(stated.value, _raw(offered) | given)]
+    model = models()[model_of(stated.value, raw)]
     found = _completed(model, given, rules | usual | offered, subjects)
     release = ".".join(stated.value.split(".")[:2])
     return replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -147,19 +148,25 @@ def parsed_toml(text: str, where: str) -> dict[str, Any]:
 def lines_of(text: str) -> dict[str, int]:
     """The line of each key of a well-formed TOML document, by its dotted name; the first where there are several.
 
-    A key in a table stands under its own name too, as tables such as `[topic]` only sort the keys.
+    A key in a table stands under its own name too, as tables such as `[topic]` only sort the keys; one in the second
+    `[[pair]]` under `pair[2].KEY`.
     """
     found: dict[str, int] = {}
+    listed: dict[str, int] = {}
+    many = Counter[str]()
     table = ""
     for number, line in enumerate(text.splitlines(), 1):
         head, key = TABLE_LINE.match(line), KEY_LINE.match(line)
         if head is not None:
             table = head[1].strip()
+            if line.lstrip().startswith("[["):
+                many[table] += 1
+                table += f"[{many[table]}]"
         elif key is not None:
             name = key[1].replace('"', "").replace("'", "").replace(" ", "")
-            found.setdefault(name, number)
+            (listed if table.endswith("]") else found).setdefault(name, number)
             found.setdefault(f"{table}.{name}", number)
-    return found
+    return listed | found
 
 
 _KINDS = {str: "text", int: "whole number", bool: "true or false", list: "list", dict: "table"}

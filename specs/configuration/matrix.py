@@ -14,14 +14,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration import keys
-from neverlost.specs.configuration.choose import PREFIXED, TABLES, VERSION, Given, choose_each
+from neverlost.specs.configuration.choose import PREFIXED, TABLES, VERSION, Chosen, Given, choose_each
 from neverlost.specs.configuration.input import flattened, is_there, lines_of, parsed_toml, read_text
 from neverlost.specs.configuration.version_defaults import ELR, FIRST_WITH_ELR, parse_version
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.setting import Notice, Setting
 
 MOST_CELLS = 20_000
 PLAIN = ("says", "properties", "symmetry")
@@ -30,14 +28,10 @@ RANGE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 
 
 @dataclass(frozen=True)
-class MatrixCell:
-    """One configuration and the values of the matrix's own keys that name it, with where its settings come from."""
+class MatrixCell(Chosen):
+    """One configuration and the values of the matrix's own keys that name it."""
 
-    model: Model
-    configuration: Configuration
-    coordinates: Mapping[str, Any]
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    notices: tuple[Notice, ...] = ()
+    coordinates: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,7 +91,13 @@ def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
         count *= len(values)
     if count > MOST_CELLS:
         raise InputError(f"{where} spans {count:,} cells; {MOST_CELLS:,} is the most: split it or drop values")
-    cells = _cells(axes, paired or [{}], excluded, where, {key: place for key, (_, place) in given.items()})
+    cells = _cells(
+        axes,
+        paired or [{}],
+        excluded,
+        where,
+        _places(text, where, axes, paired) | {(None, key): place for key, (_, place) in given.items()},
+    )
     if not cells:
         raise InputError(f"{where} has no cells: every combination is excluded")
     return Matrix(
@@ -173,20 +173,22 @@ def _cells(
     paired: list[dict[str, Any]],
     excluded: list[dict[str, Any]],
     where: str,
-    places: Mapping[str, str],
+    places: Mapping[tuple[int | None, str], str],
 ) -> tuple[MatrixCell, ...]:
     drops = [
         {key: {_parsed(key, each, where) for each in _values(key, raw, where)} for key, raw in one.items()} for one in excluded
     ]
     found: list[MatrixCell] = []
     seen = set()
-    for alternative in paired:
+    for number, alternative in enumerate(paired, 1):
         for values in product(*axes.values()):
             raw = dict(zip(axes, values, strict=True)) | alternative
             parsed = {key: _parsed(key, value, where) for key, value in raw.items()}
             if any(all(key in parsed and parsed[key] in allowed for key, allowed in drop.items()) for drop in drops):
                 continue
-            given = _before_elr({key: (value, places.get(key, where)) for key, value in raw.items()})
+            given = _before_elr(
+                {key: (value, places.get((number, key), places.get((None, key), where))) for key, value in raw.items()}
+            )
             for chosen in choose_each(given):
                 version = parsed.get(VERSION)
                 identity = (chosen.model.name, tuple(chosen.configuration.items()), version)
@@ -195,8 +197,22 @@ def _cells(
                 seen.add(identity)
                 every = {"model": chosen.model.name, **chosen.configuration, **parsed}
                 every |= {ELR: chosen.configuration[ELR]} if ELR in chosen.configuration else {}
-                found.append(MatrixCell(chosen.model, chosen.configuration, every, chosen.settings, chosen.notices))
+                found.append(MatrixCell(**vars(chosen), coordinates=every))
     return tuple(found)
+
+
+def _places(text: str, where: str, axes: Iterable[str], paired: Iterable[Iterable[str]]) -> dict[tuple[int | None, str], str]:
+    """The line of each key, and of each key of a [[pair]] with the pair's number."""
+    lines = lines_of(text)
+    names: dict[tuple[int | None, str], tuple[str, ...]] = {
+        (None, key): (f"{keys.KEYS[key].table}.{key}" if key in keys.KEYS else key, key) for key in axes
+    }
+    names |= {(number, key): (f"pair[{number}].{key}",) for number, each in enumerate(paired, 1) for key in each}
+    return {
+        place: f"{where} line {line}"
+        for place, spelled in names.items()
+        if (line := next((lines[each] for each in spelled if each in lines), None))
+    }
 
 
 def _before_elr(given: Given) -> Given:
@@ -204,7 +220,8 @@ def _before_elr(given: Given) -> Given:
     if VERSION not in given or ELR not in given:
         return given
     text, where = given[VERSION]
-    return given | ({ELR: ("false", where)} if parse_version(str(text), f"{VERSION} in {where}") < FIRST_WITH_ELR else {})
+    is_before = parse_version(str(text), f"{VERSION} in {where}") < FIRST_WITH_ELR
+    return {key: each for key, each in given.items() if key != ELR or not is_before}
 
 
 def _varying(cells: Iterable[MatrixCell], names_model: bool) -> tuple[str, ...]:

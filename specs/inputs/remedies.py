@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
-from neverlost.specs.configuration.choose import Chosen, choose
-from neverlost.specs.configuration.keys import MECHANISM, shown
-from neverlost.specs.configuration.metadata_version import METADATA
+from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.power_loss import FLUSH
-from neverlost.specs.defects import DEFECTS, FIXES, Defect
-from neverlost.specs.setting import Origin, Setting, SourcePlace
+from neverlost.specs.defects import DEFECTS, Defect
+from neverlost.specs.setting import Origin, SourcePlace
 
 Changes = Mapping[str, str]
 """Keys with their new values."""
@@ -165,37 +163,6 @@ def is_possible(chosen: Chosen, changes: Changes) -> bool:
     outside = int(changes.get(OUTSIDE, chosen.configuration.get(OUTSIDE, 0))) if LEAST in changes else 0
     version = parsed(changes.get(VERSION, chosen.release or "")) or (0, 0)
     return least <= factor - outside and (ELR not in changes or version >= (4, 1))
-
-
-def changed(chosen: Chosen, changes: Changes) -> Chosen:
-    """The configuration with the changes.
-
-    Errors: `InputError` where they contradict each other.
-    """
-    stated = {key: (shown(value), "a change") for key, value in chosen.configuration.items() if shown(value) != ""}
-    new = {key: (value, "a change") for key, value in changes.items()}
-    if VERSION in changes:
-        stated = {key: value for key, value in stated.items() if not key.startswith(MECHANISM)}
-        return replace(choose(stated | new), subjects=chosen.subjects)
-    if FIXED in changes:
-        stated = {key: value for key, value in stated.items() if key not in FIXES}
-    name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
-    found = choose(stated | new, name)
-    version = {key: chosen.settings[key] for key in (VERSION, METADATA) if key in chosen.settings}
-    settings = {key: _kept(key, each, chosen, changes) for key, each in found.settings.items()}
-    release = chosen.release if not _mends(changes) else None
-    return replace(found, subjects=chosen.subjects, release=release, settings=version | settings)
-
-
-def _kept(key: str, setting: Setting, chosen: Chosen, changes: Changes) -> Setting:
-    """A setting that no change has made, with the place that it had."""
-    before = chosen.settings.get(key)
-    return before if before is not None and key not in changes and before.value == setting.value else setting
-
-
-def _mends(changes: Changes) -> bool:
-    """Whether a version's defects are mended, so that it is no release any more."""
-    return any(key == FIXED or key.startswith(MECHANISM) for key in changes)
 
 
 def commands(chosen: Chosen, changes: Changes) -> list[Command]:

@@ -27,10 +27,10 @@ from neverlost.reports.request.keywords import Checking, Resumable, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
-from neverlost.specs.configuration.choose import Chosen, choose, read_settings
+from neverlost.specs.configuration.choose import Chosen, choose, read_given, read_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
-from neverlost.specs.setting import assumed
+from neverlost.specs.setting import assumed, sources
 
 Path = str | PathLike[str]
 Decided = Callable[[Chosen, Outcome], None]
@@ -119,9 +119,11 @@ def _agreement(outcome: Outcome) -> dict[str, Any]:
     return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
 
 
-def _read(topics: Sequence[str] | None = None, **files: Any) -> list[Chosen]:
+def _read(
+    settings: Settings = None, config: Path | None = None, topics: Sequence[str] | None = None, **files: Any
+) -> list[Chosen]:
     """The configurations of all topics, whichever are asked about."""
-    return configurations(**files)
+    return configurations(read_given(config, settings), **files)
 
 
 def _topics(every: Sequence[Chosen]) -> set[str]:
@@ -303,7 +305,7 @@ def _cell(chosen: Chosen, outcome: Outcome, prefix: str | None, remedy: Remedy |
     document |= {"topics": list(chosen.subjects)} if chosen.subjects else {}
     document |= {"differs": chosen.differs} if chosen.differs else {}
     document |= {"brokers": {name: list(each) for name, each in chosen.brokers.items()}} if chosen.brokers else {}
-    document["settings"] = {key: each.document() for key, each in chosen.settings.items()}
+    document["settings"] = sources(chosen.settings)
     document["notices"] = [each.document() for each in chosen.notices]
     document["assumed"] = assumed([chosen.settings])
     document |= {"places": {name: each.where for name, each in chosen.places.items()}} if chosen.places else {}

@@ -23,7 +23,7 @@ from neverlost.reports.request.inputs import labelled
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
-from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
+from neverlost.specs.configuration.choose import CHANGE, Chosen, read_given, read_settings, with_changes
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
 from neverlost.specs.errors import InputError
@@ -140,7 +140,7 @@ def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
     for each in every:
         if not all(key in each.model.keys for key in AXES):
             raise InputError(f"model {each.model.name!r} has no {AXES[1]}; use a modern model, or kafka.version=X.Y")
-    back = [replace(each, configuration={**each.configuration, OUTSIDE: 0}) for each in every]
+    back = [with_changes(each, {OUTSIDE: "0"}) if each.configuration[OUTSIDE] else each for each in every]
     return grouped([each for each in back if each.configuration["defects"] == "shipped"] or back)
 
 
@@ -149,7 +149,7 @@ def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
 
     Errors: `InputError` for limits of faults, and for models that have none.
     """
-    found = read_matrix(fspath(matrix), {RECORDS: ("1", "nines"), **read_settings(settings)})
+    found = read_matrix(fspath(matrix), {RECORDS: (1, CHANGE), **read_settings(settings)})
     for cell in found.cells:
         limited = [name for name, value in cell.configuration.items() if name.startswith("faults.") and value]
         if limited:
@@ -158,7 +158,7 @@ def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
             raise InputError(f"model {cell.model.name!r} in matrix {fspath(matrix)} has no {AXES[0]}; use a modern model")
         said = ", ".join(f"{key}={shown(cell.coordinates.get(key))}" for key in found.varying)
         subjects = (said,) if said else ()
-        yield Chosen(cell.model, cell.configuration, subjects, settings=cell.settings, notices=cell.notices)
+        yield replace(cell, subjects=subjects, release=None)
 
 
 __all__ = ["NinesResult", "nines"]

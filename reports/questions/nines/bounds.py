@@ -23,8 +23,7 @@ from neverlost.reports.questions.tolerance import document as table
 from neverlost.reports.questions.tolerance.api import Tables, counterexample
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.wording.table_words import LOST, OK
-from neverlost.specs.configuration.choose import Chosen
-from neverlost.specs.inputs.remedies import changed
+from neverlost.specs.configuration.choose import Chosen, with_changes
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 
@@ -97,7 +96,7 @@ def designed(chosen: Chosen) -> Chosen:
     """The configuration without the known defects of its version."""
     if chosen.configuration["defects"] == "fixed":
         return chosen
-    return replace(changed(chosen, {"defects": "fixed"}), release=chosen.release, notices=chosen.notices)
+    return with_changes(chosen, {"defects": "fixed"})
 
 
 def racks_of(chosen: Chosen) -> tuple[int, ...]:

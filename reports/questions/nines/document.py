@@ -17,7 +17,7 @@ from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS
-from neverlost.specs.setting import assumed
+from neverlost.specs.setting import assumed, sources
 
 SCHEMA = "neverlost.nines/1"
 
@@ -87,6 +87,7 @@ def answer(judged: ConfigurationNines) -> dict[str, Any]:
         "latency": latency(chosen),
         "notices": [notice.document() for notice in chosen.notices],
         "assumed": assumed([chosen.settings]),
+        "sources": sources(chosen.settings),
     }
     if isinstance(found, NoBound):
         return about | {"verdict": str(found.verdict), "region": None, "loss_in_a_year": None, "nines": None}

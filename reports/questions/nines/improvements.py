@@ -14,7 +14,7 @@ from neverlost.checker.questions.nines.rates import Episode, Range, Rates
 from neverlost.reports.questions.check.advice import SECONDS_EACH
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines.bounds import NinesBounds
-from neverlost.specs.configuration.choose import Chosen
+from neverlost.specs.configuration.choose import Chosen, with_changes
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
 
@@ -42,7 +42,7 @@ def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, An
 def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tuple[Chosen, Bound | NoBound]:
     """The changed configuration and its bound; none from a region that may be far from the largest, which would mislead."""
     try:
-        judged = quick.of(remedies.changed(chosen, change))
+        judged = quick.of(with_changes(chosen, change))
     except InputError:
         return chosen, NoBound(Verdict.INCONCLUSIVE)
     found = judged.first

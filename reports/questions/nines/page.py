@@ -124,8 +124,9 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
     rows = [[*map(TableCell, each)] for each in says]
     yield Section("Bounds", picture=inside(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
     for each in found:
-        notices = provenance.notices({"settings": {}, "notices": each["notices"]})
-        yield Section(f"What leads to a loss: {each['label']}", lines=describe.sentences(each), notices=notices)
+        settings, notices = provenance.sources({"settings": each["sources"]}), provenance.notices(each)
+        title = f"What leads to a loss: {each['label']}"
+        yield Section(title, lines=describe.sentences(each), notices=notices, settings=settings)
     for name, used in document["rates"].items():
         rows = [
             [

@@ -11,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from neverlost.reports.questions.nines import document as describe
+from neverlost.reports.terminal.results import show_settings
+from neverlost.reports.wording import provenance
 from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ def _show_one(out: Console, found: Mapping[str, Any]) -> None:
     out.print(Text(first, "bold"))
     for each in others:
         out.print(Text(each))
+    if provenance.has_files({"settings": found["sources"]}):
+        show_settings(out, found["sources"])
     for each in found["notices"]:
         out.print(Text(f"{each['kind']}: {each['says']}", "yellow"))
     out.print()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
@@ -17,17 +17,17 @@ from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.tolerance import decided
 from neverlost.reports.bundle.keep import kept
 from neverlost.reports.questions.tolerance import document as describe
-from neverlost.reports.request.inputs import configurations
+from neverlost.reports.request.inputs import configurations, labelled
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
-from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
+from neverlost.specs.configuration.choose import OURS, Chosen, read_settings
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
-from neverlost.specs.setting import assumed
+from neverlost.specs.setting import NoticeDocument, Sources, assumed, shared_sources
 
 if TYPE_CHECKING:
     from neverlost.reports.page.tables import TableReport
@@ -79,22 +79,20 @@ def roll(
 
     Errors: `InputError` for bad input, before anything is searched.
     """
-    stated = [f"{key}={value}" for key, (value, _) in read_settings(settings).items()]
-    given = read_given(None, settings)
+    given = read_settings(settings)
     if any(key.startswith("faults.") for key in given):
         raise InputError("roll asks about stops itself: leave limits of faults out")
     if not files.get("describe"):
         raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
     if not 1 <= at_a_time <= MOST_AT_A_TIME:
         raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")
-    records = [] if "bounds.records" in given else ["bounds.records=1"]
-    every = configurations([*stated, *records], None, kafka_version, **files)
+    every = configurations({"bounds.records": (1, OURS), **given}, kafka_version, **files)
     for each in every:
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
         _require_partitions(each)
     said = _Said(every, at_a_time, RunOptions(**search), progress)
-    return RollResult.of(_document(_Cluster(_placed(every), said), at_a_time) | _input(every))
+    return RollResult.of(_document(_Cluster(_placed(every), said), at_a_time) | {**_input(every)})
 
 
 def _require_partitions(chosen: Chosen) -> None:
@@ -240,13 +238,21 @@ class _Cluster:
         return groups
 
 
-def _input(every: Sequence[Chosen]) -> dict[str, Any]:
-    """Where the settings that all partitions share come from, and what was noticed about the input."""
-    first, *others = ({key: one.document() for key, one in each.settings.items()} for each in every)
-    shared = {key: one for key, one in first.items() if all(each.get(key) == one for each in others)}
+class RollInput(TypedDict):
+    """Where the settings of all partitions come from, those in which some of them `differ`, and what was noticed."""
+
+    sources: Sources
+    differ: dict[str, Sources]
+    notices: list[NoticeDocument]
+    assumed: dict[str, str]
+
+
+def _input(every: Sequence[Chosen]) -> RollInput:
+    shared, own = shared_sources(each.settings for each in every)
     notices = dict.fromkeys(notice for each in every for notice in each.notices)
     return {
         "sources": shared,
+        "differ": {label: each for label, each in zip(labelled(every), own, strict=True) if each},
         "notices": [each.document() for each in notices],
         "assumed": assumed(each.settings for each in every),
     }

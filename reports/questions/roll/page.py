@@ -33,6 +33,8 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
         notices=provenance.notices(cell),
         settings=provenance.sources(cell),
     )
+    for label, own in document["differ"].items():
+        yield Section(label, settings=provenance.sources({"settings": own}))
 
 
 def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:

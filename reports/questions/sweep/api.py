@@ -22,6 +22,7 @@ from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.configuration.matrix import Matrix, read_matrix
 from neverlost.specs.errors import InputError
+from neverlost.specs.setting import Sources
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class SweepResult(Answer):
     boundary: Sequence[Mapping[str, Any]] = field(repr=False)
     fault_tolerance: Sequence[Mapping[str, Any]] = field(repr=False)
     cells: tuple[Cell, ...] = field(repr=False)
+    sources: Sources = field(repr=False)
     identity: str = "exact"
     changes: Sequence[Mapping[str, Any]] | None = None
     """What differs from the baseline; None without one."""

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from neverlost.reports.documents.answers import general_notices
 from neverlost.reports.documents.sweep import tolerated
+from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording.merged_rows import plain, spent, where
-from neverlost.reports.wording.provenance import sentence
+from neverlost.reports.wording.provenance import sentence, source
 
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
 
@@ -46,6 +47,9 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
     )
     how = ", ".join(f"{count} {name}" for name, count in found["decided_by"].items())
     out.print(Text(f"verdicts: {how}; {len(searches)} searches, {distinct:,} distinct {kind}, {found['seconds']:.1f} s", "dim"))
+    show_settings(out, found["sources"])
+    if places := [f"{name} ({source(cells[0]['sources'][name])})" for name in varying if name in cells[0]["sources"]]:
+        out.print(Text(f"varied: {', '.join(places)}", "dim"))
     for notice in general_notices(found):
         out.print(Text(f"{notice['kind']}: {sentence(notice)}", "yellow"))
     for reason in dict.fromkeys(each["reason"] for each in searches if each["reason"]):

@@ -31,13 +31,13 @@ from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
-from neverlost.specs.configuration.choose import Chosen, read_given, read_settings
+from neverlost.specs.configuration.choose import OURS, Chosen, read_given, read_settings, with_changes
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.inputs import remedies
 from neverlost.specs.property import SAFETY, Property
-from neverlost.specs.setting import Notice, NoticeKind, assumed
+from neverlost.specs.setting import Notice, NoticeKind, assumed, sources
 
 if TYPE_CHECKING:
     from neverlost.reports.page.tables import TableReport
@@ -133,7 +133,7 @@ def tolerance(
     request = RunOptions(**search)
     every = waived(asked_about(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
     proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
-    after = [remedies.changed(each, proposed) if proposed else None for each in every]
+    after = [with_changes(each, proposed) if proposed else None for each in every]
     more = [_also(each, also) for each in every]
     tables = Tables(properties, request, progress, None if again else shipped())
     labels, groups = labelled(every), dict[str, list[int]]()
@@ -177,11 +177,9 @@ def asked_about(
     Errors: `InputError` for limits of faults, and for models that have none.
     """
     given = read_given(config, settings)
-    stated = [f"{key}={','.join(value) if isinstance(value, list) else value}" for key, (value, _) in _settings(settings)]
     named = models().get(str(given.get("model", ("", ""))[0]))
     has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
-    records = [] if has_default else [f"{RECORDS}=1"]
-    every = configurations([*stated, *records], config, version, **files)
+    every = configurations(given if has_default else {RECORDS: (1, OURS), **given}, version, **files)
     every = about_topics(every, topics) if topics else every
     for each in every:
         limited = [name for name, value in each.configuration.items() if name.startswith("faults.") and value]
@@ -194,7 +192,7 @@ def asked_about(
             )
     for each in grouped(every):
         if "defects" not in given and "defects" in each.model.keys:
-            yield replace(remedies.changed(each, {"defects": "fixed"}), release=each.release, notices=each.notices)
+            yield with_changes(each, {"defects": "fixed"})
         yield with_what_one_record_hides(each)
 
 
@@ -223,14 +221,10 @@ def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
         mine = [each for each in DEFECTS if each.name in names and chosen.configuration.get(each.mechanism.key) is False]
         if mine:
             notice = Notice(NoticeKind.ASSUMED, f"waived: {', '.join(f'{each.name} ({each.report})' for each in mine)}")
-            other = remedies.changed(chosen, {each.mechanism.key: "on" for each in mine})
-            chosen = replace(other, release=chosen.release, notices=(*chosen.notices, notice))
+            other = with_changes(chosen, {each.mechanism.key: "on" for each in mine})
+            chosen = replace(other, notices=(*other.notices, notice))
         found.append(chosen)
     return found
-
-
-def _settings(settings: Settings) -> Iterable[tuple[str, tuple[Any, str]]]:
-    return read_settings(settings).items()
 
 
 def grouped(every: Sequence[Chosen]) -> list[Chosen]:
@@ -384,7 +378,7 @@ def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
             continue
         try:
-            other = tables.of(remedies.changed(chosen, changes), {}, known_only=True)
+            other = tables.of(with_changes(chosen, changes), {}, known_only=True)
         except InputError:
             continue
         if other is None or describe.stops_earlier(other, table):
@@ -439,7 +433,7 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
             for each in found
             if each.advice is not None
         },
-        "sources": {each.label: {key: one.document() for key, one in each.chosen.settings.items()} for each in reversed(found)},
+        "sources": {each.label: sources(each.chosen.settings) for each in reversed(found)},
         "notices": {each.label: [notice.document() for notice in each.chosen.notices] for each in found},
         "says": {
             f"{each.label} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)

@@ -12,11 +12,13 @@ from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.terminal.counterexample import show_timeline
+from neverlost.reports.terminal.results import show_settings
+from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
-from neverlost.specs.setting import Notice
+from neverlost.specs.setting import Notice, sources
 
 if TYPE_CHECKING:
     from neverlost.reports.output.output import Output
@@ -102,6 +104,8 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
         changes, after = subject.proposed
         out.print(_coloured(describe.proposal(changes, found, after)))
     _show_advice(out, subject)
+    if provenance.has_files({"settings": sources(chosen.settings)}):
+        show_settings(out, sources(chosen.settings))
     _show_notices(out, subject)
     for assumption in [*describe.assumptions(chosen.configuration), describe.source(found)]:
         out.print(Text(assumption, "dim"))
