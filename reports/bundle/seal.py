@@ -22,6 +22,7 @@ from neverlost.reports.bundle import ledger_lines
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, SavedCounterexamples
+from neverlost.reports.documents.ledger_file import add_to_ledger
 from neverlost.specs.configuration.choose import PREFIXED
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import KEYS, shown
@@ -101,7 +102,7 @@ def write(
     write_traces(folder, counterexamples)
     write_document(folder, document)
     if lines := ledger_lines.lines_of(document):
-        ledger.record(folder, lines)
+        add_to_ledger(folder, lines)
     if len(configurations) == 1:
         write_text(folder / CONFIGURATION, configuration_toml(*configurations[0]))
     write_text(folder / ENVIRONMENT, as_json(environment()))

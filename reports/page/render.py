@@ -21,6 +21,7 @@ from neverlost.reports.documents import measurements as measured
 from neverlost.reports.documents.answers import groups, notices_of
 from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.documents.fault_tolerance import budget, fault_words
+from neverlost.reports.documents.ledger_file import read_ledger
 from neverlost.reports.documents.sweep import tolerated
 from neverlost.reports.page.drawing import STYLE, alone, inside
 from neverlost.reports.page.growth import growth_of
@@ -239,7 +240,7 @@ def counted(names: Sequence[str]) -> dict[str, int]:
 
 def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """What the directory's ledger knows, in the order of the cells; lines on other configurations come last."""
-    known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in ledger.read(folder)}
+    known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in read_ledger(folder)}
     found = []
     for cell, seen in zip(cells, shown, strict=True):
         configuration = json.dumps({**cell["config"], **cell["bounds"]}, sort_keys=True)

@@ -1,6 +1,6 @@
 """The ledger: what is known, per configuration and property, and how it came to be known.
 
-One JSON file; every run adds or replaces its own lines, whole or not at all.
+The text of one JSON file, to which every run adds its own lines or replaces them.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.engine.outcome import EngineError, Verdict
 from neverlost.specs.errors import InputError
 from neverlost.specs.strict_json import parsed_json
@@ -86,21 +84,6 @@ def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
     return f", for any number of {names}" + (f", in a log of at most {most} record{'s' * (most != 1)}" if most else "")
 
 
-def read(directory: Path) -> list[LedgerLine]:
-    """The lines of a directory's ledger; none where there is no ledger.
-
-    Errors: `InputError` for a file that cannot be read or is no ledger.
-    """
-    path = directory / FILE
-    if not path.exists():
-        return []
-    try:
-        content = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InputError(f"cannot read {str(path)!r}: {problem}; move it away") from None
-    return parsed(content, repr(str(path)))
-
-
 def parsed(content: str, where: str) -> list[LedgerLine]:
     """The lines of a ledger's text.
 
@@ -132,13 +115,6 @@ def merged(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[Led
         if older is None or not outranks(older, each):
             found[each.subject] = each
     return [found[subject] for subject in sorted(found)]
-
-
-def record(directory: Path, lines: Iterable[LedgerLine]) -> list[LedgerLine]:
-    """Adds lines to a directory's ledger."""
-    found = merged(read(directory), lines)
-    write_text(directory / FILE, text(found))
-    return found
 
 
 def text(lines: Iterable[LedgerLine]) -> str:
