@@ -30,7 +30,7 @@ from neverlost.checker.kafka.live.live_run import LiveRunPlan, run
 from neverlost.checker.kafka.observe.history_verdict import judge
 from neverlost.checker.kafka.observe.losses import intervals
 from neverlost.checker.kafka.observe.starting_model import setting_of
-from neverlost.reports.questions.observe import screen as show
+from neverlost.reports.questions.observe.document import document
 
 FAULTS = "crash,lossy_crash,disk_loss,slow,pause,session_timeout,fence,leader_move,clean_stop,network,controller"
 PATIENCE = 1500
@@ -79,7 +79,7 @@ def judged(history: Path, losses: bool) -> dict[str, Any]:
     os.nice(10)  # clusters run beside it
     judgement = judge(setting_of(read_history(history), {}))
     moments = intervals(judgement) if losses and judgement.verdict != "inconclusive" else []
-    found = show.document(judgement, moments, {})
+    found = document(judgement, moments, {})
     write_text(history.with_name("observation.json"), json.dumps(found, indent=1))
     return found
 

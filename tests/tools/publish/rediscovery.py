@@ -74,8 +74,8 @@ def read_plan(path: Path = PLAN) -> Plan:
 
 
 def _fix(table: TableReader) -> Fix:
-    texts = [table.text(each) for each in ("id", "fixed", "merged", "names")]
-    found = Fix(*texts, off=table.flat("off"), missing=table.text("missing", ""))
+    texts = {each: table.text(each) for each in ("id", "fixed", "merged", "names")}
+    found = Fix(**texts, off=table.flat("off"), missing=table.text("missing", ""))
     table.end()
     return found
 
