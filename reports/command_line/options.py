@@ -54,7 +54,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
-    "workers": (Annotated[int | None, typer.Option("--workers", metavar="N", help="processes (default: one per core)")], None),
+    "workers": (Annotated[int | None, typer.Option("--workers", metavar="N", help="cores to use (default: all)")], None),
     "time_limit": (TimeLimit, None),
     "memory_limit": (
         Annotated[str | None, typer.Option("--memory-limit", metavar="SIZE", help="memory to use, such as 2G")],

@@ -1,6 +1,6 @@
 """How to search, as keywords that several functions take; the command line has an option for each.
 
-`workers` are processes (default: one per core); `time_limit` is in seconds; `memory_limit` is bytes or a text such as `2G`.
+`workers` is how many cores to use (default: all); `time_limit` is in seconds; `memory_limit` is bytes or a text such as `2G`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The columns engine: the memory engine without machine code, as a second opinion."""
+"""The columns engine: the memory engine without compiled code, in one process, as a second opinion."""
 
 from __future__ import annotations
 

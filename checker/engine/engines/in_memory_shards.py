@@ -84,9 +84,6 @@ class InMemoryShardSearch(MemorySearch):
     def _relieve(self, most: float = 0.5) -> None:
         """Tables are not emptied: the search moves to files."""
 
-    def _spread(self) -> None:
-        """Not to processes: the team comes next."""
-
     def _share(self) -> None:
         if self.workers is self.team:
             return

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from types import ModuleType
 from typing import Any
 
 from neverlost.checker.engine.host import interrupts
@@ -85,21 +84,6 @@ def _context() -> Any:
 
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """Keeps a child Python from importing modules from its working directory."""
-
-
-@contextlib.contextmanager
-def spawning() -> Iterator[None]:
-    """A Python that is spawned meanwhile runs nothing of the caller's: neither its script nor modules of its working directory.
-
-    Without this a script that asks for a search outside of `if __name__ == "__main__":` would search again in each worker.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        with environment_with(SAFE_PATH):
-            yield
-    finally:
-        sys.modules["__main__"] = main
 
 
 @contextlib.contextmanager

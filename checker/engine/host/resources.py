@@ -120,29 +120,3 @@ def give_back() -> None:
 def peak_memory() -> int:
     """The largest resident memory that this process has had, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
-
-
-def reserve(name: str, size: int) -> None:
-    """Set the pages of a shared memory block aside, where the system can.
-
-    Errors: `ResourceExhausted` where there are not so many.
-    """
-    try:
-        handle = os.open(f"/dev/shm/{name.lstrip('/')}", os.O_RDWR)
-    except OSError:
-        return
-    try:
-        os.posix_fallocate(handle, 0, size)
-    except OSError as problem:
-        raise ResourceExhausted(f"no {size >> 20} MiB of shared memory are left: {problem.strerror}") from None
-    finally:
-        os.close(handle)
-
-
-def free_shared_memory() -> int:
-    """Bytes that shared memory blocks may take; a generous guess where the system does not say."""
-    try:
-        found = os.statvfs("/dev/shm")
-    except OSError:
-        return 1 << 30
-    return found.f_bavail * found.f_frsize

@@ -79,7 +79,7 @@ class StateSet:
         """Rows `start..end` as contiguous columns.  Shape: `(words, end - start)`."""
         return self._rows[start:end].T.copy()
 
-    def add(self, states: Packed, mixed: NDArray[np.uint64] | None = None) -> int:
+    def add(self, states: Packed) -> int:
         """Insert the states that are not there yet, in order; how many there were."""
         count = states.shape[1]
         if not count:
@@ -87,7 +87,7 @@ class StateSet:
         self._reserve(count)
         before = self.size
         rows = states.T.copy()
-        place, stride = self._start(mix(states) if mixed is None else mixed)
+        place, stride = self._start(mix(states))
         while len(rows):
             again, onward = self._round(rows, place)
             if not len(again) and not len(onward):
