@@ -10,7 +10,7 @@ from typing import Any
 
 from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict
 from neverlost.model.system import System
-from neverlost.reports.counterexample import mermaid, svg
+from neverlost.reports.counterexample import mermaid, space_time
 from neverlost.reports.counterexample.itf import read_itf, to_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.specs.configuration.choose import broker_names
@@ -65,7 +65,9 @@ class Counterexample:
 
     def pictures(self) -> dict[str, str]:
         """SVG and Mermaid by file extension."""
-        return {} if self.timeline is None else {"svg": svg.render(self.timeline), "mmd": mermaid.render(self.timeline)}
+        if self.timeline is None:
+            return {}
+        return {"svg": space_time.render_file(self.timeline, self.labels), "mmd": mermaid.render(self.timeline)}
 
 
 class SavedCounterexamples:

@@ -1,6 +1,6 @@
 """A counterexample as frames: who did what, what every broker looks like then, what changed, what is lost.
 
-The terminal, SVG and Mermaid pictures are drawn from these frames; nothing here knows how.
+The terminal, the diagrams and Mermaid are drawn from these frames; nothing here knows how.
 """
 
 from __future__ import annotations

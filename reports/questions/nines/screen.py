@@ -78,15 +78,14 @@ def draw(file: str, judged: Iterable[ConfigurationNines]) -> None:
 
     Errors: `InputError` where none has, or the file cannot be written.
     """
-    from neverlost.reports.counterexample.svg import render
-    from neverlost.reports.counterexample.timeline import timeline
+    from neverlost.reports.counterexample.saved import Counterexample
     from neverlost.reports.questions.nines.bounds import dominant_loss
 
     found = next(filter(None, map(dominant_loss, judged)), None)
     if found is None:
         raise InputError(f"nothing is drawn to {file}: no way out of a decided region leads to a known loss")
     try:
-        Path(file).write_text(render(timeline(*found)), encoding="utf-8")
+        Path(file).write_text(Counterexample(*found).pictures()["svg"], encoding="utf-8")
     except OSError as problem:
         raise InputError(f"cannot write {file!r}: {problem.strerror}") from None
 

@@ -14,7 +14,7 @@ from neverlost.checker.kafka.cluster.metadata import MetadataImage
 from neverlost.checker.kafka.reproduce.attempt import AttemptOutcome, number_of
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
 from neverlost.model.sentences import numbered
-from neverlost.reports.counterexample import svg
+from neverlost.reports.counterexample.space_time import render_file
 from neverlost.reports.counterexample.timeline import Timeline, frames
 from neverlost.reports.questions.reproduce.script import script
 from neverlost.specs.configuration.keys import shown
@@ -141,8 +141,8 @@ def save(report: ReproductionReport, trace: str, cluster_logs: Mapping[str, str]
     write_text(folder / "reproduction.md", report.markdown())
     write_text(folder / "plan.sh", script(report.plan))
     write_text(folder / "trace.itf.json", trace)
-    write_text(folder / "model.svg", svg.render(report.expected))
-    write_text(folder / "cluster.svg", svg.render(report.timeline()))
+    write_text(folder / "model.svg", render_file(report.expected, ()))
+    write_text(folder / "cluster.svg", render_file(report.timeline(), ()))
     for name, text in cluster_logs.items():
         write_text(folder / "logs" / f"{name}.log", text)
 
