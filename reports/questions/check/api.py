@@ -1,4 +1,4 @@
-"""`check` and `explore`: the reachable states of a configuration, and whether its properties hold in them."""
+"""`check` decides whether properties hold in every reachable state of a configuration; `explore` only enumerates the states."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def check(
 
 
 def _agreement(outcome: Outcome) -> dict[str, Any]:
-    """What independent ways say of a verdict, for its document; nothing of a search that was cut short."""
+    """Describe which independent methods confirm a verdict; None for a search that was cut short."""
     from neverlost.checker.questions.check.agreement import ways
 
     return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
@@ -122,12 +122,11 @@ def _agreement(outcome: Outcome) -> dict[str, Any]:
 def _read(
     settings: Settings = None, config: Path | None = None, topics: Sequence[str] | None = None, **files: Any
 ) -> list[Chosen]:
-    """The configurations of all topics, whichever are asked about."""
+    """Read the configurations of all described topics; `topics` is filtered later."""
     return configurations(read_given(config, settings), **files)
 
 
 def _topics(every: Sequence[Chosen]) -> set[str]:
-    """The topics that configurations speak for."""
     return {name.rpartition("-")[0] for each in every for name in each.brokers} | {
         name.partition(" (")[0] for each in every for name in each.subjects
     }
@@ -141,7 +140,7 @@ def _decided(
     decided: Decided | None,
     agree: bool,
 ) -> list[Outcome]:
-    """Every configuration decided: those first that the atlas knows to hold, the others by search, fewer replicas first."""
+    """Decide every configuration: first those whose answer the atlas has, then the others by search, fewer replicas first."""
     asked = [chosen_properties(each.model, properties) for each in every]
     known = {} if agree else _known_to_hold(every, asked, request)
     found: dict[int, Outcome] = {}
@@ -155,10 +154,8 @@ def _decided(
 
 
 def _known_to_hold(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
-    """What the atlas says of several configurations, by number, where everything holds: a loss is searched for, to show how.
-
-    Who asks about one, or says how to search, wants the search.
-    """
+    """Return the configurations (by number) that hold according to the atlas.  A violation is searched for all the same, to
+    show how it happens; so is a single configuration, and whatever is given search options."""
     if len(every) == 1 or request.engine != "memory" or request.symmetry or request.state_dir is not None:
         return {}
     found = {number: lookup.outcome(chosen.system, asked[number]) for number, chosen in enumerate(every)}
@@ -176,7 +173,7 @@ def _advice(
     request: RunOptions,
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
-    """The remedies of the violated configurations, by number."""
+    """Find the remedies of the violated configurations, by number."""
     short = replace(request, time_limit=min(request.time_limit or SECONDS_EACH, SECONDS_EACH), state_dir=None, resume=False)
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
@@ -232,23 +229,21 @@ def explore(
 
 
 def searched(system: System, asked: Sequence[Property], request: RunOptions, progress: Reporter | None = None) -> Outcome:
-    """Run the engine on one question.
-
-    Errors: `InputError` where the model has not the fields of a property, or symmetry is asked for where replicas differ.
-    """
+    """Run the engine on one configuration. Errors: `InputError` where the model has not the fields of a property, or symmetry
+    is asked for where replicas differ."""
     require_fields(system, asked)
     require_alike(system, request)
     return explored(system, asked, request.options(), progress, request.engine)
 
 
 def require_alike(system: System, request: RunOptions) -> None:
-    """Errors: `InputError` for symmetry where replicas differ."""
+    """Refuse symmetry for a system whose replicas differ. Errors: `InputError` for symmetry where replicas differ."""
     if request.symmetry and system.model.symmetric(system.configurations[0]) is False:
         raise InputError(f"--symmetry cannot be used with {system.model.name} in this configuration: its replicas differ")
 
 
 def counterexamples(result: Result) -> dict[str, Counterexample]:
-    """The counterexamples of a result by the names of their files."""
+    """Return the counterexamples of a result by file name."""
     return {
         each.file: one.counterexamples[each.name]
         for one in result.configurations
@@ -264,10 +259,8 @@ def _result(
     advice: Mapping[int, Remedy] | None = None,
     agreements: Sequence[Mapping[str, Any]] | None = None,
 ) -> Result:
-    """One result; several configurations are its cells, each with the topics that it speaks for.
-
-    In a bundle the document names the question that it answers, and the files of its counterexamples.
-    """
+    """Build the result; of several configurations each is a cell with the topics that it stands for. In a bundle the document
+    names the question that it answers, and the files of its counterexamples."""
     answered = {} if asked is None else asked.answered
     cells = [
         _cell(
@@ -292,7 +285,7 @@ def _result(
 
 
 def _cell(chosen: Chosen, outcome: Outcome, prefix: str | None, remedy: Remedy | None, agreement: Mapping[str, Any]) -> Result:
-    """Make the result of one configuration; with a prefix its traces have files."""
+    """Build the result of one configuration; `prefix` begins the names of its trace files."""
     known = {
         each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration, chosen.brokers)
         for each in outcome.findings

@@ -1,4 +1,4 @@
-"""What `conform` finds, as a document, as Markdown and at a terminal."""
+"""The results of `conform` as documents, Markdown, JUnit and text for a terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN = 5
 
 
 def document(found: ConformReport, known: frozenset[str] | None = None) -> dict[str, Any]:
-    """The result document; with a baseline's differences, those among them are marked."""
+    """Return the result document; differences that are also in the baseline `known` are marked."""
     differences = [_difference(each, known) for tally in found.tallies.values() for each in tally.differences]
     new = [each for each in differences if each["new"]]
     return {
@@ -49,14 +49,14 @@ def document(found: ConformReport, known: frozenset[str] | None = None) -> dict[
 
 
 def unconcerned() -> dict[str, Any]:
-    """The document where no changed file is judged by any part."""
+    """Return the result document for a change that touches no file which any part of `conform` compares."""
     reason = "nothing that changed is judged here: no part of conform looks at these files"
     empty: dict[str, Any] = {"parts": [], "differences": [], "left": {}, "seconds": 0.0}
     return {"schema": SCHEMA, "version": neverlost.__version__, "kafka": None, "verdict": "agrees", "reason": reason, **empty}
 
 
 def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
-    """What `--quiet` prints, of each kind of answer."""
+    """Return the lines that `--quiet` prints."""
     if stated["schema"] == BETWEEN_SCHEMA:
         return [f"{'CHANGED':12} {len(stated['changed'])} of {stated['cases']} cases"]
     parts = [f"{each['differences']} differences in {each['part']}" for each in stated.get("parts", ())]
@@ -94,10 +94,8 @@ def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any
 
 
 def baseline(path: str | None) -> frozenset[str] | None:
-    """The differences of an earlier result, by what makes them the same.
-
-    Errors: `InputError` for a file that is no such result.
-    """
+    """Read the differences of an earlier result, as keys by which equal ones are recognised. Errors: `InputError` for a file
+    that is no such result."""
     if path is None:
         return None
     try:
@@ -110,20 +108,19 @@ def baseline(path: str | None) -> frozenset[str] | None:
 
 
 def exit_status(stated: dict[str, Any]) -> int:
-    """22 where Kafka's classes and the model differ, 20 where something was not compared."""
     found = {"agrees": statuses.HOLDS, "differs": statuses.ENGINES_DISAGREE, "inconclusive": statuses.INCONCLUSIVE}
     return found[stated["verdict"]]
 
 
 def rate(name: str, so_far: ConformReport) -> str:
-    """One line of progress."""
+    """Return one line of progress."""
     calls = sum(each.calls for each in so_far.tallies.values())
     pace = calls / max(so_far.seconds, 1e-9)
     return f"{calls:,} calls of Kafka's code, {pace:,.0f}/s, {so_far.unexplained} differ; {name[:60]}"
 
 
 def show(out: Console, stated: dict[str, Any]) -> None:
-    """The result at a terminal."""
+    """Print the result at a terminal."""
     table = Table("part", "states", "transitions", "distinct cases", "calls of Kafka's code", "differ")
     for each in stated["parts"]:
         style = "bold red" if each["unexplained"] else "green"
@@ -137,7 +134,7 @@ def show(out: Console, stated: dict[str, Any]) -> None:
 
 
 def _summaries(stated: dict[str, Any]) -> Iterable[str]:
-    """The first new differences of each method, what is known, and what was not compared."""
+    """Yield the first new differences of each method, then how many are known, and what was not compared."""
     shown: dict[str, int] = {}
     for each in stated["differences"]:
         if each["new"]:
@@ -163,7 +160,6 @@ def _verdict(stated: dict[str, Any]) -> str:
 
 
 def markdown(stated: dict[str, Any]) -> str:
-    """The result as a page."""
     lines = [f"# Kafka {stated['kafka']}'s own classes and the model", "", _verdict(stated) + ".", ""]
     lines += ["| part | states | transitions | distinct cases | calls | differ |", "| --- | --- | --- | --- | --- | --- |"]
     for each in stated["parts"]:
@@ -174,7 +170,8 @@ def markdown(stated: dict[str, Any]) -> str:
 
 
 def junit(stated: Mapping[str, Any]) -> str:
-    """A test case for each kind of event, failing where Kafka's classes do otherwise; what was not compared is skipped."""
+    """Return JUnit XML: a test case for each kind of event, which fails if Kafka's classes and the model differ there; what
+    was not compared is skipped."""
     suite = Element("testsuite", name=f"Kafka {stated['kafka']}", time=str(stated["seconds"]))
     for part in stated["parts"]:
         new = [each for each in stated["differences"] if each["new"] and each["part"] == part["part"]]
@@ -202,28 +199,28 @@ def _judged(suite: Element, part: str, name: str, found: Sequence[Mapping[str, A
 
 
 def _shown(each: Mapping[str, Any]) -> Iterable[str]:
-    """A difference in Kafka's own names, brokers counted from 1."""
+    """Return a difference as text in Kafka's own names, brokers counted from 1."""
     yield from (f"{each['method']}: {each['case']}", f"   setting: {each['setting']}")
     yield from (f"   Kafka: {answer}" for answer in each["kafka"] or ["nothing"])
     yield from (f"   model: {answer}" for answer in each["model"] or ["nothing"])
 
 
 def write(directory: str, stated: dict[str, Any]) -> None:
-    """The page, and what a build server shows as tests."""
+    """Write the Markdown page and the JUnit file."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
     write_text(Path(directory) / f"conform-{stated['kafka']}.junit.xml", junit(stated))
     kafka_test.write(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
 
 
 def write_free(directory: str, stated: Mapping[str, Any]) -> None:
-    """A loss as a test and as metadata records."""
+    """Write a loss that exploration found as a JUnit test in Java and as metadata records."""
     if stated["test"] is not None:
         case = f"loss of an acknowledged record in {len(stated['trace'])} events"
         kafka_test.write(directory, stated["kafka"], [{"case": case, "test": stated["test"], "records": stated["records"]}])
 
 
 def between_document(found: Between) -> dict[str, Any]:
-    """What changed from one version to another."""
+    """Return the document of what changed from one Kafka version to another."""
     return {
         "schema": BETWEEN_SCHEMA,
         "version": neverlost.__version__,
@@ -240,7 +237,7 @@ def between_document(found: Between) -> dict[str, Any]:
 
 
 def show_between(out: Console, stated: dict[str, Any]) -> None:
-    """What changed, at a terminal: the first cases of each method."""
+    """Print the first changed cases of each method."""
     shown: dict[str, int] = {}
     for each in stated["changed"]:
         shown[each["method"]] = shown.get(each["method"], 0) + 1
@@ -259,15 +256,12 @@ def show_between(out: Console, stated: dict[str, Any]) -> None:
 
 
 def between_status(stated: dict[str, Any]) -> int:
-    """20 where something was not compared."""
     return statuses.INCONCLUSIVE if stated["left"] else statuses.HOLDS
 
 
 def bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
-    """The bounds of a free search.
-
-    Errors: `InputError` for a key that it does not read, a value out of range, and an unknown fix.
-    """
+    """Read the bounds of an exploration of Kafka's classes from settings and stand-in fixes. Errors: `InputError` for a key
+    that it does not read, a value out of range, and an unknown fix."""
     found: dict[str, Any] = {}
     for name, (text, where) in read_settings(settings).items():
         if name not in FREE_KEYS:
@@ -298,13 +292,13 @@ FREE_SCHEMA = "neverlost.conform-free/1"
 
 
 def free_rate(so_far: ExplorationResult) -> str:
-    """One line of progress."""
+    """Return one line of progress of an exploration."""
     pace = so_far.transitions / max(so_far.seconds, 1e-9)
     return f"depth {so_far.depth}: {so_far.states:,} states, {so_far.transitions:,} transitions, {pace:,.0f}/s"
 
 
 def free_document(found: ExplorationResult) -> dict[str, Any]:
-    """The result document of a free search."""
+    """Return the result document of an exploration of Kafka's classes."""
     return {
         "schema": FREE_SCHEMA,
         "version": neverlost.__version__,
@@ -323,7 +317,7 @@ def free_document(found: ExplorationResult) -> dict[str, Any]:
 
 
 def show_free(out: Console, found: ExplorationResult) -> None:
-    """A free search at a terminal."""
+    """Print an exploration's result at a terminal."""
     for line in found.described:
         out.print(Text(line))
     words = {
@@ -338,5 +332,4 @@ def show_free(out: Console, found: ExplorationResult) -> None:
 
 
 def free_status(found: ExplorationResult) -> int:
-    """12 for a loss, 20 where something was not expanded."""
     return {"violated": statuses.VIOLATED, "holds": statuses.HOLDS, "inconclusive": statuses.INCONCLUSIVE}[found.verdict]

@@ -1,4 +1,4 @@
-"""`nines`: how likely it is in a year that an acknowledged record is lost, from what was decided and from rates."""
+"""`nines` bounds the probability that an acknowledged record is lost in a year, from decided verdicts and failure rates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class NinesResult(Answer):
     """Of its bundle: a page and pictures, by name."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per configuration and set of rates."""
         return [row for subject, each in self.nines.items() for row in describe.rows(subject, each)]
 
 
@@ -76,15 +75,12 @@ def nines(
     files: Mapping[str, Any] | None = None,
     **search: Unpack[Searching],
 ) -> NinesResult:
-    """The bound of a configuration, of each distinct one of a described cluster, or of each cell of a `matrix`.
-
-    `settings`, `config`, `kafka_version`, `topics`, `files` and `again` are those of `tolerance`; `rates_files` are TOML files
-    with rates in place of the shipped ones: with several of them there is a bound for each.  With `improve` each setting is
-    changed by one, what an operator can do about rates is done, and the bound after it is said.  The answer is about Kafka as
-    designed, and says what the known defects of the version as shipped add.
-
-    Errors: `InputError` for bad input, before anything is searched.
-    """
+    """Bound the probability of loss of a configuration, of each distinct one of a described cluster, or of each cell of a
+    `matrix`. `settings`, `config`, `kafka_version`, `topics`, `files` and `again` are those of `tolerance`; `rates_files` are
+    TOML files with rates in place of the shipped ones: with several of them there is a bound for each. With `improve` each
+    setting is changed by one, what an operator can do about rates is done, and the bound after it is said. The answer is about
+    Kafka as designed, and says what the known defects of the version as shipped add. Errors: `InputError` for bad input,
+    before anything is searched."""
     given = _rates(rates_files)
     if "defects" in read_given(config, settings):
         raise InputError("defects is set: nines is about Kafka as designed and says what the defects add; leave it out")
@@ -108,7 +104,7 @@ def nines(
 def beside(
     every: Iterable[Chosen], request: RunOptions, progress: Reporter | None, atlas: Atlas | None
 ) -> dict[str, dict[str, Any]]:
-    """What `nines` says of configurations at the shipped rates, by whom they speak for."""
+    """Return the bounds at the shipped rates, by the label of each configuration."""
     known = NinesBounds({SHIPPED: rates()}, request, progress, atlas)
     return _by_name([known.of(each) for each in _in_sync(every)])
 
@@ -120,10 +116,7 @@ def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
-    """Rates by the names of their files.
-
-    Errors: `InputError` also for two files of one name.
-    """
+    """Read rates files, by their names without folder and ending.  Errors: `InputError` also for two files of one name."""
     every = [given] if isinstance(given, str | PathLike) else list(given or ())
     names = [File(fspath(each)).stem for each in every]
     if len(set(names)) < len(names):
@@ -132,10 +125,8 @@ def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
 
 
 def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
-    """Configurations as shipped where they are there, once the replicas that are outside the ISR now are back.
-
-    Errors: `InputError` for a model that has no broker that is out.
-    """
+    """Return the configurations with every replica back in the ISR; as shipped where both variants are given. Errors:
+    `InputError` for a model that has no broker that is out."""
     every = list(every)
     for each in every:
         if not all(key in each.model.keys for key in AXES):
@@ -145,10 +136,8 @@ def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
 
 
 def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
-    """The cells of a matrix, each named by its coordinates.
-
-    Errors: `InputError` for limits of faults, and for models that have none.
-    """
+    """Return the configurations of a matrix, each labelled by its coordinates. Errors: `InputError` for limits of faults, and
+    for models that have none."""
     found = read_matrix(fspath(matrix), {RECORDS: (1, CHANGE), **read_settings(settings)})
     for cell in found.cells:
         limited = [name for name, value in cell.configuration.items() if name.startswith("faults.") and value]

@@ -1,4 +1,5 @@
-"""A bound of loss for people and programs: ranges, the way out that is most frequent, what matters most, what is assumed."""
+"""Bounds of loss as documents and sentences: ranges, the most frequent exit from the safe region, what matters most, what is
+assumed."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ FLUSHED = "and for the disk"
 
 
 def document(answers: Mapping[str, Any], given: Mapping[str, Rates], version: str) -> dict[str, Any]:
-    """Everything that was asked for; inconclusive where too little is decided of a configuration."""
+    """Return the result document; its verdict is inconclusive if any configuration has too little decided."""
     undecided = any(each["verdict"] == str(Verdict.INCONCLUSIVE) for each in answers.values())
     return {
         "schema": SCHEMA,
@@ -78,7 +79,7 @@ def _rounded(found: Any) -> Any:
 
 
 def answer(judged: ConfigurationNines) -> dict[str, Any]:
-    """A bound as JSON.  Units: probabilities in a year, seconds a year, parts."""
+    """Return the bound of one configuration as JSON.  Units: probabilities in a year, seconds a year, parts."""
     chosen, found = judged.chosen, judged.first
     about = {
         "heading": table.heading(chosen.configuration, chosen.release, chosen.subjects),
@@ -107,7 +108,7 @@ def answer(judged: ConfigurationNines) -> dict[str, Any]:
 
 
 def label(chosen: Chosen) -> str:
-    """The settings that matter most, in a few words; topics by their names."""
+    """Return the topics and the settings that matter most, in a few words."""
     racks = len(set(chosen.configuration["broker.rack"])) or 1
     named = ", ".join(chosen.subjects) if chosen.brokers else ""
     parts = table.setting(chosen.configuration, chosen.release, ()).partition(": ")[2]
@@ -154,7 +155,7 @@ NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year
 def change(
     changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | NoBound, found: Bound | NoBound
 ) -> dict[str, Any]:
-    """A change of settings, or of what is done about rates, with the bound after it and what it costs."""
+    """Describe a change of settings or of operation: the bound after it, the nines gained, and its cost in copies and latency."""
     named = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
     gained = None
     if isinstance(was, Bound) and isinstance(found, Bound) and was.loss.high and found.loss.high:
@@ -170,7 +171,7 @@ def change(
 
 
 def latency(chosen: Chosen) -> str:
-    """What an acknowledgement waits for."""
+    """Return what an acknowledgement waits for."""
     acks = LATENCY.get(str(chosen.configuration["acks"]), LATENCY["all"])
     return f"{acks} {FLUSHED}" if chosen.configuration["flush.messages"] == "1" else acks
 
@@ -180,12 +181,12 @@ def _range(found: Range) -> dict[str, float]:
 
 
 def nines(probability: float) -> float | None:
-    """How many nines a probability of loss leaves; None for none lost."""
+    """Return -log10 of a probability of loss (the number of nines); None if it is 0."""
     return -math.log10(probability) if probability else None
 
 
 def rates(given: Rates) -> dict[str, Any]:
-    """The rates that were used.  Units: a year's number, seconds, parts."""
+    """Return rates as JSON.  Units: occurrences a year, seconds, parts."""
     episodes = {
         each.name: {
             "rate": _range(each.rate),
@@ -204,7 +205,7 @@ def rates(given: Rates) -> dict[str, Any]:
 
 
 def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A bound as rows of a table, one for each set of rates."""
+    """Return a bound as rows of a table, one for each set of rates."""
     return [
         {
             "subject": subject,
@@ -222,7 +223,7 @@ def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def sentences(found: Mapping[str, Any]) -> list[str]:
-    """A bound as a design review can cite it, line by line."""
+    """Return a bound as sentences that a design review can cite."""
     if found["region"] is None:
         return [_unbounded(found), *changes(found)]
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
@@ -278,7 +279,7 @@ def _exit(found: Mapping[str, Any]) -> str:
 
 
 def changes(found: Mapping[str, Any]) -> list[str]:
-    """What each change does, the best first, and the cheapest that buys a nine."""
+    """Return a sentence for each change, the best first, headed by the cheapest one that gains a nine."""
     every = found.get("changes", ())
     bought = [each for each in every if (each["gained"] or 0.0) >= 1.0]
     if not every:
@@ -315,7 +316,7 @@ def _as_shipped(found: Mapping[str, Any]) -> list[str]:
 
 
 def says(episode: str) -> str:
-    """What happens in an episode."""
+    """Describe what happens in a kind of episode."""
     defect = next((each for each in DEFECTS if each.name == episode), None)
     return f"the race of {defect.name}" if defect is not None else KINDS[episode].says
 
@@ -331,7 +332,7 @@ def _between(found: Mapping[str, float], text: Any) -> str:
 
 
 def _probability(found: Mapping[str, float]) -> str:
-    """A range of probabilities, both ends in percent or neither."""
+    """Return a range of probabilities as text; both ends in percent or neither."""
     return _between(found, _small_percent if found["high"] >= 0.01 else lambda each: f"{each:.1g}")
 
 
@@ -340,7 +341,7 @@ def _small_percent(value: float) -> str:
 
 
 def words(found: Mapping[str, float | None]) -> str:
-    """Nines as text."""
+    """Return a number of nines as text."""
     if found["low"] is None:
         return "nothing that is in the rates leads to a loss"
     low, high = ("no loss" if each is None else f"{each:.1f}" for each in (found["low"], found["high"]))
@@ -355,7 +356,7 @@ def _time(seconds: float) -> str:
 
 
 def order(found: Mapping[str, Any]) -> tuple[float, float]:
-    """The worst first: no bound, then the fewest nines at worst, then at best."""
+    """Return a sort key that puts the worst first: no bound, then the fewest nines."""
     if found["nines"] is None:
         return -1.0, -1.0
     low, high = (math.inf if each is None else each for each in (found["nines"]["low"], found["nines"]["high"]))
@@ -363,14 +364,14 @@ def order(found: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def cell(found: Mapping[str, Any], rates_name: str) -> str:
-    """A configuration's nines at some rates, in a few words."""
+    """Return a configuration's nines at some rates in a few words."""
     if found["nines"] is None:
         return "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound"
     return words(found["by_rates"][rates_name]["nines"])
 
 
 def shipped_words(found: Mapping[str, Any]) -> str:
-    """What known defects make of it, in a few words."""
+    """Return in a few words what known defects change about a bound."""
     shipped = found.get("as_shipped")
     if shipped is None:
         return ""
@@ -382,18 +383,18 @@ def shipped_words(found: Mapping[str, Any]) -> str:
 
 
 def refused(found: Mapping[str, Any]) -> str:
-    """For how long writes are refused in a year."""
+    """Return for how long writes are refused in a year, as text."""
     return _between(found["writes_refused_seconds_a_year"], _time) if found["nines"] else "-"
 
 
 def often(found: Mapping[str, Any]) -> str:
-    """How often a year an episode comes, with its common cause."""
+    """Return how often a year an episode comes, with its common cause, as text."""
     common = f", common cause {_between(found['common'], _percent)}" if found["common"]["high"] else ""
     return f"{_between(found['rate'], _number)}{common}{', waits' if found['waits'] else ''}"
 
 
 def lasts(found: Mapping[str, Any]) -> str:
-    """How long an episode lasts."""
+    """Return how long an episode lasts, as text."""
     return _between(found["seconds"], _time)
 
 

@@ -1,4 +1,5 @@
-"""What buys the next nine: each setting changed by one, and what an operator can do about rates, with the bound after it."""
+"""Finds improvements: the bound of loss after each setting is changed by one, and after each change of operation that affects
+rates."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ MOST_REPLICAS = 3
 
 
 def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, Any]]:
-    """Every change with the bound after it and what it costs, the best bound first."""
+    """Return every change with the bound after it and its cost, the best bound first."""
     name, rates = next(iter(known.rates.items()))
     limit = min(known.request.time_limit or SECONDS_EACH, SECONDS_EACH)
     quick = NinesBounds({name: rates}, replace(known.request, time_limit=limit), known.progress, known.atlas)
@@ -40,7 +41,7 @@ def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, An
 
 
 def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tuple[Chosen, Bound | NoBound]:
-    """The changed configuration and its bound; none from a region that may be far from the largest, which would mislead."""
+    """Return the changed configuration and its bound; None if its region may be far from the largest, which would mislead."""
     try:
         judged = quick.of(with_changes(chosen, change))
     except InputError:
@@ -51,7 +52,7 @@ def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tupl
 
 
 def neighbours(chosen: Chosen) -> list[remedies.Changes]:
-    """Each setting changed by one, in both directions."""
+    """Yield the configurations in which one setting is changed by one, in either direction."""
     now = chosen.configuration
     replicas, least, racks = now["replication.factor"], now["min.insync.replicas"], list(now["broker.rack"])
     found: list[remedies.Changes] = [
@@ -73,7 +74,7 @@ def neighbours(chosen: Chosen) -> list[remedies.Changes]:
 
 
 def operated(rates: Rates) -> Iterator[tuple[str, Rates]]:
-    """What an operator can do about rates."""
+    """Yield the changes of operation that affect rates, with the changed rates."""
     yield "every replica back in sync in half the time", _each(rates, lambda one: replace(one, duration=_half(one.duration)))
     if any(each.name == RESTART and each.rate.high for each in rates.episodes):
         yield "half as many planned restarts", _each(rates, lambda one: replace(one, rate=_half(one.rate)), RESTART)

@@ -1,4 +1,4 @@
-"""Bounds of loss as a page: a picture of the ranges, settings times rates, the ways to a loss, what is assumed."""
+"""The page of `nines`: a chart of the ranges, settings by rates, the exits from the safe region, what is assumed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 330, 900, 24, 34, 12, 14
 
 
 def plot(document: Mapping[str, Any]) -> Element:
-    """A line for each configuration and set of rates, from the fewest nines to the most."""
+    """Draw a line for each configuration and set of rates, from the fewest nines to the most."""
     found, rates = list(document["nines"].values()), list(document["rates"])
     ends = [
         end for each in found for one in each.get("by_rates", {}).values() for end in one["nines"].values() if end is not None
@@ -56,7 +56,7 @@ def plot(document: Mapping[str, Any]) -> Element:
 
 
 def _range(root: Element, y: float, found: Mapping[str, float | None], most: int, kind: str) -> None:
-    """A range, open to the right where nothing leads to a loss."""
+    """Draw a range, open to the right if loss has probability 0 at best."""
     low, high = (most if each is None else each for each in (found["low"], found["high"]))
     line = SubElement(root, "path", {"class": f"curve {kind}"})
     ends = "".join(f"M{_x(each, most):.1f} {y - 4:g}v8" for each in (low, high))
@@ -69,7 +69,7 @@ def _x(nines: float, most: int) -> float:
 
 
 def files(document: Mapping[str, Any]) -> dict[str, str]:
-    """What follows from a document of `neverlost nines`, and from nothing else: files by their names."""
+    """Return the Markdown page and the chart that follow from a document of `neverlost nines`, by file name."""
     return {PLOT: alone(plot(document)), PAGE: "\n".join(_lines(document)) + "\n"}
 
 

@@ -1,4 +1,4 @@
-"""`observe`: what was seen of a real partition, held against the model."""
+"""`observe` checks whether the model explains what was recorded of a real partition."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HISTORY = "history.jsonl"
 
 @dataclass(frozen=True)
 class Observation(Answer):
-    """Whether a history is explained, and for each interval what could have been lost in it."""
+    """Whether the model explains a history, and what could have been lost in each interval of it."""
 
     verdict: str
     reason: str | None
@@ -43,7 +43,6 @@ class Observation(Answer):
     """What the history needs of each mechanism, where that was asked."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per interval."""
         return list(self.document["intervals"])
 
 
@@ -64,14 +63,10 @@ def observe(
     time_limit: float | None = None,
     progress: Progress = lambda *said: None,
 ) -> Observation:
-    """Hold a history, or what a partition's logs say, against the model.
-
-    `history` is a file of its own format; else `topic` and `partition` name what is looked for in `metadata_log`, `broker_log`
-    and `clients`.  `mechanisms` asks again with each mechanism off; without `losses` only the verdict is found.  After
-    `time_limit` seconds nothing more is looked for.
-
-    Errors: `InputError` for bad input.
-    """
+    """Match a history, or what a partition's logs say, against the model. `history` is a file of its own format; else `topic`
+    and `partition` name what is looked for in `metadata_log`, `broker_log` and `clients`. `mechanisms` asks again with each
+    mechanism off; without `losses` only the verdict is found. After `time_limit` seconds nothing more is looked for. Errors:
+    `InputError` for bad input."""
     arguments = {
         "history": history,
         "settings": settings,
@@ -102,7 +97,7 @@ def observe(
 
 
 def _moments(found: HistoryVerdict) -> Sequence[Interval]:
-    """What could have been lost; nothing, and why, where a limit is reached."""
+    """Return the intervals with what could have been lost in each; none, and the reason, if a limit is reached."""
     try:
         return intervals(found)
     except TooLarge as problem:

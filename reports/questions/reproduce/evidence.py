@@ -1,4 +1,4 @@
-"""What a try of a counterexample came to: for people, as a document, and as a folder of evidence."""
+"""The report of one try of a counterexample on a cluster: as text, as a document, and as a folder of evidence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_LOG = 120
 
 @dataclass(frozen=True)
 class ReproductionReport:
-    """Everything that the reports speak of."""
+    """The counterexample, its plan and the outcome of one try, from which all reports are written."""
 
     plan: ReproductionPlan
     expected: Timeline
@@ -41,11 +41,11 @@ class ReproductionReport:
 
     @property
     def is_about_copies(self) -> bool:
-        """Whether too few copies break the property, which were counted on the disks: the record itself may be read on."""
+        """Whether the broken property is about how many disks hold a record, so that the record may still be readable."""
         return self.plan.broken == "acked-on-min-isr"
 
     def verdict(self) -> list[str]:
-        """The last lines: what happened, then what became of each record."""
+        """The last lines of the report: what happened, then what became of each record."""
         divergence = self.outcome.divergence
         if self.is_reproduced:
             says = self.expected.title if self.is_about_copies else self.expected.verdict_line
@@ -74,7 +74,7 @@ class ReproductionReport:
         return found
 
     def _stands(self, record: int, offset: int | None) -> str:
-        """What the partition has of a record at the end, where it was."""
+        """Say what the partition holds at the end at the offset of a record."""
         if self.outcome.read is None:
             disks = [str(each) for each, log in self.outcome.logs.items() if record in map(number_of, log)]
             return f"the partition is offline, the record is on the disk of broker {','.join(disks) or 'none'}"
@@ -89,7 +89,7 @@ class ReproductionReport:
         return f"LOST: {there}"
 
     def timeline(self) -> Timeline:
-        """The cluster's own timeline."""
+        """The timeline of the cluster, as it was observed."""
         says = [(f"{each.says} (after {each.seconds:.1f} s)", False) for each in self.outcome.moments]
         scenes = [each.scene for each in self.outcome.moments]
         title = "reproduced" if self.is_reproduced else "not reproduced"
@@ -97,7 +97,6 @@ class ReproductionReport:
         return Timeline(f"Kafka {self.kafka}", title, frames(says, scenes), frozenset(self.outcome.lost), names)
 
     def document(self) -> dict[str, Any]:
-        """The machine-readable result."""
         divergence, outcome = self.outcome.divergence, self.outcome
         return {
             "schema": SCHEMA,
@@ -119,7 +118,6 @@ class ReproductionReport:
         }
 
     def markdown(self) -> str:
-        """The report."""
         lines = [f"# {self.plan.broken} on Kafka {self.kafka}", "", *self.verdict(), "", "## What was done", "", "```text"]
         lines += [
             *self.outcome.done,
@@ -136,7 +134,6 @@ class ReproductionReport:
 
 
 def save(report: ReproductionReport, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
-    """Write the folder of evidence."""
     write_text(folder / "reproduction.json", as_json(report.document()))
     write_text(folder / "reproduction.md", report.markdown())
     write_text(folder / "plan.sh", script(report.plan))
@@ -148,7 +145,7 @@ def save(report: ReproductionReport, trace: str, cluster_logs: Mapping[str, str]
 
 
 def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
-    """What each node printed about a topic, and its warnings; the end of it where it is long."""
+    """Return, for each node, its log lines about a topic and its warnings; only the end of a long log."""
     found = {}
     for node in cluster.nodes:
         lines = [each for each in node.process.printed().splitlines() if f"{topic}-0" in each or " ERROR " in each]
@@ -157,7 +154,7 @@ def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
 
 
 def history(metadata: MetadataImage, topic: str) -> list[str]:
-    """The metadata log, a line for each record about the topic or a broker."""
+    """Return the metadata log as text, a line for each record about the topic or a broker."""
     wanted = metadata.topics.get(topic)
     found = []
     for event in metadata.events:

@@ -1,4 +1,4 @@
-"""`roll`: which brokers may be stopped now, in which order, and what one more fault would do meanwhile."""
+"""`roll` decides which brokers may be stopped now, in which order, and what one more fault would do meanwhile."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOST_AT_A_TIME = 9
 
 @dataclass(frozen=True)
 class RollResult(Answer):
-    """For each broker what its stop does to each partition that it has a replica of, and in which order to go about it."""
+    """For each broker what its stop does to each partition that it has a replica of, and in which order to restart them all."""
 
     verdict: str
     brokers: Mapping[str, Mapping[str, Any]] = field(repr=False)
@@ -49,7 +49,6 @@ class RollResult(Answer):
     first: Sequence[Mapping[str, Any]]
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per broker."""
         return [{"broker": broker, **each} for broker, each in self.brokers.items()]
 
 
@@ -71,14 +70,11 @@ def roll(
     progress: Reporter | None = None,
     **search: Unpack[Searching],
 ) -> RollResult:
-    """Whether each broker of a described cluster may be stopped now, in a controlled way, and how to restart them all.
-
-    Every partition begins where it stands: its replicas that are outside the ISR may stay there.  A stop happens whatever it
-    does, and then one broker at a time may suffer something further.  `at_a_time` is how many may be stopped together.
-    `files` are the Kafka files of `check` by the names of its parameters.  With `out` an evidence bundle is written there.
-
-    Errors: `InputError` for bad input, before anything is searched.
-    """
+    """Decide for each broker of a described cluster whether it may be stopped now (a controlled shutdown), and how to restart
+    them all.  Every partition begins where it stands: its replicas that are outside the ISR may stay there. A stop happens
+    whatever it does, and then one broker at a time may suffer something further. `at_a_time` is how many may be stopped
+    together. `files` are the Kafka files of `check` by the names of its parameters. With `out` an evidence bundle is written
+    there. Errors: `InputError` for bad input, before anything is searched."""
     given = read_settings(settings)
     if any(key.startswith("faults.") for key in given):
         raise InputError("roll asks about stops itself: leave limits of faults out")
@@ -96,7 +92,8 @@ def roll(
 
 
 def _require_partitions(chosen: Chosen) -> None:
-    """Errors: `InputError` where it is not known which brokers have the replicas of a topic."""
+    """Refuse a description that does not say which brokers have the replicas of a topic.  Errors: `InputError` where it is not
+    known which brokers have the replicas of a topic."""
     described = {name.rpartition("-")[0] for name in chosen.brokers}
     if chosen.reassigned:
         raise InputError(f"roll cannot answer now: {chosen.left_out}")
@@ -109,7 +106,7 @@ def _require_partitions(chosen: Chosen) -> None:
 
 
 class _Said:
-    """What is said of a configuration after a stop: decided for all at once."""
+    """The verdicts of all configurations after all kinds of stops, decided together."""
 
     def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
         asked = [properties()[name] for name in describe.ASKED]
@@ -132,7 +129,7 @@ class _Said:
         return {**chosen.configuration, **({OUTSIDE: 0} if is_whole else {})}
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
-        """In words; `is_whole` where all replicas are in the ISR at first."""
+        """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
         says = self._words[id(chosen), is_whole, stop]
         is_open = chosen.left_out is not None and not is_whole and not says.startswith(LOST)
         return UNDECIDED if is_open else says
@@ -140,9 +137,8 @@ class _Said:
 
 @dataclass(frozen=True, eq=False)
 class _Alike:
-    """Partitions that are configured alike, with the same brokers, those in the ISR apart, by name with their numbers in the
-    order of all; a partition stands in one for each way in which it may be configured.
-    """
+    """Partitions with the same configuration, brokers and ISR; `names` maps each partition to its number in the input.  A
+    partition whose configuration is not certain stands in one for each possible configuration."""
 
     chosen: Chosen
     inside: frozenset[str]
@@ -168,18 +164,19 @@ class _Cluster:
 
     @property
     def brokers(self) -> list[str]:
-        """In the order of their numbers."""
+        """All brokers, sorted by number."""
         return sorted({each for one in self.alike for each in one.brokers}, key=lambda each: (len(each), each))
 
     def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_Alike, str]]:
-        """The partitions that have replicas on some brokers, with what happens to them when these are stopped."""
+        """Yield the partitions that have replicas on the stopped brokers, with what happens to them."""
         chosen = frozenset(stopped)
         for each in self.alike:
             if chosen & each.brokers:
                 yield each, self._says(each, Stop(len(chosen & each.inside), further))
 
     def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
-        """What happens to which partitions when these brokers are stopped."""
+        """Return the partitions by what happens to them when these brokers are stopped; a partition counts by its worst
+        verdict."""
         worst: dict[str, str] = {}
         numbers: dict[str, int] = {}
         for each, says in self.of(stopped, further):
@@ -196,11 +193,11 @@ class _Cluster:
         return self.said.of(one.chosen, stop) if one.inside else OFFLINE
 
     def may_stop(self, stopped: Iterable[str]) -> bool:
-        """Whether nothing is lost and no writes stop."""
+        """Whether these brokers can be stopped without a loss, and without writes that stop."""
         return all(says == OK for _, says in self.of(stopped))
 
     def first(self) -> list[dict[str, Any]]:
-        """What to do before the brokers can be stopped that cannot be stopped now."""
+        """Return what to do first, for which partitions, so that the brokers that cannot be stopped now can be stopped."""
         found: dict[str, dict[str, int]] = {}
         for each in self.alike:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
@@ -226,7 +223,7 @@ class _Cluster:
         return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one{lower}"
 
     def order(self, at_a_time: int) -> list[list[str]]:
-        """Brokers that may be stopped together, group after group."""
+        """Return groups of brokers that may be stopped together, one group after the other."""
         left, groups = [each for each in self.brokers if self.may_stop([each])], []
         while left:
             group: list[str] = []
@@ -239,7 +236,7 @@ class _Cluster:
 
 
 class RollInput(TypedDict):
-    """Where the settings of all partitions come from, those in which some of them `differ`, and what was noticed."""
+    """The sources of the settings that all partitions share, the settings that `differ` between them, notices and assumptions."""
 
     sources: Sources
     differ: dict[str, Sources]
@@ -260,14 +257,14 @@ def _input(every: Sequence[Chosen]) -> RollInput:
 
 @cache
 def _badness(says: str) -> tuple[int, int]:
-    """From good to bad; of two losses the one in fewer steps is worse."""
+    """Return a sort key from good to bad; of two losses the one in fewer steps is worse."""
     kind, _, steps = says.partition(", ")
     order = [OK, STOPS, OFFLINE, UNDECIDED, LOST]
     return order.index(kind), -int(steps.split()[0]) if steps else 0
 
 
 def _document(cluster: _Cluster, at_a_time: int) -> dict[str, Any]:
-    """Brokers that may be stopped first, each with what its stop does by partitions."""
+    """Return the result document: for each broker what its stop does, those that may be stopped first."""
     brokers = {
         each: {
             "may_be_stopped": cluster.may_stop([each]),

@@ -14,7 +14,7 @@ BROKERS = "The brokers one at a time: what a stop does now, and what it does if 
 
 
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
-    """One section: a row for each broker, those that may be stopped first."""
+    """Yield the one section of the page: a row for each broker, those that may be stopped first."""
     head = ["broker", "stopped", *(f"then another {words}" for words in roll.FURTHER.values())]
     rows = [
         [
@@ -38,7 +38,7 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
 
 
 def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:
-    """What a stop does to which partitions, coloured as the worst of it."""
+    """Return the cell for what a stop does to which partitions, coloured by the worst of it."""
     kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
     worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")
     return TableCell(roll.unless_ok(says) or otherwise, worst)

@@ -1,4 +1,4 @@
-"""`plan`: what an operator's plan loses or stops, step by step."""
+"""`plan` decides what an operator's maintenance plan loses or stops, step by step."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ BEFORE = "before"
 
 @dataclass(frozen=True)
 class PlanResult(Answer):
-    """What each phase of a plan says; `found` has the phases with their counterexamples."""
+    """The verdict of each phase of a plan; `found` has the phases with their counterexamples."""
 
     verdict: str
     phases: Sequence[Mapping[str, Any]] = field(repr=False)
     found: tuple[Phase, ...] = field(repr=False)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per phase."""
         return self.phases
 
     def first_loss(self) -> Timeline | None:
-        """The counterexample of the first loss, through all phases; the frame in which a step begins has its name."""
+        """Return the counterexample of the first loss, through all phases up to it; the frame in which a phase begins is named
+        after it."""
         said = (each for phase in self.found for each in phase.said)
         loss = next((each for each in said if each.asked.kind == SAFETY and each.parts), None)
         if loss is None:
@@ -64,13 +64,10 @@ def plan(
     progress: Reporter | None = None,
     **search: Unpack[Searching],
 ) -> PlanResult:
-    """What can be lost, or stop, while a plan of `file` is carried out and after each of its steps.
-
-    Each step begins in every state that the one before can be in once it was taken, and whatever faults the plan allows go on
-    meanwhile.  `settings` win over what the file says where the plan begins.  With `out` an evidence bundle is written there.
-
-    Errors: `InputError` for a file that is no plan, and for a step that cannot be decided.
-    """
+    """Decide what can be lost, or stop, while the maintenance plan in `file` is carried out and after each of its steps.  Each
+    step begins in every state that the one before can be in once it was taken, and whatever faults the plan allows go on
+    meanwhile. `settings` win over what the file says where the plan begins. With `out` an evidence bundle is written there.
+    Errors: `InputError` for a file that is no plan, and for a step that cannot be decided."""
     asked = read_plan(file, settings)
     found = campaign.decided(asked, [properties()[name] for name in describe.ASKED], RunOptions(**search).options(), progress)
     return PlanResult.of(_document(asked, found), found=tuple(found))
@@ -138,7 +135,6 @@ def _part(part: PhaseTrace, every: Sequence[Phase]) -> dict[str, Any]:
 
 
 def title(phase: Phase) -> str:
-    """What a phase is called."""
     return BEFORE if phase.step is None else phase.step.says
 
 

@@ -1,4 +1,4 @@
-"""A sweep at a terminal: its table, where safe ends, what each setting survives, and what changed."""
+"""A sweep at a terminal: its table, the boundary of the safe cells, what each setting survives, and what changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
 
 
 def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
-    """The cells as a table (the first ones of many), and the summary."""
+    """Print the cells as a table (only the first `most` of many), and the summary."""
     varying = found["matrix"]["varying"]
     cells = found["cells"]
     asked = [each["name"] for each in cells[0]["properties"]]
@@ -57,7 +57,7 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
 
 
 def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> None:
-    """The rule, its exceptions, and the loosest safe settings."""
+    """Print the rule for the unsafe cells, its exceptions, and the loosest safe settings."""
     for each in found["boundary"]:
         rule = each["rule"]
         proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
@@ -77,7 +77,7 @@ def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> Non
 
 
 def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> None:
-    """What each setting survives, an operator's sentence each."""
+    """Print which faults each setting survives, a sentence each."""
     lines = tolerated(found)
     if lines:
         out.print(Text("fault tolerance", "bold"))
@@ -88,7 +88,7 @@ def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> No
 
 
 def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
-    """The difference to a baseline."""
+    """Print the differences from a baseline."""
     if not changed:
         out.print(Text("as the baseline says", "green"))
     for each in changed:
@@ -96,7 +96,7 @@ def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
 
 
 def change_words(change: Mapping[str, Any]) -> str:
-    """What a cell was and is, where either may be missing from the matrix."""
+    """Return a cell's verdict before and now; either may be missing from its matrix."""
     was = "held" if change["was"] == "holds" else f"was {change['was']}"
     now = "holds" if change["is"] == "holds" else f"is {change['is']}"
     if change["is"] is None:

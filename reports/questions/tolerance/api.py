@@ -1,4 +1,4 @@
-"""`tolerance`: what a configuration survives, whatever the number of faults."""
+"""`tolerance` decides how many brokers may lose data, while how many others are out, before a record is lost or writes stop."""
 
 from __future__ import annotations
 
@@ -53,11 +53,9 @@ LOOKED_UP = ("kill", "leader_move")
 
 @dataclass(frozen=True)
 class ToleranceSubject:
-    """A configuration and its table, as designed and as shipped where both were asked for; both have the same `label`.
-
-    `beside` are tables in which another fault may happen any number of times, by its name; `proposed` is the table after the
-    changes that were asked about.
-    """
+    """A configuration with its table; a configuration as designed and the same as shipped have one `label`.  `beside` are
+    tables in which another fault, by its name, may happen any number of times; `advice` is the change that helps most with the
+    table after it, `proposed` the change that was asked about with its table."""
 
     label: str
     chosen: Chosen
@@ -68,13 +66,13 @@ class ToleranceSubject:
 
     @property
     def difference(self) -> str:
-        """What distinguishes it from others that speak for the same topics."""
+        """The settings that distinguish it from other configurations of the same topics, as text; else empty."""
         return self.label.removeprefix(named(self.chosen))
 
 
 @dataclass(frozen=True)
 class ToleranceResult(Answer):
-    """A table for each configuration: a verdict for so many brokers that lose data while so many others are out."""
+    """A table for each configuration: a verdict for each number of brokers that lose data while a number of others are out."""
 
     verdict: str
     tolerance: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
@@ -86,7 +84,6 @@ class ToleranceResult(Answer):
         return tuple(each.table for each in self.subjects)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per decided question."""
         return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
 
 
@@ -116,20 +113,16 @@ def tolerance(
     decided: Callable[[Sequence[ToleranceSubject], int], None] | None = None,
     **search: Unpack[Searching],
 ) -> ToleranceResult:
-    """The table of a configuration, or of each distinct one of a described cluster.
-
-    `settings`, `config`, `kafka_version` and `topics` are those of `check`, and `files` its Kafka files by the names of its
-    parameters (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults
-    everywhere, such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  `change` are
-    settings as they might become, of which it is said what they change, and `waive` names known defects that are left out of
-    Kafka as shipped.  What the atlas knows is looked up, unless it is
-    to be decided `again`.  Unless `defects` says which, there are two tables for each configuration: Kafka as designed, and as
-    shipped with its known defects.  `decided` is called with the tables about the same topics as soon as they are there, and
-    how many such groups there are: what is looked up first, the worst of it first.  With `out`
-    an evidence bundle is written into that directory.
-
-    Errors: `InputError` for bad input, before anything is searched.
-    """
+    """Decide the table of a configuration, or of each distinct one of a described cluster.  `settings`, `config`,
+    `kafka_version` and `topics` are those of `check`, and `files` its Kafka files by the names of its parameters
+    (`{"describe": "topics.txt"}`), without limits of faults: the table varies them. `also` allows other faults everywhere,
+    such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change. `change` are settings as they
+    might become, of which it is said what they change, and `waive` names known defects that are left out of Kafka as shipped.
+    What the atlas knows is looked up, unless it is to be decided `again`. Unless `defects` says which, there are two tables
+    for each configuration: Kafka as designed, and as shipped with its known defects. `decided` is called with the tables about
+    the same topics as soon as they are there, and how many such groups there are: what is looked up first, the worst of it
+    first. With `out` an evidence bundle is written into that directory. Errors: `InputError` for bad input, before anything is
+    searched."""
     request = RunOptions(**search)
     every = waived(asked_about(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
     proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
@@ -172,10 +165,8 @@ def asked_about(
     files: Mapping[str, Any],
     topics: Sequence[str] = (),
 ) -> Iterator[Chosen]:
-    """Each configuration as designed and as shipped, or as `defects` says; those that mean the same together.
-
-    Errors: `InputError` for limits of faults, and for models that have none.
-    """
+    """Yield each distinct configuration as designed and as shipped (or only as `defects` says).  Errors: `InputError` for
+    limits of faults, and for models that have none."""
     given = read_given(config, settings)
     named = models().get(str(given.get("model", ("", ""))[0]))
     has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
@@ -201,7 +192,7 @@ DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 
 
 def with_what_one_record_hides(chosen: Chosen) -> Chosen:
-    """The configuration with a warning where a table for one record says too little."""
+    """Add a warning if a table for one record may miss a loss in this configuration."""
     if chosen.configuration[RECORDS] > 1 or chosen.configuration.get(DIVERGING, True):
         return chosen
     says = "one record cannot show what logs that diverge lose, as before 3.0 as shipped: a table without a loss may have one"
@@ -209,10 +200,8 @@ def with_what_one_record_hides(chosen: Chosen) -> Chosen:
 
 
 def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
-    """The configurations without some known defects, each of which says so.
-
-    Errors: `InputError` for a name that no defect has.
-    """
+    """Return the configurations with the named known defects mended, and with a notice that says so.  Errors: `InputError` for
+    a name that no defect has."""
     for name in names:
         if name not in {each.name for each in DEFECTS}:
             raise unknown("defect", name, [each.name for each in DEFECTS], "--waive")
@@ -228,7 +217,7 @@ def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
 
 
 def grouped(every: Sequence[Chosen]) -> list[Chosen]:
-    """Configurations that mean the same as one, which speaks for the topics of all of them."""
+    """Merge configurations that mean the same; each remaining one has the topics and notices of all that it stands for."""
     found: dict[str, list[Chosen]] = {}
     for each in every:
         racks = sorted(each.configuration.get("broker.rack", ()))
@@ -246,10 +235,8 @@ def grouped(every: Sequence[Chosen]) -> list[Chosen]:
 
 
 def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
-    """Limits of other faults.
-
-    Errors: `InputError` for a key that is no limit of a fault, or that the table varies.
-    """
+    """Parse the limits of other faults that are allowed everywhere.  Errors: `InputError` for a key that is no limit of a
+    fault, or that the table varies."""
     more: dict[str, Any] = {}
     for name, (raw, where) in read_settings(also).items():
         key = name if name.startswith("faults.") else f"faults.{name}"
@@ -268,7 +255,7 @@ def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
 
 @dataclass
 class Tables:
-    """Makes tables, each once; after an interrupt, of what is known only."""
+    """Computes and caches tables; after an interrupt only answers that are known are used."""
 
     names: Iterable[str] | None
     request: RunOptions
@@ -280,7 +267,7 @@ class Tables:
         self._options = self.request.options()
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
-        """The table of a configuration; None where it would have to be searched for and only what is known is wanted."""
+        """Return the table of a configuration; None if `known_only` and it would need a search."""
         key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, {**chosen.configuration, **more}))])
         if key not in self._made:
             if known_only and not self.is_known(chosen, more):
@@ -301,13 +288,13 @@ class Tables:
         return replace(found, configuration=chosen.configuration, more=more)
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
-        """At how many spots of its table a record can be lost."""
+        """Return in how many cells of its table a record can be lost, or nothing is decided."""
         table = self.of(chosen, more)
         assert table is not None
         return describe.how_many_lost(table)
 
     def asked(self, chosen: Chosen) -> list[Property]:
-        """What a table is about."""
+        """Return the properties that a table decides.  Errors: `InputError` for a property that a table cannot show."""
         system = bind(chosen.model, chosen.configuration)
         asked = chosen_properties(chosen.model, self.names or defined(system, describe.OF_TABLES))
         require_fields(system, asked)
@@ -330,7 +317,8 @@ class Tables:
         return find
 
     def is_known(self, chosen: Chosen, more: Mapping[str, Any]) -> bool:
-        """Whether the atlas knows the spot at which most is allowed, and so, as it is made, all others."""
+        """Return True if the atlas covers every cell of this table.  It looks at the cells with the most faults only: the
+        atlas is built so that an answer there comes with all smaller ones."""
         known, model = self._known(), chosen.model
         if known is None or wrong(chosen, more):
             return False
@@ -371,7 +359,8 @@ def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequen
 
 
 def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
-    """The smallest change of settings after which fewest spots lose a record, of those that the atlas knows."""
+    """Find the smallest change of settings that leaves the fewest cells in which a record can be lost, among changes whose
+    table the atlas knows."""
     lost = describe.how_many_lost(table)
     best: tuple[int, remedies.Changes, Tolerance] | None = None
     for changes in remedies.candidates(chosen):
@@ -390,7 +379,7 @@ def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.
 
 
 def counterexample(table: Tolerance, spot: FaultBudget) -> tuple[System, Property, Behaviour] | None:
-    """The shortest counterexample at a spot, a lost record first; searched for where the verdict was looked up."""
+    """Return the shortest counterexample of a cell, a lost record first; search for it if the verdict was looked up."""
     violated = [each for each in table.entries.get(spot, ()) if each.verdict is Verdict.VIOLATED]
     if not violated:
         return None

@@ -21,7 +21,7 @@ SPOTS = "A row: so many brokers lose data at once. A column: while so many other
 
 
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
-    """A section for each group of topics that mean the same, the worst first."""
+    """Yield a section for each group of topics that mean the same, the worst first."""
     for name, rows in sorted(document["tolerance"].items(), key=lambda each: -_how_many_lost(each[1])):
         variants = {each: f"{name} {each}" for each in ("as designed", "as shipped") if f"{name} {each}" in document["says"]}
         about = document["settings"][next(iter(variants.values()))]
@@ -41,13 +41,13 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
 
 
 def _how_many_lost(rows: Sequence[Mapping[str, Any]]) -> int:
-    """At how many spots, of both variants, a record can be lost."""
+    """Count the cells, of both variants, in which a record can be lost."""
     lost = (each for each in rows if each["verdict"] == Verdict.VIOLATED and properties()[each["property"]].kind == SAFETY)
     return len({(each["defects"], each["losing"], each["out"]) for each in lost})
 
 
 def _spots(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Table:
-    """The table of a variant; what other faults change is said below it."""
+    """Return the table of a variant; what other faults change is written below it."""
     mine = [each for each in rows if (each["defects"] == "fixed") == (variant == "as designed")]
     fewest = min(len(each["faults"].keys() - _axes()) for each in mine)
     found: dict[FaultBudget, list[CellVerdict]] = {}

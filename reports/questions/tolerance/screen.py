@@ -1,4 +1,4 @@
-"""A tolerance for people at a terminal: the table, its boundaries in sentences, and a counterexample on request."""
+"""A tolerance at a terminal: the table, its boundaries in sentences, and a counterexample on request."""
 
 from __future__ import annotations
 
@@ -40,10 +40,7 @@ MOST_TABLES = 2
 
 
 def spot_of(text: str | None) -> FaultBudget | None:
-    """`1,2` as a spot of the table.
-
-    Errors: `InputError` for anything else.
-    """
+    """Parse `1,2` as a cell of the table: 1 broker loses data while 2 others are out.  Errors: `InputError` for anything else."""
     if text is None:
         return None
     parts = text.split(",")
@@ -53,7 +50,8 @@ def spot_of(text: str | None) -> FaultBudget | None:
 
 
 def show(out: Console, result: ToleranceResult, spot: FaultBudget | None) -> None:
-    """A table for each configuration, the worst in red; of many groups of topics, which were shown one by one, the end."""
+    """Print a table for each configuration, the worst in red; of many groups of topics, which were printed as they were
+    decided, only the summary."""
     groups = {each.label for each in result.subjects}
     if len(groups) > MOST_TABLES:
         for notice in dict.fromkeys(f"{each.kind}: {each.says}" for one in result.subjects for each in one.chosen.notices):
@@ -78,7 +76,7 @@ def show(out: Console, result: ToleranceResult, spot: FaultBudget | None) -> Non
 
 
 def _show_group(out: Console, group: Sequence[ToleranceSubject]) -> None:
-    """One group of topics: where they lose a record, and the change that helps most."""
+    """Print one group of topics in short: in which cells it loses a record, and the change that helps most."""
     first = group[0].chosen
     out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(group[0])), "bold"))
     for each in group:
@@ -118,7 +116,7 @@ def _show_notices(out: Console, subject: ToleranceSubject, shown: Sequence[Notic
 
 
 def _named(subject: ToleranceSubject) -> list[str]:
-    """The first topics, and where others have the same, what makes the difference."""
+    """Return the first topics, and what distinguishes this configuration from others of the same topics."""
     topics = subject.chosen.subjects
     left = len(topics) - MOST_NAMED
     *names, last = [*topics[:MOST_NAMED], f"{left} more"] if left > 0 else topics or ["this configuration"]
@@ -155,7 +153,7 @@ def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> No
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """The boundaries and nothing else."""
+    """Yield the sentences about boundaries, for `--quiet`."""
     for subject, says in document["says"].items():
         *topics, last = subject.split(", ")
         shown = subject if len(topics) < MOST_NAMED else f"{', '.join(topics[:MOST_NAMED])}, … {last}"
@@ -163,7 +161,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
-    """Whether a `check` asks what a configuration survives: no fault is limited, and nothing asks for one search."""
+    """Whether a `check` should be answered by a tolerance table: no fault is limited, and no option asks for a single search."""
     from neverlost.model.protocols import models
     from neverlost.specs.configuration.choose import read_given
 

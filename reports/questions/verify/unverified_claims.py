@@ -1,7 +1,6 @@
-"""What a bundle states beyond what was derived in the time there was: taken as it stands, named, and held to what can be.
-
-Only what was not decided here is open: what a bundle says of itself, such as that a limit was reached, opens nothing.  Every
-violation is re-executed whatever the time; a verdict that contradicts a derived one is refused.
+"""Takes over what a bundle states beyond what was derived in the given time: each such claim is named and checked for
+consistency.  A claim is taken over only where nothing was decided here; what a bundle says of itself, such as that a limit was
+reached, opens nothing.  Every violation is re-executed whatever the time; a verdict that contradicts a derived one is refused.
 """
 
 from __future__ import annotations
@@ -50,10 +49,8 @@ AGAIN = "neverlost verify --full derives it"
 
 
 def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -> Completed:
-    """The derived result with what it leaves open as the bundle states it, and a line for each place that was not derived.
-
-    Errors: `InputError` for statements that contradict what was derived, and for violations that cannot be re-executed.
-    """
+    """Return the derived result with the bundle's claims where it is open, and a line for each place that was not derived.
+    Errors: `InputError` for statements that contradict what was derived, and for violations that cannot be re-executed."""
     derived, there = own.document(RESULT), _result(files)
     try:
         if "matrix" in derived:
@@ -71,7 +68,7 @@ def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -
 
 
 def _observed(derived: dict[str, Any], there: Document) -> Completed:
-    """An observation; of one that was cut short here only a part was derived."""
+    """Complete an observation; the places that a time limit cut short here are taken from the bundle."""
     left = list[str]()
     if derived["reason"] == TIMEOUT:
         left = ["verdict", "reason", "refusal", "mechanisms", "intervals", "offset_groups", "states", "unsaid"]
@@ -143,7 +140,8 @@ def _cell(cell: dict[str, Any], stated: Document, answer: Result, whole: Documen
 
 
 def _require_decided(cell: Document, stated: Document) -> None:
-    """Errors: `InputError` where a bundle leaves open what was decided here."""
+    """Refuse a bundle that leaves open what was decided here.  Errors: `InputError` where a bundle leaves open what was
+    decided here."""
     if stated.get("reason") is not None and cell.get("reason") is None:
         found = ", ".join(f"{each['name']} {each['verdict']}" for each in cell["properties"])
         raise _left_open(cell["id"], f"{stated['reason']!r:.60}", found)
@@ -154,10 +152,8 @@ def _left_open(what: str, why: str, found: str) -> InputError:
 
 
 def _advised(cell: dict[str, Any], stated: Document, chosen: Chosen | None, is_open: bool) -> Completed:
-    """The advised change as it stands where a search of one, or of what it is to mend, was cut short here.
-
-    Errors: `InputError` where a bundle leaves changes open that were decided here.
-    """
+    """Take over the advised change if a search of one, or of the violation that it mends, was cut short here.  Errors:
+    `InputError` if the bundle leaves changes open that were decided here."""
     mine, theirs = cell.get("remedy"), stated.get("remedy")
     if chosen is None or mine == theirs or not isinstance(theirs, dict):
         return cell, []
@@ -175,7 +171,8 @@ def _require_commands_of_tables(own: Derived, advice: Document) -> None:
 
 
 def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
-    """Errors: `InputError` for a change that is none that is tried, and for commands that are not those that make it."""
+    """Refuse a change that is not among those that are tried, and commands that do not make the change.  Errors: `InputError`
+    for a change that is none that is tried, and for commands that are not those that make it."""
     changes = stated["changes"]
     known = [each for each in every if not changes or changes in remedies.candidates(each)]
     if not any(stated["commands"] == [one.document() for one in remedies.commands(each, changes)] for each in known):
@@ -183,7 +180,7 @@ def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
 
 
 def _is_cut(reason: Any, own: Derived) -> bool:
-    """Whether something ended a search that might have gone on; to have come to the depth that was asked for is none."""
+    """Whether a limit ended a search; a bounded search that reached the requested depth was not cut short."""
     if own.question.command != "prove" or not isinstance(reason, str):
         return reason is not None
     return any(each in reason for each in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY, "killed"))
@@ -200,7 +197,7 @@ def _require_agreement(where: str, derived: Document, stated: Document) -> None:
 
 
 def _entry(about: Document, name: str, stated: Document, files: Contents, own: Derived) -> dict[str, Any]:
-    """A property's verdict as stated; what a counterexample decides is taken from the counterexample."""
+    """Return a property's verdict as stated; for a violation the entry is built from the re-executed counterexample."""
     verdict = Verdict(stated["verdict"])
     if verdict is not Verdict.VIOLATED:
         return {"name": name, "verdict": str(verdict)}
@@ -212,15 +209,13 @@ def _entry(about: Document, name: str, stated: Document, files: Contents, own: D
 
 
 def is_free(own: Derived) -> bool:
-    """Whether any counterexample of the right length will do: which one a solver finds is its own choice."""
+    """Whether any counterexample of the right length is accepted, since a solver chooses which one it finds."""
     return own.question.command == "prove"
 
 
 def witness(files: Contents, name: str, about: Document, broken: str, own: Derived) -> Counterexample:
-    """A bundle's counterexample, re-executed.
-
-    Errors: `InputError` for one that is of another question, or is not written as neverlost writes it.
-    """
+    """Re-execute a counterexample of the bundle.  Errors: `InputError` for one of another question, or one that is not written
+    as neverlost writes it."""
     if name not in files or not name.endswith(SUFFIX):
         raise InputError(f"{RESULT} is refused: {about['id']} is said to violate {broken}, but there is no {name}")
     (own.folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -241,7 +236,8 @@ def witness(files: Contents, name: str, about: Document, broken: str, own: Deriv
 def _sweep(
     derived: dict[str, Any], there: Document, files: Contents, own: Derived, seed: int | None, seconds: float
 ) -> Completed:
-    """A sweep in which some cells were not decided again: everything that follows from all cells follows from the stated."""
+    """Complete a sweep in which some cells were not decided again; whatever follows from all cells is computed from the
+    completed cells."""
     cells, sweep = there["cells"], own.answer.swept
     if [each["id"] for each in cells] != [each["id"] for each in derived["cells"]]:
         return derived, []
@@ -276,7 +272,7 @@ def _as_stated(sweep: Sweep, number: int) -> str:
 
 
 def _merged(sweep: Sweep, cells: Sequence[Document], undecided: set[int], files: Contents, own: Derived) -> Sweep:
-    """The sweep with stated decisions where there are no derived ones."""
+    """Return the sweep with the stated decisions in the undecided cells."""
     numbers = {each["id"]: number for number, each in enumerate(cells)}
     decisions, distinct = list(sweep.decisions), list(sweep.distinct)
     for number in sorted(undecided):
@@ -308,10 +304,8 @@ def _decision(
 
 
 def _sampled(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int | None, seconds: float) -> Iterator[int]:
-    """Cells searched by themselves, as many as there is time for, in an order that the bundle does not know.
-
-    Errors: `InputError` for a cell of which something else is true than is stated.
-    """
+    """Search undecided cells by themselves, as many as there is time for, in an order that the bundle cannot predict; yield
+    those that were confirmed.  Errors: `InputError` for a cell with another answer than is stated."""
     drawn = random.Random(seed) if seed is not None else random.SystemRandom()
     started = time.monotonic()
     for number in drawn.sample(list(undecided), len(undecided)):
@@ -324,7 +318,7 @@ def _sampled(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int |
 
 
 def _is_so(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
-    """Whether a cell, searched by itself, has the stated verdicts; False where the time did not suffice."""
+    """Search a cell by itself and return whether it has the stated verdicts; False if the time did not suffice."""
     decisions, system = sweep.decisions[number], sweep.systems[number]
     options = Options(limits=SearchLimits(seconds), symmetry=symmetry, every_configuration=True)
     outcome = explore(system, [each.property for each in decisions], options)

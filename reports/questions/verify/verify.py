@@ -1,9 +1,7 @@
-"""Checking an evidence bundle again, offline: the whole bundle is derived from its question, and compared.
-
-The bundle decides the question, and nothing else: no count, reason, name or id in it switches a check off.  Measured values
-are a closed list (`measured`).  Where the search would take longer than the reader wants to wait, what was not derived is
-named, place by place, and then the bundle is verified in part only.
-"""
+"""Checks an evidence bundle again, offline: derives the whole bundle from its question, and compares.  The bundle decides the
+question, and nothing else: no count, reason, name or id in it switches a check off.  Measured values are a closed list
+(`measurements`).  If the search would take longer than the reader wants to wait, what was not derived is named, place by
+place, and the bundle is verified in part only."""
 
 from __future__ import annotations
 
@@ -57,14 +55,12 @@ class BundleCheck:
 
     @property
     def verdict(self) -> str:
-        """In words."""
         return "verified" if self.is_complete else "partly verified"
 
 
 def verify(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> BundleCheck:
-    """Check a bundle; `full` searches everything again, however large; otherwise `seed` draws what is searched of a sweep.
-
-    Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
+    """Check a bundle; `full` searches everything again, however large; otherwise `seed` draws which cells of a sweep are
+    searched.  Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
     """
     files = opened(directory)
     with compiling_afresh():
@@ -72,10 +68,7 @@ def verify(directory: str, full: bool = False, seed: int | None = None, seconds:
 
 
 def asked(files: Contents) -> BundleQuestion:
-    """The question of a bundle, which its result answers by name.
-
-    Errors: `InputError` where the result is of another one.
-    """
+    """Return the question of a bundle.  Errors: `InputError` if the result does not answer it (by its digest)."""
     question = BundleQuestion.of(files)
     answered = _parsed(RESULT, files)
     if not isinstance(answered, dict) or answered.get("question") != question.digest:
@@ -84,10 +77,8 @@ def asked(files: Contents) -> BundleQuestion:
 
 
 def opened(directory: str) -> Contents:
-    """The files of a bundle, as its manifest lists them.
-
-    Errors: `InputError` for what is no bundle, and naming every file that is not as the manifest has it.
-    """
+    """Read the files of a bundle.  Errors: `InputError` for a folder that is not a bundle, and naming every file that differs
+    from its manifest."""
     folder = Path(directory)
     if not folder.is_dir():
         raise InputError(f"{directory!r} is not a directory; name the --out directory of a command")
@@ -104,10 +95,8 @@ def opened(directory: str) -> Contents:
 
 
 def compared(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> BundleCheck:
-    """A bundle's files against those that its question has.
-
-    Errors: `InputError` for the first difference, with its place and both values.
-    """
+    """Compare a bundle's files with those that its question has.  Errors: `InputError` for the first difference, with its
+    place and both values."""
     found = BundleCheck()
     result, open_places = stated.completed(files, own, seed, SECONDS if seconds is None else seconds)
     found.unchecked += open_places
@@ -143,10 +132,7 @@ def _parsed(name: str, files: Contents) -> Any:
 
 
 def _same(name: str, files: Contents, expected: Document) -> bytes:
-    """The file as it must be.
-
-    Errors: `InputError` with the first place in which it is not.
-    """
+    """Return the content that a file must have.  Errors: `InputError` with the first place at which the file differs."""
     place = next(measured.differences(_parsed(name, files), expected), None)
     if place is not None:
         path, one, other = place
@@ -163,13 +149,14 @@ def _short(value: Any) -> str:
 
 
 def _hint(files: Contents) -> str:
-    """Where to look when another state of the sources wrote the bundle."""
+    """Return a hint about the commit, if another commit wrote the bundle."""
     wrote = _parsed(FILE, files).get("commit")
     return f" (commit {wrote} wrote it; this is {commit_of_checkout()})" if wrote != commit_of_checkout() else ""
 
 
 def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]:
-    """The counterexamples that the result names: derived, or where they are a solver's choice or not derived, re-executed."""
+    """Return the counterexamples that the result names: equal to derived ones, or re-executed if a solver chose them or they
+    were not derived."""
     found = {}
     for cell in result.get("cells", [result]):
         for each in cell.get("properties", ()):
@@ -214,7 +201,7 @@ def _environment(files: Contents, own: Derived) -> None:
 
 
 def _certificate(files: Contents, own: Derived, result: Document) -> str:
-    """Walk the listed states by the program that shares no code with the engines."""
+    """Check the certificate with the program that shares no code with the engines; return a sentence."""
     if CERTIFICATE not in files:
         raise InputError(f"the bundle is refused: it lacks {CERTIFICATE}")
     chosen = chosen_of(result)
@@ -228,7 +215,7 @@ def _certificate(files: Contents, own: Derived, result: Document) -> str:
 
 
 def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
-    """Reports, pictures and gate files are decided by the documents; the rest of the files by the question alone."""
+    """Compare all other files: reports, pictures and gate files follow from the documents; the rest from the question alone."""
     result = _parsed(RESULT, files)
     try:
         rendered = own.rendered(documents, RESULT)
@@ -256,7 +243,7 @@ def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: B
 
 
 def _is_decided(name: str) -> bool:
-    """Whether the documents decide a file of the derived bundle."""
+    """Whether a file of the derived bundle follows from its documents."""
     return Path(name).suffix in seal.RENDERED or name.endswith(SUFFIX) or name == ledger.FILE
 
 
