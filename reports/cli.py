@@ -1,7 +1,5 @@
-"""The command line's `main`: how errors, signals and closed streams end in an exit status.
-
-It imports hardly anything before it begins: an interrupt would end in a traceback until then.
-"""
+"""The command line's `main`, which turns errors, signals and closed streams into an exit status.  It imports hardly anything
+before it begins: until then an interrupt would end in a traceback."""
 
 from __future__ import annotations
 
@@ -23,10 +21,8 @@ GARBAGE = 100_000
 
 
 def main() -> NoReturn:
-    """Run a command; bad usage and bad input are one line and exit 64, our own defects one line and exit 70.
-
-    After an interrupt the status is 20, whatever was decided before.
-    """
+    """Run a command and return its exit status.  Bad usage and bad input are one line and exit 64, our own defects one line
+    and exit 70.  After an interrupt the status is 20, whatever was decided before."""
     _handle_interrupts(_end_at_once)
     import gc
     import warnings
@@ -61,7 +57,7 @@ def _handle_interrupts(handle: Any) -> None:
 
 
 def _end_at_once(*_: object) -> NoReturn:
-    """End without a word of what was decided, where nothing was or where Python cannot say it."""
+    """End with exit status 20 after an interrupt, when nothing was decided or Python can no longer print."""
     try:
         os.write(2, b"neverlost: interrupted\n")
     finally:
@@ -69,7 +65,7 @@ def _end_at_once(*_: object) -> NoReturn:
 
 
 def _outlive_readers() -> None:
-    """Let the command go on to its verdict where what it prints is not read to the end."""
+    """Ignore a closed stdout or stderr, so that the command reaches its verdict and exit status."""
     import io
 
     class Stream(io.FileIO):
@@ -93,7 +89,7 @@ def _outlive_readers() -> None:
 
 
 def _status() -> int:
-    """The status of the command; what is wrong is said."""
+    """Run the command; print an error as one line, and return the exit status."""
     from neverlost.checker.engine.host import interrupts
     from neverlost.reports import program
     from neverlost.reports.output import exit_status
@@ -124,19 +120,19 @@ def _status() -> int:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Ours are a line each, as the whole program speaks; those of libraries are for developers."""
+    """Print our own warnings as one line each; warnings of libraries are for developers and are not printed."""
     if category.__module__.partition(".")[0] == "neverlost":
         _say(f"warning: {message}", 0)
 
 
 def _leave_unsaid(ignored: object) -> None:
-    """What Python ignores, as where an object is let go that an interrupt left half made: a user cannot do anything there."""
+    """Silence unraisable exceptions (for example in `__del__` after Ctrl-C), which a user can do nothing about."""
     if os.environ.get("NEVERLOST_DEBUG"):
         sys.__unraisablehook__(ignored)  # type: ignore[arg-type]
 
 
 def _say(message: str, status: int) -> int:
-    """Say what is wrong, in one line that a terminal only shows; the status that it ends with."""
+    """Print an error as one line without control characters; return the exit status."""
     from neverlost.checker.engine.host.visible import visible
 
     if sys.stderr is not None:

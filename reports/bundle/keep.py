@@ -1,4 +1,4 @@
-"""Bundles of `tolerance`, `roll` and `nines`: their functions take no part in it but to say that they are kept."""
+"""The decorator that gives `tolerance`, `roll` and `nines` their evidence bundles."""
 
 from __future__ import annotations
 

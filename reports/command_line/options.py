@@ -1,4 +1,4 @@
-"""The options that several commands share: how each keyword of `reports/request/keywords.py` is spelled on the command line."""
+"""The options that several commands share: the command line spelling of each keyword of `reports/request/keywords.py`."""
 
 from __future__ import annotations
 
@@ -73,10 +73,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
 
 
 def the_version(stated: list[str] | None) -> str | None:
-    """The one Kafka version of the options.
-
-    Errors: `InputError` for two of them.
-    """
+    """Return the one Kafka version that the options give.  Errors: `InputError` for two of them."""
     from neverlost.specs.errors import InputError
 
     first = stated[0] if stated else None
@@ -87,10 +84,8 @@ def the_version(stated: list[str] | None) -> str | None:
 
 
 def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The files that describe a cluster, one that runs looked at and among them, and what else is given.
-
-    Errors: `InputError` for a cluster that cannot be looked at.
-    """
+    """Return the files that describe a cluster (a running cluster is queried and becomes one of them), and the remaining
+    keywords.  Errors: `InputError` for a cluster that cannot be reached."""
     import neverlost
     from neverlost.specs.errors import InputError
 
@@ -105,7 +100,7 @@ def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def spelled_out(command: Callable[..., int]) -> Callable[..., int]:
-    """A command with an option in the place of each keyword that its `**given` takes."""
+    """Replace the `**given` parameter of a command by an option for each of its keywords."""
     *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
     (keywords,) = get_args(taken.annotation)
     own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]

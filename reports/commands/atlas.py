@@ -12,7 +12,6 @@ from neverlost.reports.command_line import options
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("atlas", help="What the shipped answers cover: atlas show. Decide them: build; count them: count.")(atlas)
 
 
@@ -34,7 +33,7 @@ def atlas(
     master: Annotated[str | None, options.SHARED["master"][0]] = None,
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost atlas` and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.atlas import api as atlases
@@ -72,7 +71,7 @@ def atlas(
 
 
 def _covered(document: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each chapter, and one for all."""
+    """Yield a line for each chapter, and one for all."""
     if not document["is_of_these_models"]:
         yield "The shipped answers are about models of another meaning: none of them counts."
     if not document["chapters"]:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("check", help="Explore one configuration and decide its properties.")(options.spelled_out(check))
 
 
@@ -52,7 +51,7 @@ def check(
     ] = False,
     **given: Unpack[CheckingCluster],
 ) -> int:
-    """Run the command; returns the exit status.  Without any limit of faults it answers what `tolerance` answers."""
+    """Run `neverlost check` and return the exit status.  Without any limit of faults it prints a tolerance table."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.gate import announce
     from neverlost.reports.output.output import Output
@@ -107,7 +106,7 @@ def check(
 
 
 def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> None:
-    """One of several verdicts, as soon as it is there; the screen with all of them comes at the end."""
+    """Print one of several verdicts as soon as it is known; the screen with all of them comes at the end."""
     from neverlost.reports.documents.answers import named
     from neverlost.reports.output.output import verdict_line
 
@@ -116,7 +115,7 @@ def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> No
 
 @contextmanager
 def shown_once(output: Output) -> Iterator[None]:
-    """On a terminal what is noticed about the input stands beside the verdicts, so it is not a warning as well."""
+    """Suppress warnings about the input on a terminal, where they are printed beside the verdicts."""
     with warnings.catch_warnings():
         if output.is_read and sys.stdout.isatty() and sys.stderr.isatty():
             warnings.simplefilter("ignore", neverlost.KafkaFilesWarning)
@@ -124,8 +123,8 @@ def shown_once(output: Output) -> Iterator[None]:
 
 
 def show(result: neverlost.Result) -> None:
-    """Of several configurations the groups of topics with the same answer; of one, and of the worst of those that the same
-    topics may have, the verdicts, the shortest counterexample, what to change, and what was covered."""
+    """Print a result: for several configurations the groups of topics with the same answer; for one, and for the worst of
+    those that the same topics may have, the verdicts, the shortest counterexample, what to change, and what was covered."""
     from neverlost.reports.documents.answers import badness
     from neverlost.reports.terminal import answers
     from neverlost.reports.terminal import results as terminal

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("conform", help="Hold the model's transitions against Kafka's own classes.")(options.spelled_out(conform))
 
 
@@ -52,7 +51,7 @@ def conform(
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost conform` and return the exit status."""
     from neverlost.checker.engine.host import processes
     from neverlost.checker.kafka.conform import run as comparing
     from neverlost.checker.kafka.conform.java import kafka as judges
@@ -113,7 +112,7 @@ def conform(
 
 
 def _nothing_concerns(output: Output) -> int:
-    """None of the changed files is judged: that is an answer, without Java."""
+    """Report that no part of the comparison concerns a changed file; this needs no Java."""
     from neverlost.reports.questions.conform import document as page
 
     document = page.unconcerned()
@@ -131,7 +130,8 @@ def _where(request: RunOptions) -> WorkerTarget:
 
 
 def _git(ref: str, base: str, short: bool, request: RunOptions, output: Output) -> int:
-    """What a branch of the checkout that this is run in changes, by the jars that Gradle makes of both."""
+    """Compare what a branch of the checkout in the working directory changes, using the jars that Gradle builds of both
+    commits."""
     from neverlost.checker.kafka.conform import run as comparing
     from neverlost.checker.kafka.conform.java import kafka as judges
     from neverlost.checker.kafka.conform.java import sources
@@ -144,7 +144,7 @@ def _git(ref: str, base: str, short: bool, request: RunOptions, output: Output) 
 
 
 def _between(old: Kafka, new: Kafka, short: bool, request: RunOptions, output: Output) -> int:
-    """What changed in replication; a change is a result, not a failure."""
+    """Compare the classes of two Kafka versions; a difference is a result here, not a failure."""
     from neverlost.checker.kafka.conform import run as comparing
     from neverlost.reports.questions.conform import document as page
     from neverlost.reports.terminal import results as terminal

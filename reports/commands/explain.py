@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("explain", help="What a key, fault, property, mechanism or verdict means; without a word, all of them.")(
         explain
     )
@@ -25,7 +24,7 @@ def explain(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command."""
+    """Run `neverlost explain`."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.explain import glossary as words
 

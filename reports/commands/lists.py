@@ -1,4 +1,4 @@
-"""`neverlost models` and `neverlost properties`: what there is."""
+"""`neverlost models`, `neverlost properties` and `neverlost matrices`: lists of what there is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     app.command("models", help="List the models, the keys that each reads and what it guarantees.")(models)
     app.command("matrices", help="List the shipped configuration matrices, for neverlost sweep.")(matrices)
     app.command("properties", help="List the properties and the models that break them.")(properties)
@@ -25,7 +24,7 @@ def _mechanism(each: Mechanism) -> dict[str, Any]:
 
 
 def _names(document: dict[str, Any]) -> list[str]:
-    """What `--quiet` prints: the names alone."""
+    """Return the names, which `--quiet` prints."""
     return [each["name"] for name in ("models", "properties", "matrices") for each in document.get(name, ())]
 
 

@@ -1,4 +1,4 @@
-"""`neverlost necessity`: switch off each guard clause and each mechanism in turn and say what breaks."""
+"""`neverlost necessity`: switch off each guard clause and each mechanism in turn and report what breaks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ SECONDS_EACH = 120.0
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("necessity", help="Switch off each guard clause and each mechanism in turn.")(options.spelled_out(necessity))
 
 
@@ -37,7 +36,7 @@ def necessity(
     ] = SECONDS_EACH,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run the command; with a model alone, its published profiles are used; returns the exit status."""
+    """Run `neverlost necessity` and return the exit status; with a model alone, its published profiles are used."""
     from neverlost.checker.engine.host.whole_files import write_text
     from neverlost.checker.questions.necessity.examined_model import Budget, examine
     from neverlost.reports.output.output import Output

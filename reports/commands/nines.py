@@ -11,7 +11,6 @@ from neverlost.reports.request.keywords import SearchingCluster
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("nines", help="A bound of the yearly probability of loss, from what is decided and from rates.")(
         options.spelled_out(nines)
     )
@@ -41,7 +40,8 @@ def nines(
     again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run the command; returns the exit status: 12 where a record is lost without any fault, but for the list of a matrix."""
+    """Run `neverlost nines` and return the exit status: 12 if a record is lost without any fault, except for the cells of a
+    matrix."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.nines import api as likelihood

@@ -1,4 +1,4 @@
-"""`neverlost observe`: hold what was seen of a real partition against the model; live, or from a user's files."""
+"""`neverlost observe`: match what was seen of a real partition against the model; live, or from a user's files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("observe", help="Hold what was seen of a real partition against the model.")(observe)
 
 
@@ -54,7 +53,7 @@ def observe(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost observe` and return the exit status."""
     from neverlost.reports.output.output import Output
 
     output = Output(json, out, quiet)
@@ -93,7 +92,8 @@ def _given(settings: list[str], version: str | None) -> Given:
 
 
 def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None, str | None, bool], given: Given) -> History:
-    """A run on a cluster of its own; `where` is the folder of a Kafka or its version, and whether unknown jars are taken."""
+    """Record a run on a cluster of its own; `where` is the folder of a Kafka or its version, and whether unknown jars are
+    trusted."""
     from neverlost.checker.kafka.cluster.jars import kafka_home
     from neverlost.checker.kafka.cluster.process import ClusterError
     from neverlost.checker.kafka.live import faults as misfortunes

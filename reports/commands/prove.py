@@ -1,4 +1,4 @@
-"""`neverlost prove`: decide with Z3, by bounded model checking or by induction."""
+"""`neverlost prove`: decide properties with Z3, by bounded model checking or by induction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ Mine = Annotated[bool, typer.Option("--mine", help="induction: find the lemmas i
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     text = "Decide with Z3: bounded search, induction, or which configurations are unsafe."
     app.command("prove", help=text)(options.spelled_out(prove))
 
@@ -50,7 +49,7 @@ def prove(
     quiet: options.Quiet = False,
     **search: Unpack[Limited],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost prove` and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.prove import screen as proofs

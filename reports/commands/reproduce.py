@@ -17,7 +17,6 @@ KafkaVersion = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("reproduce", help="Try a counterexample on a real Kafka cluster, started for it on this machine.")(reproduce)
 
 
@@ -36,7 +35,8 @@ def reproduce(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command; returns 0 when it was reproduced each time, 21 when not, 20 when the cluster could not be run."""
+    """Run `neverlost reproduce`; return 0 if every try reproduced the counterexample, 21 if not, 20 if the cluster could not
+    be run."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.reproduce import tries as trial
     from neverlost.reports.questions.reproduce.script import script

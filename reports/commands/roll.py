@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("roll", help="Which brokers may be stopped now, and in which order; or what a plan of changes risks.")(
         options.spelled_out(roll)
     )
@@ -33,7 +32,7 @@ def roll(
     quiet: options.Quiet = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run the command; returns the exit status: 12 where a stop alone can lose a record, 13 where one stops writes."""
+    """Run `neverlost roll` and return the exit status: 12 if a stop alone can lose a record, 13 if one stops writes."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.roll import api as rolls
@@ -70,7 +69,7 @@ def roll(
 
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
-    """A plan instead; the first loss is shown whole."""
+    """Decide a maintenance plan instead, and print the counterexample of its first loss."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.questions.roll import plan_api as plans
     from neverlost.reports.questions.roll.plan_document import lines

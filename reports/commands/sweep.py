@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("sweep", help="A verdict per cell of a configuration matrix.")(options.spelled_out(sweep))
 
 
@@ -33,7 +32,7 @@ def sweep(
     ] = None,
     **search: Unpack[Searching],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost sweep` and return the exit status."""
     from neverlost.reports.output import exit_status, gate
     from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
@@ -55,7 +54,7 @@ def sweep(
 
 
 def show(result: neverlost.SweepResult) -> None:
-    """The cells, the rule, what each setting survives, and what changed."""
+    """Print the cells, the rule for the unsafe ones, what each setting survives, and what changed."""
     from neverlost.reports.questions.sweep import screen as shown
     from neverlost.reports.terminal.results import console
 

@@ -1,4 +1,4 @@
-"""A counterexample as a picture: time runs down, a column per broker, a lost record red where it is lost."""
+"""A counterexample as a picture: time runs down, a column per broker, a lost record is red."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ text { fill: #e6edf3; } .page { fill: #0d1117; } .dim { fill: #9198a1; } .fault 
 
 @dataclass(frozen=True)
 class Sheet:
-    """The measures of one picture: how wide a column is, and where everything goes."""
+    """The layout of one picture: the width of a column, and where everything goes."""
 
     shown: Timeline
     column: int
@@ -51,38 +51,38 @@ class Sheet:
         return 2 * MARGIN + (1 + len(self.shown.names)) * (self.column + GAP) - GAP
 
     def left(self, column: int) -> int:
-        """Where a column begins; the controller's is the first."""
+        """Return the left edge of a column; the controller's is the first."""
         return MARGIN + column * (self.column + GAP)
 
     def wrapped(self, text: str) -> list[str]:
-        """Text in lines that fit into a column."""
+        """Break text into lines that fit into a column."""
         return textwrap.wrap(text, int((self.column - 2 * PAD) / LETTER)) or []
 
     def says(self, frame: Frame) -> list[str]:
-        """A frame's sentence in lines that fit across the picture."""
+        """Break a frame's sentence into lines that fit across the picture."""
         return textwrap.wrap(f"{frame.number}. {frame.says}", int((self.width - 2 * MARGIN) / (LETTER + 0.4)))
 
     def controller(self, frame: Frame) -> list[str]:
-        """The lines of the controller's cell."""
+        """Return the lines of the controller's cell."""
         epoch = "" if frame.scene.epoch is None else f", epoch {frame.scene.epoch}"
         return [line for each in (self.shown.leader(frame) + epoch, *self.shown.metadata(frame)) for line in self.wrapped(each)]
 
     def beliefs(self, lane: BrokerView, frame: Frame) -> list[str]:
-        """The lines under a broker's log."""
+        """Return the lines under a broker's log."""
         return [line for each in self.shown.beliefs(lane, frame) for line in self.wrapped(each)]
 
     def cell_height(self, frame: Frame) -> int:
-        """How high the cells of a frame are: as the fullest one."""
+        """Return the height of a frame's cells, which is that of the fullest one."""
         beliefs = max(len(self.beliefs(lane, frame)) for lane in frame.scene.lanes)
         return max(62 + LINE * (beliefs + 1), 12 + LINE * len(self.controller(frame))) - 4
 
     def height(self, frame: Frame) -> int:
-        """How high a frame is, its sentence and the gap to the next one included."""
+        """Return the height of a frame, including its sentence and the gap to the next one."""
         return SAYS_LINE * len(self.says(frame)) + 6 + self.cell_height(frame) + GAP
 
 
 def render(shown: Timeline) -> str:
-    """The SVG document."""
+    """Return the SVG document."""
     slots = max(lane.log_end_offset + len(shown.lost_at(lane, each)) for each in shown.frames for lane in each.scene.lanes)
     sheet = Sheet(shown, max(COLUMN, 2 * PAD + max(slots, 3) * (BOX + 2)))
     height = HEAD + sum(sheet.height(each) for each in shown.frames) + 2 * MARGIN + 10
@@ -126,7 +126,8 @@ def _frame(root: Element, sheet: Sheet, frame: Frame, top: int) -> None:
 
 
 def _cell(root: Element, sheet: Sheet, column: int, y: int, frame: Frame, changed: bool) -> Element:
-    """The frame of a cell; what did not change is pale, but for the first frame and the last, which are read whole."""
+    """Draw the border of a cell.  A cell that did not change is pale, except in the first and the last frame, which are read
+    whole."""
     is_whole = frame in (sheet.shown.frames[0], sheet.shown.last)
     group = SubElement(root, "g", {} if changed or is_whole else {"class": "same"})
     _box(group, sheet.left(column), y, sheet.column, sheet.cell_height(frame), "cell changed" if changed else "cell")
@@ -153,7 +154,7 @@ def _lane(root: Element, sheet: Sheet, lane: BrokerView, frame: Frame, y: int) -
 
 
 def _kind(words: str) -> str:
-    """How something known is drawn."""
+    """Return the style of a belief."""
     return "stale" if is_stale(words) else "dim"
 
 

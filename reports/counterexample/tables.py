@@ -1,4 +1,4 @@
-"""Counterexamples as tables, for Markdown: alone, or with the same steps under the nearest safe setting beside them."""
+"""Counterexamples as tables for Markdown: alone, or beside the same steps under the nearest safe setting."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ Data = Mapping[str, Any]
 
 
 def pairs(data: Data) -> list[dict[str, Any]]:
-    """Counterexamples with the same steps under the nearest safe setting, each pair once.
-
-    One of each kind of reason comes first, and those with the fewest changes before others.
-    """
+    """Return counterexamples with the same steps under the nearest safe setting, each pair once.  One of each kind of reason
+    comes first, then those with the fewest changes."""
     found = {}
     for cell in data["cells"]:
         for entry in cell["properties"]:
@@ -30,7 +28,7 @@ def pairs(data: Data) -> list[dict[str, Any]]:
 
 
 def alone(data: Data) -> list[dict[str, Any]]:
-    """Counterexamples of single configurations, each once."""
+    """Return the counterexamples of single configurations, each once."""
     if data["varying"]:
         return []
     broken: dict[int, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What each setting survives, in an operator's words: "survives any 1 lossy crash; loses acknowledged records at 2"."""
+"""Sentences about which faults each setting survives: "survives any 1 lossy crash; loses acknowledged records at 2"."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Budget = tuple[tuple[str, int | AnyNumber], ...]
 
 
 def budget(counts: Mapping[str, int | AnyNumber]) -> Budget:
-    """The faults of a configuration, or of a counterexample, in one order."""
+    """Return numbers of faults by kind, in the declared order of kinds."""
     found = {name.removeprefix(PREFIX): count for name, count in counts.items() if count}
     return tuple(sorted(found.items(), key=lambda each: (ORDER.get(each[0], len(ORDER)), each)))
 
 
 def fault_words(counts: Budget) -> str:
-    """Faults as people count them."""
+    """Return numbers of faults as text, such as `1 crash and 2 kills`."""
     parts = [_fault(name, limit) for name, limit in counts]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
@@ -51,7 +51,7 @@ def _fault(name: str, limit: int | AnyNumber) -> str:
 
 
 def tolerance(matrix: Matrix, sweep: Sweep) -> list[dict[str, Any]]:
-    """For each setting: the largest budgets under which every property holds, the fewest faults that break each, and a
+    """Return for each setting the largest fault budgets under which every property holds, the smallest that break each, and a
     sentence."""
     settings: dict[str, list[int]] = {}
     rows = []
@@ -87,7 +87,7 @@ def _shown(limits: Budget) -> dict[str, Any]:
 
 
 def _edge(found: Iterable[Budget], largest: bool) -> list[Budget]:
-    """The largest or the smallest of some budgets, of those that can be compared."""
+    """Return the largest, or the smallest, of the budgets that can be compared."""
     distinct = list(dict.fromkeys(found))
 
     def within(one: Budget, other: Budget) -> bool:

@@ -1,4 +1,4 @@
-"""The result document of the command line contract, and the identifier that stands for a question."""
+"""The result document of the command line contract, and the parts of it that several commands share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = "neverlost.result/1"
 
 
 def question(model: Model, configuration: Configuration) -> dict[str, Any]:
-    """A model and a configuration with its bounds, as documents show them."""
+    """Return a model and a configuration with its bounds as documents show them."""
     return {
         "model": model.name,
         "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
@@ -26,7 +26,7 @@ def question(model: Model, configuration: Configuration) -> dict[str, Any]:
 
 
 def cell(outcome: Outcome, number: int) -> dict[str, Any]:
-    """What is particular to one configuration: keys, verdict, properties."""
+    """Return the fields of one configuration: keys, verdict, properties."""
     configuration = outcome.system.configurations[number]
     findings = [each for each in outcome.findings if each.configuration == number]
     names = [each.property.name for each in findings]
@@ -53,7 +53,7 @@ def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
 
 
 def shared(outcome: Outcome) -> dict[str, Any]:
-    """What all configurations of one search have in common."""
+    """Return the fields that all configurations of one search have in common."""
     states: dict[str, Any] = dict(counted(outcome.counts))
     if outcome.orbit_states is not None:
         states["orbit_states"] = outcome.orbit_states
@@ -76,26 +76,27 @@ def shared(outcome: Outcome) -> dict[str, Any]:
 
 
 def spark(done: JobsDone) -> dict[str, Any]:
-    """What jobs decided: the levels, by steps from the start, and how many states these have."""
+    """Return what Spark jobs decided: the levels, by steps from the start, and the number of their states."""
     return {"master": done.master, "jobs": done.jobs, "levels": list(done.levels), "states_in_jobs": done.states}
 
 
 def counted(counts: Counts) -> dict[str, int]:
-    """How much was covered."""
+    """Return the counts of what was covered."""
     return {"generated": counts.generated, "distinct": counts.distinct, "depth": counts.depth, "left": counts.left}
 
 
 def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
-    """Per level, the initial one first: what was generated and what was distinct when the level was complete."""
+    """Return for each level, the initial one first, how many states were generated and how many were distinct when it was
+    complete."""
     return {"generated": [each for each, _ in growth], "distinct": [each for _, each in growth]}
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
-    """The result document of a search of one configuration."""
+    """Return the result document of a search of one configuration."""
     return shared(outcome) | cell(outcome, 0)
 
 
 def with_traces(document: dict[str, Any], saved: Mapping[str, str]) -> dict[str, Any]:
-    """The document with the names of the saved traces, which are given by property."""
+    """Return the document with the names of saved trace files, which are given by property."""
     listed = [each | ({"trace": saved[each["name"]]} if each["name"] in saved else {}) for each in document["properties"]]
     return document | {"properties": listed}

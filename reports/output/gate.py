@@ -1,4 +1,4 @@
-"""A result for continuous integration: a file in every format there is, and the summary on the page of a job."""
+"""A result for continuous integration: a file in each format, and the summary on the page of a job."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from neverlost.specs.errors import InputError
 
 @cache
 def known_formats() -> Mapping[str, Any]:
-    """The modules of the formats, by the name of the file that each writes."""
+    """Return the modules of the formats, by the name of the file that each writes."""
     found = [import_module(f"{formats.__name__}.{each.name}") for each in iter_modules(formats.__path__)]
     return {each.FILE: each for each in sorted(found, key=lambda each: each.FILE)}
 
 
 def rendered(name: str, document: Mapping[str, Any], folder: str | None = None) -> str:
-    """A result in the format of a name, such as `csv`; `folder` has its traces, if they were saved."""
+    """Return a result in a format such as `csv`; `folder` has its traces if they were saved."""
     from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
 
     known = {each.__name__.rpartition(".")[2]: each for each in known_formats().values()}
@@ -31,7 +31,7 @@ def rendered(name: str, document: Mapping[str, Any], folder: str | None = None) 
 
 
 def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
-    """A result in every format; `folder` has its traces."""
+    """Write a result in every format; `folder` has its traces."""
     from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
 
     judged = JudgedResult(document, folder)
@@ -40,10 +40,8 @@ def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
 
 
 def announce(document: Mapping[str, Any]) -> None:
-    """Add the summary to the page of a GitHub job, where there is one.
-
-    Errors: `InputError` where that file cannot be written.
-    """
+    """Append the summary to the page of a GitHub job, if it runs in one.  Errors: `InputError` for a file that is not
+    writable."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if target:
         from neverlost.reports.ci.formats import markdown

@@ -1,4 +1,4 @@
-"""How a search grew: what was generated, what was distinct and what was new per level, on a logarithmic scale."""
+"""A chart of a search's growth: states generated, distinct and new per level, on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 150, 16, 40
 
 
 def growth_of(document: Mapping[str, Any]) -> Element | None:
-    """The growth of the search of a result that had the most states, where it has its levels."""
+    """Return the growth of the result's search with the most states; None if its levels are not recorded."""
     searches = document.get("searches", [document])
     counted = [each for each in searches if each.get("levels", {}).get("distinct")]
     return chart(max(counted, key=lambda each: each["levels"]["distinct"][-1])) if counted else None
 
 
 def chart(search: Mapping[str, Any]) -> Element:
-    """The growth of one search."""
     generated, distinct = search["levels"]["generated"], search["levels"]["distinct"]
     frontier = [after - before for before, after in zip([0, *distinct], distinct, strict=False)]
     top = max(1, math.ceil(math.log10(max(*generated, 10))))
@@ -56,7 +55,7 @@ def _y(value: int, top: int) -> float:
 
 
 def _apart(places: Sequence[float], least: float = 15) -> list[float]:
-    """Labels moved down until none covers another."""
+    """Move labels down until no two overlap."""
     order = sorted(range(len(places)), key=lambda number: places[number])
     moved = list(places)
     for before, number in pairwise(order):

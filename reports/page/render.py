@@ -41,10 +41,8 @@ MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 def write_reports(
     folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: SavedCounterexamples | None = None
 ) -> list[Path]:
-    """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere.
-
-    Returns the two reports.
-    """
+    """Write `report.md`, `report.html` and charts from a directory with a result and its traces, into it or elsewhere.
+    Returns the two reports."""
     place = target or folder
     data = report_data(folder, document, traces)
     growth, graph = growth_of(document), _graph(document)
@@ -64,7 +62,7 @@ def write_reports(
 
 
 def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCounterexamples | None = None) -> dict[str, Any]:
-    """What both reports show: who asked what, the verdicts, what follows from all of them, and the counterexamples."""
+    """Return what both reports show: the question, the verdicts, the conclusions from all of them, and the counterexamples."""
     cells = [{"model": document.get("model"), **each} for each in document.get("cells") or [document]]
     systems, drawn, traces = Systems(cells), Timelines(), traces or SavedCounterexamples(folder)
     shown = [
@@ -91,7 +89,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
 
 
 def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What was asked, and by which version."""
+    """Return what was asked, and the version that answered."""
     matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
     return {
         "title": matrix["name"],
@@ -105,7 +103,7 @@ def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) ->
 def _totals(
     document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """How many verdicts of each kind, on which properties, from how much searching."""
+    """Return how many verdicts of each kind there are, on which properties, and how much was searched."""
     verdicts = [each["verdict"] for each in shown]
     names = list(dict.fromkeys(each["name"] for cell in cells for each in cell["properties"]))
     return {
@@ -119,7 +117,7 @@ def _totals(
 
 
 def _measured(values: Sequence[Any]) -> str:
-    """What was measured in a place: the value, or how many there are and their range."""
+    """Return measured values as text: the value, or how many there are and their range."""
     numbers = [each for each in values if isinstance(each, int | float)]
     if len(values) == 1:
         return f"{values[0]:,}" if numbers else str(values[0])
@@ -128,7 +126,7 @@ def _measured(values: Sequence[Any]) -> str:
 
 
 def _conclusions(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What follows from the verdicts of a whole matrix."""
+    """Return the conclusions from the verdicts of a whole matrix."""
     return {
         "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
         "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerated(document)],
@@ -136,7 +134,7 @@ def _conclusions(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Described topics by their answer, the worst first; nothing for what is not about topics."""
+    """Return the described topics by answer, the worst first; nothing for a result that is not about topics."""
     if not any(each.get("topics") for each in document.get("cells", ())):
         return []
     return [
@@ -156,7 +154,7 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _settings(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Sources:
-    """Where the settings of a cell come from; those that all cells of a sweep have alike stand once in its document."""
+    """Return where the settings of a cell come from; settings that all cells of a sweep share stand once in its document."""
     own: Sources = cell.get("settings") or {**document.get("sources", {}), **cell.get("sources", {})}
     return own
 
@@ -175,8 +173,8 @@ def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, A
 
 
 def scope(cell: Mapping[str, Any]) -> str:
-    """A configuration with its bounds in a few words: what is usual, empty or zero goes without saying, and what a
-    Kafka version implies."""
+    """Return a configuration with its bounds in a few words; defaults, empty and zero values, and what a Kafka version implies
+    are left out."""
     parts = []
     defaults = models()[cell["model"]].defaults
     release = cell.get("kafka.version") or cell.get("cell", {}).get("kafka.version")
@@ -193,7 +191,7 @@ def scope(cell: Mapping[str, Any]) -> str:
 
 
 def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    """A verdict that survives being pasted: property, verdict, configuration, bounds, counts, identity, id."""
+    """Return a verdict as a sentence to cite: property, verdict, configuration, bounds, counts, who agreed, id."""
     about = {**document, **cell}
     where = scope(cell)
     distinct = (cell.get("states") or {}).get("distinct")
@@ -224,7 +222,7 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
 
 
 def _agreed(cell: Mapping[str, Any]) -> str:
-    """Which independent ways agreed, for a citation."""
+    """Return which independent methods agreed on a verdict, for a citation."""
     asked = [each for each in cell.get("agreement", ()) if each["agrees"] is not None]
     against = [each["way"] for each in asked if not each["agrees"]]
     if against:
@@ -233,12 +231,11 @@ def _agreed(cell: Mapping[str, Any]) -> str:
 
 
 def counted(names: Sequence[str]) -> dict[str, int]:
-    """How often each name occurs."""
     return dict(Counter(names).most_common())
 
 
 def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """What the directory's ledger knows, in the order of the cells; lines on other configurations come last."""
+    """Return the lines of the directory's ledger in the order of the cells; lines on other configurations come last."""
     known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in ledger.read(folder)}
     found = []
     for cell, seen in zip(cells, shown, strict=True):
@@ -273,7 +270,6 @@ class Systems:
         self._known: dict[str, System] = {}
 
     def of(self, cell_id: str) -> System:
-        """The system of a cell."""
         if cell_id not in self._known:
             chosen = chosen_of(self._cells[cell_id])
             self._known[cell_id] = bind(chosen.model, chosen.configuration)

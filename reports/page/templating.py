@@ -1,4 +1,4 @@
-"""The templates of pages and reports, and how what a user wrote stands in them."""
+"""The templates of pages and reports, which escape what users wrote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neverlost.reports.wording.merged_rows import where
 
 
 def for_pages() -> Environment:
-    """Templates in which every value is escaped as HTML has to be."""
+    """Return the template environment that escapes every value for HTML."""
     found = Environment(
         loader=PackageLoader("neverlost.reports.page", "templates"),
         autoescape=select_autoescape(["html"]),
@@ -24,7 +24,7 @@ def for_pages() -> Environment:
 
 
 def for_markdown() -> Environment:
-    """Templates in which every text is escaped as Markdown has to be."""
+    """Return the template environment that escapes every text for Markdown."""
     return for_pages().overlay(finalize=_in_markdown)
 
 

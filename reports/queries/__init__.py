@@ -1,4 +1,4 @@
-"""Worked queries over exported states, for whatever number of replicas there are; DuckDB and Spark read the same ones."""
+"""Worked queries over exported states, for any number of replicas, in SQL that both DuckDB and Spark run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODERN = {"leader": "follows", "first_record": "log_record_%s_0"}
 
 
 def worked(system: System) -> dict[str, str]:
-    """The queries by the names of their files; none about a model that has neither family's columns."""
+    """Return the queries by file name; none for a model with neither family's columns."""
     names = {each.field.name for each in system.slots}
     columns = next((each for each in (MODERN, CLASSIC) if {each["leader"], "high_watermark"} <= names), None)
     replicas = range(sum(each.field.name == "high_watermark" for each in system.slots))
@@ -29,7 +29,7 @@ def worked(system: System) -> dict[str, str]:
 
 
 def write(system: System, directory: Path) -> None:
-    """Write them into a folder of an export."""
+    """Write the queries into a folder of an export."""
     (directory / FOLDER).mkdir()
     for name, text in worked(system).items():
         write_text(directory / FOLDER / name, text)

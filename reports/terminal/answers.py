@@ -25,7 +25,7 @@ MOST_COMMANDS = 4
 
 
 def show_groups(out: Console, document: Mapping[str, Any]) -> None:
-    """The groups, the worst first; then what to change, and what was noticed about the input."""
+    """Print the groups, the worst first; then what to change, and notices about the input."""
     found = answers.groups(document)
     out.print(_table(found, out.width))
     if all(is_without_faults(each["config"]) for each in document["cells"]):
@@ -50,7 +50,7 @@ def _first(group: Group) -> str:
 
 
 def _table(found: list[Group], width: int) -> Table:
-    """On a narrow screen without what the page has and the lines below repeat."""
+    """Return the table of groups; on a narrow screen without the columns that the page and the lines below repeat."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     columns = {"verdict": 0, "topics": 0, "which": 3, "settings": 3, "how": 4, "change": 3}
     kept = [name for name in columns if width >= NARROW or name not in ("settings", "change")]
@@ -71,7 +71,7 @@ def _table(found: list[Group], width: int) -> Table:
 
 
 def show_remedy(out: Console, group: Group, title: str = "") -> None:
-    """What to change, that it was decided, what it costs, and the commands."""
+    """Print what to change, that it was decided, its drawbacks, and the commands."""
     remedy = group.remedy
     if remedy is None:
         return

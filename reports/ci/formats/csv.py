@@ -14,7 +14,7 @@ COLUMNS = ("topic", "property", "verdict", "steps", "faults", "settings", "chang
 
 
 def render(result: JudgedResult) -> str:
-    """The rows, in the order of the document; what a cell may begin with to be a formula is quoted."""
+    """Return the rows in the order of the document; a cell that a spreadsheet could take for a formula is quoted."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)

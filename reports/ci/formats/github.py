@@ -1,7 +1,5 @@
 """GitHub's workflow commands: an annotation at the line of the user's file for each topic that is violated or undecided.
-
-A job shows ten errors of a step: where more topics are concerned, there is one for all that have the same answer.
-"""
+GitHub shows ten errors of a step, so with more topics there is one annotation for all that have the same answer."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ LEVELS = {"violated": "error", "inconclusive": "warning"}
 
 
 def render(result: JudgedResult) -> str:
-    """A line for each; with a baseline only what changed."""
+    """Return a line for each annotation; with a baseline only for what changed."""
     shown = [each for each in result.verdicts if each.verdict in LEVELS or each.change is not None]
     if result.changes is not None:
         shown = [each for each in shown if each.change is not None]

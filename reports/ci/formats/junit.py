@@ -1,4 +1,4 @@
-"""JUnit: a case for each topic (or cell of a matrix) and property, for whatever shows tests."""
+"""JUnit XML: a test case for each topic (or cell of a matrix) and property."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ FILE = "junit.xml"
 
 
 def render(result: JudgedResult) -> str:
-    """With a baseline a case fails where the verdict changed, without one where it is violated; what is undecided is
-    skipped.  Everything that is known of an answer stands once, with the first of its topics."""
+    """Return the XML.  With a baseline a case fails if its verdict changed, without one if it is violated; an undecided case
+    is skipped.  The full message of an answer stands once, with the first of its topics."""
     suite = Element("testsuite", name=result.name, time=f"{result.seconds:.3f}")
     for each in result.verdicts:
         first, *others = each.subjects

@@ -1,4 +1,4 @@
-"""Markdown for the page of a job."""
+"""Markdown for the summary page of a CI job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ MOST_COMMANDS = 24
 
 
 def render(result: JudgedResult) -> str:
-    """Of a sweep the counts, where safe ends, and what changed against the baseline; of a check a row for each answer."""
+    """Return, for a sweep, the counts, the boundary of the safe cells, and what changed against the baseline; for a check, a
+    row for each answer."""
     return _sweep(result) if result.is_sweep else _check(result)
 
 

@@ -1,8 +1,6 @@
-"""SARIF: a result per violated cell and property, for the code scanning tab.
-
-It stands at the line of the user's own file that it is about, with every step as a code flow there; where a step and the
-property are written in the model is their logical location, and the place where no file is behind the result.
-"""
+"""SARIF for the code scanning tab: a result per violated cell and property, at the line of the user's own file that it is
+about, with every step as a code flow there.  Where the step and the property are written in the model is their logical
+location, and the physical one if the result is about no file."""
 
 from __future__ import annotations
 
@@ -33,12 +31,12 @@ Sentences = list[tuple[Action, str]]
 
 
 def render(result: JudgedResult) -> str:
-    """The log, as JSON."""
+    """Return the log as JSON text."""
     return as_json(log(result))
 
 
 def log(result: JudgedResult) -> dict[str, Any]:
-    """The log; what was not expected is an error."""
+    """Return the SARIF log; an unexpected violation is an error."""
     names = list(dict.fromkeys(each.about for each in result.verdicts))
     shown = [each for each in result.verdicts if each.verdict == "violated" or each.change is not None]
     run = {
@@ -56,7 +54,7 @@ def log(result: JudgedResult) -> dict[str, Any]:
 
 
 def _rule(about: Property) -> dict[str, Any]:
-    """What the rule means, and what to do: as code scanning shows it beside a finding."""
+    """Return a SARIF rule: what it means, and what to do, as code scanning shows it beside a finding."""
     text = (
         f"{about.says[0].upper()}{about.says[1:]}. A finding means that there is a behaviour, within the faults that were "
         "allowed, after which this is false; its steps are the code flow. Change a setting that the message advises, or ask "
@@ -100,7 +98,7 @@ def _result(result: JudgedResult, each: GateVerdict, rule: int) -> dict[str, Any
 
 
 def _own_line(subject: str, line: SourceLine) -> Location:
-    """A line of the user's file, relative to where the command ran."""
+    """Return the location of a line of the user's file, relative to the working directory."""
     path = Path(line.file)
     inside = path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path
     uri = inside.as_uri() if inside.is_absolute() else quote(inside.as_posix())
@@ -111,7 +109,7 @@ def _own_line(subject: str, line: SourceLine) -> Location:
 
 
 def _at(own: Location, written: Location) -> Location:
-    """A place in the model at a line of the user's own file, which code scanning can show."""
+    """Return a place of the model as a logical location at a line of the user's own file, which code scanning can show."""
     place = written["physicalLocation"]
     name = f"{place['artifactLocation']['uri']} line {place['region']['startLine']}"
     return {
@@ -143,7 +141,8 @@ def _steps(trace: Path) -> Sentences:
 
 
 def that_mattered(steps: Sentences, refused: dict[str, Any] | None) -> Location:
-    """The step that the nearest safe cell refuses, at the clause that refuses it; else the last step that is no fault."""
+    """Return the step that the nearest safe cell refuses, with the clause that refuses it; else the last step that is not a
+    fault."""
     if refused:
         action, says = steps[refused["step"] - 1]
         return _location(*clause_place(action, refused["clause"]), f"{says}; a safe configuration refuses it")
@@ -152,7 +151,8 @@ def that_mattered(steps: Sentences, refused: dict[str, Any] | None) -> Location:
 
 
 def clause_place(action: Action, clause: str) -> tuple[str, int]:
-    """Where a guard clause is written: in the action's body, or on the only line of the model with it; else the action."""
+    """Return where a guard clause is written: in the action's body, or on the only line of the model with it; else the place
+    of the action."""
     lines, first = inspect.getsourcelines(inspect.unwrap(action.body))
     path, start = action.source
     own = [(path, first + number) for number, line in enumerate(lines) if f'yield "{clause}"' in line]

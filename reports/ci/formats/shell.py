@@ -1,4 +1,4 @@
-"""A shell script with the commands that make the advised changes; what is changed in a file is a comment with its place."""
+"""A shell script with the commands that make the advised changes; a change of a file is a comment with its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FILE = "changes.sh"
 
 
 def render(result: JudgedResult) -> str:
-    """The groups of topics, the worst first, each with its commands; nothing is run that was not decided."""
+    """Return the commands by group of topics, the worst first; only changes that were decided are in it."""
     found = [] if result.is_sweep else [each for each in groups(result.document) if each.commands]
     lines = [line for each in found for line in ("", *_group(each))]
     head = ["#!/bin/sh", "# set HOST:PORT first; every change was decided: with it, what was asked holds", "set -eu"]
@@ -17,7 +17,7 @@ def render(result: JudgedResult) -> str:
 
 
 def _group(group: Group) -> list[str]:
-    """Comments and commands.  A comment stays on its line whatever a topic is called."""
+    """Return the comments and commands of a group; a line break in a topic's name cannot end a comment."""
     said = f"# {len(group.topics)} topics: {group.change}"
     return [" ".join(said.split()), *(_line(each["where"], each["line"]) for each in group.commands)]
 

@@ -155,7 +155,7 @@ NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year
 def change(
     changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | NoBound, found: Bound | NoBound
 ) -> dict[str, Any]:
-    """Describe a change of settings or of operation: the bound after it, the nines gained, and its cost in copies and latency."""
+    """Describe a change of settings or operation: the bound after it, the nines gained, and the cost in copies and latency."""
     named = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
     gained = None
     if isinstance(was, Bound) and isinstance(found, Bound) and was.loss.high and found.loss.high:

@@ -236,7 +236,7 @@ class _Cluster:
 
 
 class RollInput(TypedDict):
-    """The sources of the settings that all partitions share, the settings that `differ` between them, notices and assumptions."""
+    """The sources of settings that all partitions share, the settings that `differ` between them, notices and assumptions."""
 
     sources: Sources
     differ: dict[str, Sources]

@@ -40,7 +40,8 @@ MOST_TABLES = 2
 
 
 def spot_of(text: str | None) -> FaultBudget | None:
-    """Parse `1,2` as a cell of the table: 1 broker loses data while 2 others are out.  Errors: `InputError` for anything else."""
+    """Parse `1,2` as a cell of the table: 1 broker loses data while 2 others are out.  Errors: `InputError`
+    for anything else."""
     if text is None:
         return None
     parts = text.split(",")
@@ -161,7 +162,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
-    """Whether a `check` should be answered by a tolerance table: no fault is limited, and no option asks for a single search."""
+    """Whether a `check` should be answered by a tolerance table: no fault is limited, and no option asks for one search."""
     from neverlost.model.protocols import models
     from neverlost.specs.configuration.choose import read_given
 
