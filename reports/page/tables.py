@@ -9,7 +9,6 @@ from typing import Any
 
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.reports.page.drawing import STYLE
-from neverlost.reports.page.templating import for_markdown, for_pages
 from neverlost.specs.setting import NoticeKind
 
 DERIVED = "Nothing in this report was measured: all of it follows from question.json, and neverlost verify derives it again."
@@ -66,6 +65,8 @@ class TableReport:
 
 def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) -> list[Path]:
     """Write `report.html`, and `report.md` where the question has no text of its own; return what was written."""
+    from neverlost.reports.page.templating import for_markdown, for_pages
+
     sections = list(report.sections(document))
     general = [each for each in sections[0].notices if all(each in one.notices for one in sections)]
     about = f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}"

@@ -71,7 +71,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class States:
-    """How much was covered; `depth` counts levels including the initial one; `left` counts states that were not expanded."""
+    """How much was covered; `depth` counts levels with the initial one; `left` counts states that were not expanded."""
 
     generated: int
     distinct: int
@@ -95,7 +95,7 @@ class PropertyVerdict:
 
 @dataclass(frozen=True)
 class Answer:
-    """The base of all results: the document that `--json` writes, what the answer assumes by key, and a table of its verdicts."""
+    """The base of all results: the document of `--json`, what the answer assumes by key, and a table of its verdicts."""
 
     document: Document = field(repr=False)
     assumed: Mapping[str, str] = field(default_factory=dict, kw_only=True)

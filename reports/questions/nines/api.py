@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.engine.search.options import Reporter
@@ -18,6 +18,7 @@ from neverlost.reports.bundle.keep import kept
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines import improvements, page
 from neverlost.reports.questions.nines.bounds import NinesBounds
+from neverlost.reports.questions.nines.page import REPORT
 from neverlost.reports.questions.tolerance.api import RECORDS, asked_about, grouped
 from neverlost.reports.request.inputs import labelled
 from neverlost.reports.request.keywords import Searching, Settings
@@ -28,9 +29,6 @@ from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
 from neverlost.specs.errors import InputError
 from neverlost.specs.setting import assumed
-
-if TYPE_CHECKING:
-    from neverlost.reports.page.tables import TableReport
 
 Path = str | PathLike[str]
 
@@ -52,14 +50,7 @@ class NinesResult(Answer):
         return [row for subject, each in self.nines.items() for row in describe.rows(subject, each)]
 
 
-def _report() -> TableReport:
-    """Return how the document becomes a page; templates are loaded only where one is written."""
-    from neverlost.reports.questions.nines.page import REPORT
-
-    return REPORT
-
-
-@kept(_report)
+@kept(REPORT)
 def nines(
     settings: Settings = None,
     *,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
@@ -16,6 +16,7 @@ from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.tolerance import decided
 from neverlost.reports.bundle.keep import kept
+from neverlost.reports.questions.roll.page import REPORT
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.request.inputs import configurations, labelled
 from neverlost.reports.request.keywords import Searching, Settings
@@ -28,9 +29,6 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
 from neverlost.specs.setting import NoticeDocument, Sources, assumed, shared_sources
-
-if TYPE_CHECKING:
-    from neverlost.reports.page.tables import TableReport
 
 OUTSIDE = "start.outside_isr"
 OFFLINE = "offline already"
@@ -52,14 +50,7 @@ class RollResult(Answer):
         return [{"broker": broker, **each} for broker, each in self.brokers.items()]
 
 
-def _report() -> TableReport:
-    """Return how the document becomes a page; templates are loaded only where one is written."""
-    from neverlost.reports.questions.roll.page import REPORT
-
-    return REPORT
-
-
-@kept(_report)
+@kept(REPORT)
 def roll(
     settings: Settings = None,
     *,

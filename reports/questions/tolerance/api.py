@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Behaviour, Verdict, worst
@@ -25,6 +25,7 @@ from neverlost.model.system import System, bind
 from neverlost.reports.bundle.keep import kept
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance.page import REPORT
 from neverlost.reports.request.inputs import about_topics, configurations, labelled, named
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
@@ -38,9 +39,6 @@ from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.inputs import remedies
 from neverlost.specs.property import SAFETY, Property
 from neverlost.specs.setting import Notice, NoticeKind, assumed, sources
-
-if TYPE_CHECKING:
-    from neverlost.reports.page.tables import TableReport
 
 Path = str | PathLike[str]
 
@@ -87,14 +85,7 @@ class ToleranceResult(Answer):
         return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
 
 
-def _report() -> TableReport:
-    """Return how the document becomes a page; templates are loaded only where one is written."""
-    from neverlost.reports.questions.tolerance.page import REPORT
-
-    return REPORT
-
-
-@kept(_report)
+@kept(REPORT)
 def tolerance(
     settings: Settings = None,
     *,
