@@ -36,14 +36,14 @@ def atlas(
     """Run `neverlost atlas` and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.atlas import api as atlases
+    from neverlost.reports.questions.atlas import api
     from neverlost.specs.errors import InputError
 
     output = Output(json, None, quiet)
     if action == "count" and out is None:
         raise InputError("atlas count needs --out FILE")
     if action in ("show", "count"):
-        coverage = atlases.atlas_coverage() if out is None or action == "show" else atlases.count_atlas(out)
+        coverage = api.atlas_coverage() if out is None or action == "show" else api.count_atlas(out)
         output.deliver(coverage.document, lines=lambda document: list(_covered(document))[-1:])
         if output.is_read:
             typer.echo("\n".join(_covered(coverage.document)))
@@ -52,7 +52,7 @@ def atlas(
         raise InputError(f"bad value {action!r} for atlas: write atlas show, atlas build or atlas count")
     if state_dir is None or out is None:
         raise InputError("atlas build needs --state-dir DIR and --out FILE")
-    found = atlases.build_atlas(
+    found = api.build_atlas(
         out,
         state_dir,
         chapters=chapters,

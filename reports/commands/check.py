@@ -55,14 +55,14 @@ def check(
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.gate import announce
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.tolerance import screen as without_limits
+    from neverlost.reports.questions.tolerance import screen as tolerance_screen
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet, format)
     files, search = options.files_of(given)
-    if without_limits.is_asked(config, settings, {**search, "certificate": certificate}):
+    if tolerance_screen.is_asked(config, settings, {**search, "certificate": certificate}):
         if format not in ("text", "json"):
             raise InputError(
                 f"--format {format} is about one search: limit faults, such as --set faults.lossy_crash=1; "
@@ -75,7 +75,7 @@ def check(
             "topics": topic,
             "files": files,
         }
-        return without_limits.answer(output, None, settings=settings, **asked, **search)
+        return tolerance_screen.answer(output, None, settings=settings, **asked, **search)
     with LiveProgress() as progress, shown_once(output):
         result = neverlost.check(
             settings,

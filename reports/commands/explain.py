@@ -26,10 +26,10 @@ def explain(
 ) -> int:
     """Run `neverlost explain`."""
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.explain import glossary as words
+    from neverlost.reports.questions.explain import glossary
 
     output = Output(json, quiet=quiet)
-    found = [words.word(each) for each in names] if names else list(words.words().values())
+    found = [glossary.word(each) for each in names] if names else list(glossary.words().values())
     output.deliver({"schema": "neverlost.words/1", "words": [each.document() for each in found]}, lines=_names)
     if output.is_read and names:
         _show(found)

@@ -44,15 +44,14 @@ def nines(
     matrix."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.nines import api as likelihood
-    from neverlost.reports.questions.nines import screen as shown
+    from neverlost.reports.questions.nines import api, screen
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, out, quiet)
     files, search = options.files_of(given)
     with LiveProgress() as progress:
-        result = likelihood.nines(
+        result = api.nines(
             settings,
             config=config,
             files=files,
@@ -66,11 +65,11 @@ def nines(
             progress=progress,
             **search,
         )
-    output.deliver(result.document, is_saved=True, lines=shown.lines)
+    output.deliver(result.document, is_saved=True, lines=screen.lines)
     if picture is not None:
-        shown.draw(picture, result.judged)
+        screen.draw(picture, result.judged)
     if output.is_read:
-        shown.show(terminal.console(), result, with_loss=show)
+        screen.show(terminal.console(), result, with_loss=show)
     output.end(result.document)
     if matrix is None and any(each["verdict"] == "violated" for each in result.nines.values()):
         return exit_status.VIOLATED

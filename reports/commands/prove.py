@@ -52,7 +52,7 @@ def prove(
     """Run `neverlost prove` and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.prove import screen as proofs
+    from neverlost.reports.questions.prove import screen
     from neverlost.reports.terminal.progress import ProofProgressBar
 
     output = Output(json, out, quiet)
@@ -75,8 +75,8 @@ def prove(
         )
     output.deliver(result.document, is_saved=True)
     if output.is_read and result.bounded is not None:
-        proofs.show_bounded(result.bounded, list(result.free))
+        screen.show_bounded(result.bounded, list(result.free))
     elif output.is_read:
-        proofs.show_proofs(result.inductions)
+        screen.show_proofs(result.inductions)
     output.end(result.document)
     return exit_status.of_outcomes(result.outcomes)

@@ -38,13 +38,13 @@ def reproduce(
     """Run `neverlost reproduce`; return 0 if every try reproduced the counterexample, 21 if not, 20 if the cluster could not
     be run."""
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.reproduce import tries as trial
+    from neverlost.reports.questions.reproduce import tries
     from neverlost.reports.questions.reproduce.script import script
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
-    question = trial.asked(trace, settings or [])
+    question = tries.asked(trace, settings or [])
     if dry_run:
         print(script(question.plan), end="")
         return 0
@@ -53,5 +53,5 @@ def reproduce(
     if not 1 <= times <= 100:
         raise InputError(f"bad value '{times}' for --times: use a number from 1 to 100")
     out_console = terminal.console()
-    where = trial.KafkaTarget(kafka_home, kafka_version, controllers, trust_maven)
-    return trial.tried(question, where, times, output, lambda line: out_console.print(line, markup=False))
+    where = tries.KafkaTarget(kafka_home, kafka_version, controllers, trust_maven)
+    return tries.tried(question, where, times, output, lambda line: out_console.print(line, markup=False))

@@ -35,7 +35,7 @@ def roll(
     """Run `neverlost roll` and return the exit status: 12 if a stop alone can lose a record, 13 if one stops writes."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.roll import api as rolls
+    from neverlost.reports.questions.roll import api
     from neverlost.reports.questions.roll.document import lines
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.reports.terminal.results import console, show_settings
@@ -48,7 +48,7 @@ def roll(
             raise InputError("--plan says itself where the cluster begins: leave out Kafka's files and --kafka-version")
         return _plan(plan, settings, output, **search)
     with LiveProgress() as progress:
-        found = rolls.roll(
+        found = api.roll(
             settings,
             files=files,
             kafka_version=options.the_version(kafka_version),
@@ -71,12 +71,12 @@ def roll(
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
     """Decide a maintenance plan instead, and print the counterexample of its first loss."""
     from neverlost.reports.output import exit_status
-    from neverlost.reports.questions.roll import plan_api as plans
+    from neverlost.reports.questions.roll import plan_api
     from neverlost.reports.questions.roll.plan_document import lines
     from neverlost.reports.terminal.progress import LiveProgress
 
     with LiveProgress() as progress:
-        found = plans.plan(file, settings, out=output.out, progress=progress, **search)
+        found = plan_api.plan(file, settings, out=output.out, progress=progress, **search)
     output.deliver(found.document, is_saved=True, lines=lines)
     if output.is_read:
         for line in lines(found.document):

@@ -55,12 +55,12 @@ def sweep(
 
 def show(result: neverlost.SweepResult) -> None:
     """Print the cells, the rule for the unsafe ones, what each setting survives, and what changed."""
-    from neverlost.reports.questions.sweep import screen as shown
+    from neverlost.reports.questions.sweep import screen
     from neverlost.reports.terminal.results import console
 
     out, document = console(), result.document
-    shown.show(out, document)
-    shown.show_boundary(out, document)
-    shown.show_tolerance(out, document)
+    screen.show(out, document)
+    screen.show_boundary(out, document)
+    screen.show_tolerance(out, document)
     if result.changes is not None:
-        shown.show_changes(out, result.changes)
+        screen.show_changes(out, result.changes)

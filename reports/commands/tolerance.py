@@ -63,7 +63,7 @@ def tolerance(
     """Run `neverlost tolerance` and return the exit status."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.nines.beside_tolerance import BesideTolerance
-    from neverlost.reports.questions.tolerance import screen as shown
+    from neverlost.reports.questions.tolerance import screen
 
     output = Output(json, out, quiet)
     files, search = options.files_of(given)
@@ -75,9 +75,9 @@ def tolerance(
             "topics": topic,
         } | files
         return _gate(at_least, [*(settings or ()), *mended(waive or ())], output, **asked, **search)
-    return shown.answer(
+    return screen.answer(
         output,
-        shown.spot_of(show),
+        screen.spot_of(show),
         settings=settings,
         config=config,
         kafka_version=options.the_version(kafka_version),

@@ -17,7 +17,7 @@ from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
-from neverlost.reports.documents import measurements as measured
+from neverlost.reports.documents import measurements
 from neverlost.reports.documents.answers import groups, notices_of
 from neverlost.reports.documents.answers import named as listed
 from neverlost.reports.documents.fault_tolerance import budget, fault_words
@@ -112,7 +112,7 @@ def _totals(
         "searches": document.get("searches", []),
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
-        "measured": [{"place": place, "says": _measured(found)} for place, found in measured.of_result(document)],
+        "measured": [{"place": place, "says": _measured(found)} for place, found in measurements.of_result(document)],
     }
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from neverlost.checker.engine.host import processes
 from neverlost.checker.engine.spark.java import java_home
 from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
-from neverlost.checker.kafka.conform import broker_order, entry_points, leader, replication_control
-from neverlost.checker.kafka.conform import partition_change_builder as change_builder
+from neverlost.checker.kafka.conform import broker_order, entry_points, leader, partition_change_builder, replication_control
 from neverlost.checker.kafka.conform.cases.comparison import Answers, Tally
 from neverlost.checker.kafka.conform.cases.settings import (
     SEED,
@@ -62,7 +61,7 @@ class ConformReport:
 
 
 PARTS: dict[str, Callable[..., Tally]] = {
-    "builder": change_builder.compare,
+    "builder": partition_change_builder.compare,
     "entry-points": entry_points.compare,
     "broker": broker_order.compare,
     "controller": replication_control.compare,
@@ -126,7 +125,10 @@ def compare(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Pr
     return found
 
 
-ANSWERS: dict[str, Callable[[ConformSetting], Answers]] = {"builder": change_builder.answers, "leader": leader.answers}
+ANSWERS: dict[str, Callable[[ConformSetting], Answers]] = {
+    "builder": partition_change_builder.answers,
+    "leader": leader.answers,
+}
 """What two versions can be asked alike."""
 
 

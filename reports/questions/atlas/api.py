@@ -14,8 +14,7 @@ from typing import Any
 
 from neverlost.checker.engine.host.whole_files import writable_directory, write_text
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.questions.atlas import build as building
-from neverlost.checker.questions.atlas import index, table
+from neverlost.checker.questions.atlas import build, index, table
 from neverlost.checker.questions.atlas.build_task import is_asked, units
 from neverlost.checker.questions.atlas.common_settings import CHAPTERS
 from neverlost.checker.questions.atlas.lookup import question
@@ -105,7 +104,7 @@ def build_atlas(
     writable_directory(state_dir)
     chosen = list(units(wanted))[first - 1 :: step]
     conf = request.options().spark_conf
-    found = building.build(chosen, Path(state_dir), workers or os.cpu_count() or 1, master, conf, report)
+    found = build.build(chosen, Path(state_dir), workers or os.cpu_count() or 1, master, conf, report)
     table.write(found.rows, Path(out))
     document: dict[str, Any] = {
         "schema": "neverlost.atlas/1",

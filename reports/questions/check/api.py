@@ -16,8 +16,7 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.tolerance import tolerance
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.model.system import System
-from neverlost.reports.bundle import question, seal
-from neverlost.reports.bundle import stored_levels as kept_levels
+from neverlost.reports.bundle import question, seal, stored_levels
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe_outcome
@@ -99,7 +98,7 @@ def check(
     request.require_apart(out)
     if out is not None:
         writable_directory(out)
-    with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
+    with stored_levels.certified(request, certificate, len(every), out) as (keeping, certify):
         found = _decided(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
         certificate_file = certify(found[0])
     advised = any(each.subjects for each in every) if advise is None else advise
@@ -219,7 +218,7 @@ def explore(
     if out is not None:
         writable_directory(out)
     chosen = choose(read_settings(settings), model)
-    with kept_levels.exported(request, export) as (keeping, write):
+    with stored_levels.exported(request, export) as (keeping, write):
         found = searched(chosen.system, (), keeping, progress)
         write(found)
     result = _result([chosen], [found])

@@ -22,7 +22,7 @@ from neverlost.checker.kafka.conform.exploration.world import Bounds
 from neverlost.checker.kafka.conform.run import Between, ConformReport
 from neverlost.reports.output import exit_status as statuses
 from neverlost.reports.output.output import verdict_line
-from neverlost.reports.questions.conform import java_test_writer as kafka_test
+from neverlost.reports.questions.conform import java_test_writer
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError, misread, unknown
@@ -209,14 +209,16 @@ def write(directory: str, stated: dict[str, Any]) -> None:
     """Write the Markdown page and the JUnit file."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
     write_text(Path(directory) / f"conform-{stated['kafka']}.junit.xml", junit(stated))
-    kafka_test.write(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
+    java_test_writer.write(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
 
 
 def write_free(directory: str, stated: Mapping[str, Any]) -> None:
     """Write a loss that exploration found as a JUnit test in Java and as metadata records."""
     if stated["test"] is not None:
         case = f"loss of an acknowledged record in {len(stated['trace'])} events"
-        kafka_test.write(directory, stated["kafka"], [{"case": case, "test": stated["test"], "records": stated["records"]}])
+        java_test_writer.write(
+            directory, stated["kafka"], [{"case": case, "test": stated["test"], "records": stated["records"]}]
+        )
 
 
 def between_document(found: Between) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.region import kills_count_as
 from neverlost.checker.questions.tolerance.tolerance import Tolerance
 from neverlost.model.system import System, bind
-from neverlost.reports.questions.tolerance import document as table
+from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.questions.tolerance.api import Tables, counterexample
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.wording.table_words import LOST, OK
@@ -57,7 +57,7 @@ class NinesBounds:
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
         """Find the largest region of faults in which nothing is lost, to which rates are applied.  The region is decided by
         itself, so an undecided cell of the table may be in it."""
-        says = {spot: table.answer(survived, spot)[0] for spot in survived.entries}
+        says = {spot: tolerance_document.answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         kills = kills_count_as(chosen.configuration)
         decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
@@ -67,7 +67,7 @@ class NinesBounds:
         return RatedConfiguration(decided, writable, racks_of(chosen), chosen.configuration["flush.messages"] == "1")
 
     def _shipped(self, chosen: Chosen, survived: Tolerance, subject: RatedConfiguration) -> Shipped:
-        defects = table.defects_that_matter(replace(survived, configuration=chosen.configuration))
+        defects = tolerance_document.defects_that_matter(replace(survived, configuration=chosen.configuration))
         names = tuple(each.name for each in defects)
         if not names:
             return Shipped()
@@ -108,6 +108,6 @@ def dominant_loss(judged: ConfigurationNines) -> tuple[System, Property, Behavio
     """Return the shortest counterexample at the first (most frequent) exit from the region after which a record can be lost."""
     for each in judged.first.exits if isinstance(judged.first, Bound) else ():
         spot = FaultBudget(*each.to)
-        if table.answer(judged.survived, spot)[0] == LOST:
+        if tolerance_document.answer(judged.survived, spot)[0] == LOST:
             return counterexample(judged.survived, spot)
     return None

@@ -13,7 +13,7 @@ from neverlost.checker.questions.nines.chain import LOST
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
 from neverlost.checker.questions.nines.rates import KINDS, YEAR, Range, Rates
 from neverlost.checker.questions.question_id import question_id
-from neverlost.reports.questions.tolerance import document as table
+from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
@@ -82,7 +82,7 @@ def answer(judged: ConfigurationNines) -> dict[str, Any]:
     """Return the bound of one configuration as JSON.  Units: probabilities in a year, seconds a year, parts."""
     chosen, found = judged.chosen, judged.first
     about = {
-        "heading": table.heading(chosen.configuration, chosen.release, chosen.subjects),
+        "heading": tolerance_document.heading(chosen.configuration, chosen.release, chosen.subjects),
         "label": label(chosen),
         "copies": chosen.configuration["replication.factor"],
         "latency": latency(chosen),
@@ -111,7 +111,7 @@ def label(chosen: Chosen) -> str:
     """Return the topics and the settings that matter most, in a few words."""
     racks = len(set(chosen.configuration["broker.rack"])) or 1
     named = ", ".join(chosen.subjects) if chosen.brokers else ""
-    parts = table.setting(chosen.configuration, chosen.release, ()).partition(": ")[2]
+    parts = tolerance_document.setting(chosen.configuration, chosen.release, ()).partition(": ")[2]
     flushed = ["flushed"] if chosen.configuration["flush.messages"] == "1" else []
     return f"{named + ': ' if named else ''}{', '.join([parts, *flushed, pluralize(racks, 'rack')])}"
 

@@ -13,7 +13,7 @@ from neverlost.checker.questions.nines.bounds import Bound, NoBound
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
 from neverlost.checker.questions.nines.rates import Episode, Range, Rates
 from neverlost.reports.questions.check.advice import SECONDS_EACH
-from neverlost.reports.questions.nines import document as describe
+from neverlost.reports.questions.nines import document
 from neverlost.reports.questions.nines.bounds import NinesBounds
 from neverlost.specs.configuration.choose import Chosen, with_changes
 from neverlost.specs.errors import InputError
@@ -32,11 +32,11 @@ def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, An
     for each in neighbours(judged.chosen):
         if remedies.is_possible(judged.chosen, each):
             chosen, after = _after(judged.chosen, each, quick)
-            found.append(describe.change(dict(each), judged.chosen, chosen, judged.first, after))
+            found.append(document.change(dict(each), judged.chosen, chosen, judged.first, after))
     if isinstance(judged.first, Bound):
         for says, other in operated(rates):
             after = bounds.bound(judged.first.subject, other)
-            found.append(describe.change(says, judged.chosen, judged.chosen, judged.first, after))
+            found.append(document.change(says, judged.chosen, judged.chosen, judged.first, after))
     return sorted(found, key=lambda each: each["loss_in_a_year"]["high"] if each["loss_in_a_year"] else 2.0)
 
 

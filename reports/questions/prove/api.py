@@ -24,8 +24,7 @@ from neverlost.checker.questions.necessity.necessity import clauses_of
 from neverlost.checker.questions.necessity.necessity import without as switched_off
 from neverlost.model.kernel import Model, ModelError
 from neverlost.model.system import System, bind
-from neverlost.reports.bundle import proof_check as proved
-from neverlost.reports.bundle import question, seal
+from neverlost.reports.bundle import proof_check, question, seal
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.questions.prove import document as describe_proofs
@@ -161,10 +160,10 @@ def _result(
     outcomes = [found.outcome] if isinstance(found, BoundedResult) else [each.outcome for each in found]
     known = _counterexamples(outcomes)
     if out is not None:
-        document, traces = proved.named({**document, **asked.answered}, known)
+        document, traces = proof_check.named({**document, **asked.answered}, known)
         system = outcomes[0].system
         configurations = [(system.model, each) for each in system.configurations]
-        also = {} if isinstance(found, BoundedResult) else proved.obligations(found)
+        also = {} if isinstance(found, BoundedResult) else proof_check.obligations(found)
         seal.write(out, asked, document, configurations, traces, also)
     cells = [
         Result.of(each, properties=verdicts(each["properties"], of_cell), counterexamples=of_cell)

@@ -17,7 +17,7 @@ from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.tolerance import decided
 from neverlost.reports.bundle.keep import kept
 from neverlost.reports.questions.roll.page import REPORT
-from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.inputs import configurations, labelled
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
@@ -100,7 +100,7 @@ class _Said:
     """The verdicts of all configurations after all kinds of stops, decided together."""
 
     def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
-        asked = [properties()[name] for name in describe.ASKED]
+        asked = [properties()[name] for name in tolerance_document.ASKED]
         questions = {
             (id(chosen), is_whole, stop): (
                 chosen.model,
@@ -113,7 +113,10 @@ class _Said:
         atlas = shipped()
         known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
         found = decided(list(questions.values()), asked, request.options(), request.engine, progress, known)
-        self._words = {key: describe.in_words(*describe.said(entries)) for key, entries in zip(questions, found, strict=True)}
+        self._words = {
+            key: tolerance_document.in_words(*tolerance_document.said(entries))
+            for key, entries in zip(questions, found, strict=True)
+        }
 
     @staticmethod
     def _configuration(chosen: Chosen, is_whole: bool) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from typing import Any, Unpack
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Reporter
-from neverlost.checker.questions.roll import plan_phases as campaign
+from neverlost.checker.questions.roll import plan_phases
 from neverlost.checker.questions.roll.maintenance_plan import MaintenancePlan, read_plan
 from neverlost.checker.questions.roll.plan_phases import Phase, PhaseTrace, Said
 from neverlost.checker.questions.tolerance.tolerance import SEARCH, CellVerdict
 from neverlost.model.sentences import sentences
 from neverlost.reports.bundle.keep import kept
 from neverlost.reports.counterexample.timeline import Timeline, timeline
-from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -69,7 +69,9 @@ def plan(
     meanwhile. `settings` win over what the file says where the plan begins. With `out` an evidence bundle is written there.
     Errors: `InputError` for a file that is no plan, and for a step that cannot be decided."""
     asked = read_plan(file, settings)
-    found = campaign.decided(asked, [properties()[name] for name in describe.ASKED], RunOptions(**search).options(), progress)
+    found = plan_phases.decided(
+        asked, [properties()[name] for name in tolerance_document.ASKED], RunOptions(**search).options(), progress
+    )
     return PlanResult.of(_document(asked, found), found=tuple(found))
 
 
@@ -87,8 +89,8 @@ def _document(asked: MaintenancePlan, found: Sequence[Phase]) -> dict[str, Any]:
         "version": neverlost.__version__,
         "verdict": str(_verdict(says)),
         "says": asked.says,
-        "begins": describe.heading(configuration, asked.first.release, ()),
-        "faults": describe.fault_limits({**configuration, "faults.min_isr_change": 0}),
+        "begins": tolerance_document.heading(configuration, asked.first.release, ()),
+        "faults": tolerance_document.fault_limits({**configuration, "faults.min_isr_change": 0}),
         "records": configuration["bounds.records"],
         "phases": phases,
     }
@@ -126,7 +128,9 @@ def _order(said: Said) -> tuple[bool, int]:
 
 
 def _in_words(said: Sequence[Said]) -> str:
-    return describe.in_words(*describe.said([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said]))
+    return tolerance_document.in_words(
+        *tolerance_document.said([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said])
+    )
 
 
 def _part(part: PhaseTrace, every: Sequence[Phase]) -> dict[str, Any]:

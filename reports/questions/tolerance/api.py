@@ -13,7 +13,7 @@ from neverlost.checker.engine.outcome import Behaviour, Verdict, worst
 from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas, shipped
-from neverlost.checker.questions.tolerance import tolerance as campaign
+from neverlost.checker.questions.tolerance import tolerance as tolerance_search
 from neverlost.checker.questions.tolerance.fault_budget import AXES, OF_MEMBERS, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Known, Tolerance
 from neverlost.model.any_number import AnyNumber
@@ -263,7 +263,7 @@ class Tables:
         if key not in self._made:
             if known_only and not self.is_known(chosen, more):
                 return None
-            found = self._made[key] = campaign.tolerance(
+            found = self._made[key] = tolerance_search.tolerance(
                 chosen.model,
                 chosen.configuration,
                 self.asked(chosen),
@@ -377,7 +377,7 @@ def counterexample(table: Tolerance, spot: FaultBudget) -> tuple[System, Propert
     entries = violated
     if any(each.trace is None for each in violated):
         wanted = [each.property for each in violated]
-        searched = campaign.tolerance(table.model, table.configuration, wanted, Options(), table.more, only=[spot])
+        searched = tolerance_search.tolerance(table.model, table.configuration, wanted, Options(), table.more, only=[spot])
         entries = list(searched.entries[spot])
     shortest = min(entries, key=lambda each: (each.property.kind != SAFETY, each.steps or 0))
     return (table.system(spot), shortest.property, shortest.trace) if shortest.trace is not None else None

@@ -193,7 +193,7 @@ def answer(output: Output, spot: FaultBudget | None, likely: Likely | None = Non
     Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
     """
     from neverlost.reports.output import exit_status
-    from neverlost.reports.questions.tolerance import api as tolerances
+    from neverlost.reports.questions.tolerance import api
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
@@ -213,7 +213,7 @@ def answer(output: Output, spot: FaultBudget | None, likely: Likely | None = Non
         shown += 1
 
     with progress:
-        result = tolerances.tolerance(out=output.out, progress=progress, decided=decided, **asked)
+        result = api.tolerance(out=output.out, progress=progress, decided=decided, **asked)
         document = {**result.document, **({"nines": likely.find(result)} if likely else {})}
     output.deliver(document, is_saved=likely is None, lines=lines)
     if output.is_read:

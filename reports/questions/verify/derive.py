@@ -12,8 +12,7 @@ from typing import Any
 import neverlost
 from neverlost.checker.engine.host import scratch
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.reports.bundle import safe_paths as contained
-from neverlost.reports.bundle import seal
+from neverlost.reports.bundle import safe_paths, seal
 from neverlost.reports.bundle.question import ARGUMENTS, FILE, BundleQuestion
 from neverlost.reports.bundle.seal import COMMAND, RESULT
 from neverlost.reports.questions.table_reports import TABLE_REPORTS
@@ -55,7 +54,7 @@ class Derived:
         with scratch.folder("rendered") as place:
             Path(place, BUNDLE).mkdir()
             seal.render(self.folder, result, Path(place, BUNDLE), tables=TABLE_REPORTS)
-            return contained.files_of(Path(place, BUNDLE))
+            return safe_paths.files_of(Path(place, BUNDLE))
 
 
 def derived(question: BundleQuestion, seconds: float | None = None) -> Derived:
@@ -77,7 +76,7 @@ def derived(question: BundleQuestion, seconds: float | None = None) -> Derived:
     with warnings.catch_warnings(), known(question.contents):
         warnings.simplefilter("ignore")
         found = answer(**arguments, out=Path(place.name, BUNDLE))
-    files = dict(contained.files_of(Path(place.name, BUNDLE)))
+    files = dict(safe_paths.files_of(Path(place.name, BUNDLE)))
     again = BundleQuestion.of(files)
     if _asks(again) != _asks(question):
         raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")

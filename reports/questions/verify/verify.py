@@ -11,23 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.engine.compiled.code_cache import compiling_afresh
-from neverlost.checker.engine.evidence import ledger
-from neverlost.checker.engine.evidence import reachable_states as reachable
+from neverlost.checker.engine.evidence import ledger, reachable_states
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.model.system import bind
-from neverlost.reports.bundle import ledger_lines, seal
-from neverlost.reports.bundle import proof_check as proved
-from neverlost.reports.bundle import safe_paths as contained
+from neverlost.reports.bundle import ledger_lines, proof_check, safe_paths, seal
 from neverlost.reports.bundle.question import FILE, BundleQuestion, commit_of_checkout, digest
 from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
 from neverlost.reports.bundle.stored_levels import CERTIFICATE
 from neverlost.reports.counterexample.saved import SUFFIX
-from neverlost.reports.documents import measurements as measured
-from neverlost.reports.questions.nines import page as nines
-from neverlost.reports.questions.verify import solvers
-from neverlost.reports.questions.verify import unverified_claims as stated
+from neverlost.reports.documents import measurements
+from neverlost.reports.questions.nines import page as nines_page
+from neverlost.reports.questions.verify import solvers, unverified_claims
 from neverlost.reports.questions.verify.derive import Derived, derived
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import chosen_of
@@ -84,8 +80,8 @@ def opened(directory: str) -> Contents:
         raise InputError(f"{directory!r} is not a directory; name the --out directory of a command")
     if not (folder / MANIFEST).exists():
         raise InputError(f"{directory!r} has no {MANIFEST}; name the --out directory of a command")
-    files = contained.files_of(folder)
-    listed = contained.listed(folder, files)
+    files = safe_paths.files_of(folder)
+    listed = safe_paths.listed(folder, files)
     wrong = [f"{name} was removed" for name in listed if name not in files]
     wrong += [f"{name} was added" for name in files if name not in listed and name != MANIFEST]
     wrong += [f"{name} was altered" for name, known in listed.items() if name in files and digest(files[name]) != known]
@@ -98,9 +94,9 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
     """Compare a bundle's files with those that its question has.  Errors: `InputError` for the first difference, with its
     place and both values."""
     found = BundleCheck()
-    result, open_places = stated.completed(files, own, seed, SECONDS if seconds is None else seconds)
+    result, open_places = unverified_claims.completed(files, own, seed, SECONDS if seconds is None else seconds)
     found.unchecked += open_places
-    documents = {RESULT: _same(RESULT, files, measured.overlaid(RESULT, result, _parsed(RESULT, files)))}
+    documents = {RESULT: _same(RESULT, files, measurements.overlaid(RESULT, result, _parsed(RESULT, files)))}
     same = "what was decided here is the same" if open_places else "every field is the same"
     found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: {same}")
     documents |= _traces(files, own, result)
@@ -117,7 +113,7 @@ def compared(files: Contents, own: Derived, seed: int | None = None, seconds: fl
         found.confirmed += confirmed
         found.unchecked += unchecked
     _manifest(files, result, own.question)
-    found.confirmed.append(f"{len(files)} files, none besides; {measured.SAYS}")
+    found.confirmed.append(f"{len(files)} files, none besides; {measurements.SAYS}")
     return found
 
 
@@ -133,7 +129,7 @@ def _parsed(name: str, files: Contents) -> Any:
 
 def _same(name: str, files: Contents, expected: Document) -> bytes:
     """Return the content that a file must have.  Errors: `InputError` with the first place at which the file differs."""
-    place = next(measured.differences(_parsed(name, files), expected), None)
+    place = next(measurements.differences(_parsed(name, files), expected), None)
     if place is not None:
         path, one, other = place
         raise InputError(f"{name} is refused: {path} is {_short(one)}; derived from {FILE} it is {_short(other)}{_hint(files)}")
@@ -168,8 +164,10 @@ def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]
                 raise InputError(f"the bundle is refused: it lacks {name}")
             if expected == files[name]:
                 found[name] = expected
-            elif expected is None or stated.is_free(own):
-                found[name] = as_json(stated.witness(files, name, {**result, **cell}, each["name"], own).itf).encode()
+            elif expected is None or unverified_claims.is_free(own):
+                found[name] = as_json(
+                    unverified_claims.witness(files, name, {**result, **cell}, each["name"], own).itf
+                ).encode()
             else:
                 found[name] = _same(name, files, own.document(name))
     return found
@@ -196,7 +194,7 @@ def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, 
 
 
 def _environment(files: Contents, own: Derived) -> None:
-    expected = measured.overlaid(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
+    expected = measurements.overlaid(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
     _same(ENVIRONMENT, files, expected)
 
 
@@ -208,7 +206,7 @@ def _certificate(files: Contents, own: Derived, result: Document) -> str:
     holding = [properties()[each["name"]] for each in result["properties"] if each["verdict"] == "holds"]
     path = own.folder / f"stated-{CERTIFICATE}"
     path.write_bytes(files[CERTIFICATE])
-    count = reachable.verify(path, bind(chosen.model, chosen.configuration), holding)
+    count = reachable_states.verify(path, bind(chosen.model, chosen.configuration), holding)
     if count != result["states"]["distinct"]:
         raise InputError(f"{CERTIFICATE} lists {count} states, {RESULT} says {result['states']['distinct']}")
     return f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
@@ -219,7 +217,7 @@ def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: B
     result = _parsed(RESULT, files)
     try:
         rendered = own.rendered(documents, RESULT)
-        pages = nines.files(result) if own.question.command == "nines" else {}
+        pages = nines_page.files(result) if own.question.command == "nines" else {}
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
@@ -228,9 +226,9 @@ def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: B
     if own.question.command == "prove":
         held = {each["name"] for each in result.get("properties", ()) if each["verdict"] == "holds"}
         cut = [each for each in own.answer.inductions if each.goal.name in held and not each.is_complete]
-        left = sorted(proved.names_of(cut) & files.keys())
+        left = sorted(proof_check.names_of(cut) & files.keys())
         checked |= set(left)
-        found.unchecked += [f"{name}: not built from the model again; {stated.AGAIN}" for name in left]
+        found.unchecked += [f"{name}: not built from the model again; {unverified_claims.AGAIN}" for name in left]
     wrong = [f"{name} is missing" for name in alone if name not in files]
     wrong += [f"nothing gives {name}" for name in files if name not in alone and name not in rendered and name not in checked]
     wrong += [f"{name} is not what follows" for name in alone if name in files and files[name] != alone[name]]

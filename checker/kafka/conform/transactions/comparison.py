@@ -18,7 +18,7 @@ from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
 from neverlost.checker.kafka.conform.java.jvm import MissingClass, kafka_class
 from neverlost.checker.kafka.conform.java.kafka import Kafka
-from neverlost.checker.kafka.conform.transactions import kafka_side as classes
+from neverlost.checker.kafka.conform.transactions import kafka_side
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System, bind
 from neverlost.model.transactions import state as known_as
@@ -113,14 +113,14 @@ class TransactionModel:
 COORDINATOR = ("init", "bump", "add", "commit", "abort", "time out", "complete")
 
 
-def coordinator_known(asked: TransactionModel, state: State) -> classes.Known:
+def coordinator_known(asked: TransactionModel, state: State) -> kafka_side.Known:
     """What the coordinator knows in a state."""
     partitions = range(asked.system.sizes["partition"])
     inside = frozenset(each for each in partitions if asked.value(state, f"in_transaction[{each}]"))
     return asked.value(state, "transaction_state"), asked.value(state, "producer_epoch"), inside
 
 
-def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, classes.Known]]:
+def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, kafka_side.Known]]:
     """Every event with everything that may be known: a transaction has partitions while it is open or decided."""
     partitions = range(asked.system.sizes["partition"])
     subsets = [frozenset(some) for size in range(len(partitions) + 1) for some in combinations(partitions, size)]
@@ -133,7 +133,7 @@ def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, classes.Kn
                 yield event, (number, epoch, inside)
 
 
-def coordinator_model(asked: TransactionModel, event: str, known: classes.Known) -> TransactionOutcome:
+def coordinator_model(asked: TransactionModel, event: str, known: kafka_side.Known) -> TransactionOutcome:
     """What the model's coordinator does."""
     number, epoch, inside = known
     values = {"transaction_state": number, "producer_epoch": epoch, **{f"in_transaction__{each}": 1 for each in inside}}
@@ -172,9 +172,9 @@ def _added(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcom
     return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
 
 
-def coordinator_kafka(version: int, event: str, known: classes.Known) -> TransactionOutcome:
+def coordinator_kafka(version: int, event: str, known: kafka_side.Known) -> TransactionOutcome:
     """What Kafka's TransactionMetadata does."""
-    transitions: dict[str, Callable[[classes.CoordinatorMetadata], None]] = {
+    transitions: dict[str, Callable[[kafka_side.CoordinatorMetadata], None]] = {
         "init": lambda each: each.init(),
         "bump": lambda each: each.init(known[1]),
         "add": lambda each: each.add(PARTITION),
@@ -183,7 +183,7 @@ def coordinator_kafka(version: int, event: str, known: classes.Known) -> Transac
         "time out": lambda each: each.time_out(),
         "complete": lambda each: each.complete(),
     }
-    found = classes.after(known, version, transitions[event])
+    found = kafka_side.after(known, version, transitions[event])
     return REFUSED if found is None else TransactionOutcome("done", found)
 
 
@@ -275,7 +275,7 @@ def _ends_nothing(asked: TransactionModel, before: State, request: Projected) ->
     return bool(takes_marker(Ints, view, PARTITION, request[1], request[2]))
 
 
-def partition_kafka(log: classes.TransactionalLog, seen: ProducerView, request: Projected) -> TransactionOutcome:
+def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, request: Projected) -> TransactionOutcome:
     """What Kafka's log does, with a producer id that is first brought to where the case begins."""
     log.next_producer()
     if seen.epoch >= 0:
@@ -301,7 +301,7 @@ def kafka_guard() -> Any:
     return kafka_class("storage.internals.log.VerificationGuard")()
 
 
-def _bring(log: classes.TransactionalLog, seen: ProducerView) -> None:
+def _bring(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
     """Write what the partition has seen."""
     steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
     if seen.has != NOTHING:
@@ -346,7 +346,7 @@ def _coordinator(
 def _partition(
     asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
 ) -> None:
-    log = classes.TransactionalLog(int(setting.configuration["transaction.version"]))
+    log = kafka_side.TransactionalLog(int(setting.configuration["transaction.version"]))
     try:
         for seen, request in partition_cases(1 + setting.system.sizes["moves"]):
             model = found["partition", seen, request] = partition_model(asked, seen, request)
@@ -363,7 +363,7 @@ def _said(request: Projected) -> str:
     return f"{'commit' if request[3] else 'abort'} marker of epoch {request[1]}, coordinator epoch {request[2]}"
 
 
-def _shown(known: classes.Known) -> str:
+def _shown(known: kafka_side.Known) -> str:
     return f"state {known[0]}, epoch {known[1]}, partitions {sorted(known[2])}"
 
 
