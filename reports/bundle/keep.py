@@ -18,7 +18,7 @@ Asked = ParamSpec("Asked")
 Found = TypeVar("Found", bound="Answer")
 
 
-def kept(report: TableReport | None = None) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
+def writes_bundle(report: TableReport | None = None) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
     """Return a decorator: with `out` the function writes a bundle there: its question, the files that it read, its document.
 
     `report` says how the document becomes a page.
@@ -58,4 +58,4 @@ def _write(
     asked = BundleQuestion(command, {}, contents).with_arguments(**arguments).with_effort(RunOptions(**given.get("search", {})))
     tables = {} if report is None else {report.schema: report}
     document = {**found.document, **asked.answered}
-    seal.write(given["out"], asked, document, [], {}, getattr(found, "files", None), tables)
+    seal.write_bundle(given["out"], asked, document, [], {}, getattr(found, "files", None), tables)

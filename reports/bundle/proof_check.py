@@ -16,7 +16,7 @@ Known = Sequence[Mapping[str, Counterexample]]
 """Counterexamples by property, for each configuration."""
 
 
-def obligations(proofs: Sequence[Proof]) -> dict[str, bytes]:
+def obligation_files(proofs: Sequence[Proof]) -> dict[str, bytes]:
     """Return the SMT-LIB files of complete proofs, by file name."""
     return {
         f"{OBLIGATIONS}/{proof.goal.name}/{name}": content
@@ -26,7 +26,7 @@ def obligations(proofs: Sequence[Proof]) -> dict[str, bytes]:
     }
 
 
-def names_of(proofs: Sequence[Proof]) -> set[str]:
+def possible_obligation_files(proofs: Sequence[Proof]) -> set[str]:
     """Return all names that SMT-LIB files of unfinished proofs may have: one for each task and kind of obligation."""
     found = {f"{proof.goal.name}/{smtlib.MANIFEST}" for proof in proofs}
     for proof in proofs:
@@ -35,7 +35,7 @@ def names_of(proofs: Sequence[Proof]) -> set[str]:
     return {f"{OBLIGATIONS}/{name}" for name in found}
 
 
-def named(document: dict[str, Any], known: Known) -> tuple[dict[str, Any], dict[str, Counterexample]]:
+def name_traces(document: dict[str, Any], known: Known) -> tuple[dict[str, Any], dict[str, Counterexample]]:
     """Return the document with the names of its trace files, and the counterexamples by these names."""
     files: dict[str, Counterexample] = {}
     if "cells" not in document:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import neverlost
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.reports.bundle.redaction import redacted, without_secrets
+from neverlost.reports.bundle.redaction import redact_names, without_secrets
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.specs.configuration.input import Contents, keeping, known
 from neverlost.specs.errors import InputError, unknown
@@ -124,7 +124,7 @@ class BundleQuestion:
 
     def with_arguments(self, **more: Any) -> BundleQuestion:
         """Return the question with further arguments; those that are None are left out."""
-        plain = {name: _plain(value) for name, value in more.items() if value is not None}
+        plain = {name: _as_json_value(value) for name, value in more.items() if value is not None}
         plain = {name: value for name, value in plain.items() if value not in ([], {})}
         return replace(self, arguments={**self.arguments, **plain})
 
@@ -206,7 +206,7 @@ class BundleQuestion:
         return question
 
 
-def asked(
+def read_question(
     command: str,
     arguments: Mapping[str, Any],
     read: Callable[..., Found],
@@ -226,7 +226,7 @@ def asked(
         warnings.warn(SecretsWarning(f"{secret}: the values of secret settings are not read and not kept"), stacklevel=3)
         with known(masked), keeping() as kept:
             return BundleQuestion(command, plain, kept), read(**plain)
-    hidden = redacted(plain, contents, names(found))
+    hidden = redact_names(plain, contents, names(found))
     with known(hidden.contents), keeping() as again:
         found = read(**hidden.arguments)
     return BundleQuestion(command, hidden.arguments, again), found
@@ -250,16 +250,16 @@ def _require(value: Any, kind: type, where: str) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def _as_json_value(value: Any) -> Any:
     """Return an argument as a JSON value.  Errors: `InputError` for a value that JSON cannot express."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _as_json_value(each) for name, each in value.items()}
     if isinstance(value, str | int | float | bool | None):
         return value
     if isinstance(value, PathLike):
         return fspath(value)
     if isinstance(value, Iterable):
-        return [_plain(each) for each in value]
+        return [_as_json_value(each) for each in value]
     raise InputError(f"bad value {value!r}: use texts, numbers, true and false, and lists of them")
 
 

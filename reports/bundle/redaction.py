@@ -38,7 +38,7 @@ class Redacted:
     contents: Contents
 
 
-def redacted(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> Redacted:
+def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> Redacted:
     """Return arguments and contents with `topic-1` for the first name, `file-1` for the first file, and so on.  Errors:
     `InputError` for a file that is not text, in which no name can be replaced."""
     files = {name: f"file-{number}{_ending(name)}" for number, name in enumerate(contents, 1) if name != STANDARD_INPUT}

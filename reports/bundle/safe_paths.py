@@ -20,7 +20,7 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,120}")
 """What a file or folder of a bundle may be called."""
 
 
-def files_of(folder: Path) -> Contents:
+def read_files(folder: Path) -> Contents:
     """Return every file of a bundle by its name.  Errors: `InputError` for a folder that cannot be read; for links, pipes,
     devices and sockets; for names that a file system may take for another one; for more than is ever written."""
     names = [name for name, _ in _entries(folder, "")]
@@ -35,7 +35,7 @@ def files_of(folder: Path) -> Contents:
     return found
 
 
-def listed(folder: Path, files: Contents) -> dict[str, str]:
+def read_manifest(folder: Path, files: Contents) -> dict[str, str]:
     """Return the digests that the manifest of a bundle lists, by file name.  Errors: `InputError` for a manifest of another
     form."""
     if MANIFEST not in files:

@@ -49,7 +49,7 @@ def configuration_toml(model: Model, configuration: Configuration) -> str:
     return "\n".join(parts) + "\n"
 
 
-def environment() -> dict[str, Any]:
+def describe_environment() -> dict[str, Any]:
     """Return the versions and the machine that a result was found with."""
     found: dict[str, str | None] = {}
     for name in PACKAGES:
@@ -78,7 +78,7 @@ def files_of(directory: Path) -> list[str]:
     return sorted(name for name in found if name != MANIFEST)
 
 
-def write(
+def write_bundle(
     directory: str | os.PathLike[str],
     question: BundleQuestion,
     document: Mapping[str, Any],
@@ -91,7 +91,7 @@ def write(
     reports, and at last the manifest with all digests.  `also` are further files that the answer rests on.  An earlier bundle
     in the directory is removed, except its ledger."""
     folder = Path(directory)
-    cleared(folder)
+    remove_earlier_bundle(folder)
     for name, content in {**question.files, **(also or {})}.items():
         write_bytes(folder / name, content)
     write_traces(folder, counterexamples)
@@ -100,20 +100,20 @@ def write(
         ledger.record(folder, lines)
     if len(configurations) == 1:
         write_text(folder / CONFIGURATION, configuration_toml(*configurations[0]))
-    write_text(folder / ENVIRONMENT, as_json(environment()))
+    write_text(folder / ENVIRONMENT, as_json(describe_environment()))
     write_text(folder / COMMAND, question.command_line)
     render(folder, document, folder, counterexamples, tables)
     digests = {name: digest(folder / name) for name in files_of(folder)}
-    write_text(folder / MANIFEST, as_json(manifest(digests, document, question)))
+    write_text(folder / MANIFEST, as_json(make_manifest(digests, document, question)))
 
 
-def manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: BundleQuestion) -> dict[str, Any]:
+def make_manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: BundleQuestion) -> dict[str, Any]:
     """Return the manifest of files with these digests."""
     own = document.get("id") or f"nl-{question.digest.removeprefix('sha256:')[:16]}"
     return {"schema": SCHEMA, "id": own, "files": dict(sorted(digests.items()))}
 
 
-def cleared(folder: Path) -> None:
+def remove_earlier_bundle(folder: Path) -> None:
     """Remove an earlier bundle: its manifest first, then its files except the ledger, and unfinished files."""
     try:
         listed = parsed_json((folder / MANIFEST).read_text(encoding="utf-8"), MANIFEST)["files"]
@@ -170,7 +170,7 @@ def render(
     return written
 
 
-def rendered(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
+def render_again(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
     """Write the reports of a directory with a result again, into it or elsewhere, and update a bundle's manifest.  Errors:
     `InputError` for a directory without a result that can be read, and for a result that has no report."""
     folder = Path(directory)

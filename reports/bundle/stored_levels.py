@@ -21,7 +21,7 @@ Kept = tuple[RunOptions, Callable[[Outcome], None]]
 
 
 @contextmanager
-def kept(request: RunOptions) -> Iterator[RunOptions]:
+def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
     """Yield the request with a temporary directory for its levels, unless it has one."""
     if request.state_dir is not None:
         yield request
@@ -31,7 +31,7 @@ def kept(request: RunOptions) -> Iterator[RunOptions]:
 
 
 @contextmanager
-def exported(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
+def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
     """Yield a request whose states are written to `target` as Parquet, with worked queries.  Errors: `InputError`, before
     anything is searched, for a target that cannot be written."""
     if target is None:
@@ -42,7 +42,7 @@ def exported(request: RunOptions, target: str | PathLike[str] | None) -> Iterato
     from neverlost.reports import queries
 
     parquet.empty_directory(str(target))
-    with kept(request) as keeping:
+    with keep_levels(request) as keeping:
 
         def write(outcome: Outcome) -> None:
             parquet.export(outcome.system, Store.attach(str(keeping.state_dir)), str(target))
@@ -52,7 +52,7 @@ def exported(request: RunOptions, target: str | PathLike[str] | None) -> Iterato
 
 
 @contextmanager
-def certified(
+def make_certificate(
     request: RunOptions, wanted: bool, total: int, out: str | PathLike[str] | None
 ) -> Iterator[tuple[RunOptions, Callable[[Outcome], dict[str, bytes]]]]:
     """Yield the request (with a place for its levels) and a function that returns the certificate file of an outcome, by name;
@@ -66,7 +66,7 @@ def certified(
         raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
     from neverlost.checker.engine.storage.levels import Store
 
-    with kept(request) as keeping:
+    with keep_levels(request) as keeping:
 
         def certify(outcome: Outcome) -> dict[str, bytes]:
             if outcome.verdict is not Verdict.HOLDS:

@@ -72,7 +72,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
 """The type and the default of each keyword's option."""
 
 
-def the_version(stated: list[str] | None) -> str | None:
+def require_one_version(stated: list[str] | None) -> str | None:
     """Return the one Kafka version that the options give.  Errors: `InputError` for two of them."""
     from neverlost.specs.errors import InputError
 
@@ -83,7 +83,7 @@ def the_version(stated: list[str] | None) -> str | None:
     return first
 
 
-def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def take_cluster_files(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the files that describe a cluster (a running cluster is queried and becomes one of them), and the remaining
     keywords.  Errors: `InputError` for a cluster that cannot be reached."""
     import neverlost
@@ -99,7 +99,7 @@ def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return files, rest
 
 
-def spelled_out(command: Callable[..., int]) -> Callable[..., int]:
+def with_shared_options(command: Callable[..., int]) -> Callable[..., int]:
     """Replace the `**given` parameter of a command by an option for each of its keywords."""
     *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
     (keywords,) = get_args(taken.annotation)

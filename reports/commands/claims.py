@@ -18,7 +18,7 @@ SCHEMA = "neverlost.claims/1"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("claims", help="Check the documentation claims.")(options.spelled_out(claims))
+    app.command("claims", help="Check the documentation claims.")(options.with_shared_options(claims))
 
 
 def claims(
@@ -121,7 +121,7 @@ def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from neverlost.reports.questions.corpus.page import said
+    from neverlost.reports.questions.corpus.page import claim_sentence
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.cases.claim import sources
 
@@ -140,7 +140,7 @@ def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
                 text.append(f" (DIFFERENT: {each.expected} expected)", "bold red")
             table.add_row(
                 each.line,
-                Text(said(each.says, each.is_quoted)),
+                Text(claim_sentence(each.says, each.is_quoted)),
                 text,
                 Text(each.truth),
                 Text(each.outside or _deciding(each, judged), "dim"),

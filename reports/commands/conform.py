@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("conform", help="Hold the model's transitions against Kafka's own classes.")(options.spelled_out(conform))
+    app.command("conform", help="Hold the model's transitions against Kafka's own classes.")(
+        options.with_shared_options(conform)
+    )
 
 
 def conform(

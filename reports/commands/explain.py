@@ -29,7 +29,7 @@ def explain(
     from neverlost.reports.questions.explain import glossary
 
     output = Output(json, quiet=quiet)
-    found = [glossary.word(each) for each in names] if names else list(glossary.words().values())
+    found = [glossary.find_word(each) for each in names] if names else list(glossary.all_words().values())
     output.deliver({"schema": "neverlost.words/1", "words": [each.document() for each in found]}, lines=_names)
     if output.is_read and names:
         _show(found)

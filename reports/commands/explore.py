@@ -14,7 +14,7 @@ from neverlost.reports.request.keywords import Resumable
 
 def register(app: typer.Typer) -> None:
     text = "Enumerate the reachable states of a model; checks nothing, prints counts."
-    app.command("explore", help=text)(options.spelled_out(explore))
+    app.command("explore", help=text)(options.with_shared_options(explore))
 
 
 def explore(

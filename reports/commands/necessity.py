@@ -18,7 +18,9 @@ SECONDS_EACH = 120.0
 
 
 def register(app: typer.Typer) -> None:
-    app.command("necessity", help="Switch off each guard clause and each mechanism in turn.")(options.spelled_out(necessity))
+    app.command("necessity", help="Switch off each guard clause and each mechanism in turn.")(
+        options.with_shared_options(necessity)
+    )
 
 
 def necessity(

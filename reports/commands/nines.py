@@ -12,7 +12,7 @@ from neverlost.reports.request.keywords import SearchingCluster
 
 def register(app: typer.Typer) -> None:
     app.command("nines", help="A bound of the yearly probability of loss, from what is decided and from rates.")(
-        options.spelled_out(nines)
+        options.with_shared_options(nines)
     )
 
 
@@ -49,7 +49,7 @@ def nines(
     from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, out, quiet)
-    files, search = options.files_of(given)
+    files, search = options.take_cluster_files(given)
     with LiveProgress() as progress:
         result = api.nines(
             settings,
@@ -59,7 +59,7 @@ def nines(
             matrix=matrix,
             improve=improve,
             again=again,
-            kafka_version=options.the_version(kafka_version),
+            kafka_version=options.require_one_version(kafka_version),
             rates_files=rates,
             out=out,
             progress=progress,

@@ -29,7 +29,7 @@ Mine = Annotated[bool, typer.Option("--mine", help="induction: find the lemmas i
 
 def register(app: typer.Typer) -> None:
     text = "Decide with Z3: bounded search, induction, or which configurations are unsafe."
-    app.command("prove", help=text)(options.spelled_out(prove))
+    app.command("prove", help=text)(options.with_shared_options(prove))
 
 
 def prove(

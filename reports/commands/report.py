@@ -19,11 +19,11 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing")] = False,
 ) -> int:
     """Run `neverlost report`."""
-    from neverlost.reports.bundle.seal import rendered
+    from neverlost.reports.bundle.seal import render_again
     from neverlost.reports.questions.table_reports import TABLE_REPORTS
     from neverlost.reports.terminal.results import console
 
-    written = rendered(bundle, out, TABLE_REPORTS)
+    written = render_again(bundle, out, TABLE_REPORTS)
     for path in () if quiet else written:
         console().print(f"wrote {path}", markup=False)
     return 0

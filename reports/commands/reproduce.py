@@ -39,14 +39,14 @@ def reproduce(
     be run."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.reproduce import tries
-    from neverlost.reports.questions.reproduce.script import script
+    from neverlost.reports.questions.reproduce.script import render_script
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
-    question = tries.asked(trace, settings or [])
+    question = tries.plan_reproduction(trace, settings or [])
     if dry_run:
-        print(script(question.plan), end="")
+        print(render_script(question.plan), end="")
         return 0
     if controllers not in (1, 3):
         raise InputError(f"bad value '{controllers}' for --controllers: use 1 or 3")
@@ -54,4 +54,4 @@ def reproduce(
         raise InputError(f"bad value '{times}' for --times: use a number from 1 to 100")
     out_console = terminal.console()
     where = tries.KafkaTarget(kafka_home, kafka_version, controllers, trust_maven)
-    return tries.tried(question, where, times, output, lambda line: out_console.print(line, markup=False))
+    return tries.try_on_cluster(question, where, times, output, lambda line: out_console.print(line, markup=False))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     app.command("roll", help="Which brokers may be stopped now, and in which order; or what a plan of changes risks.")(
-        options.spelled_out(roll)
+        options.with_shared_options(roll)
     )
 
 
@@ -42,7 +42,7 @@ def roll(
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
-    files, search = options.files_of(given)
+    files, search = options.take_cluster_files(given)
     if plan is not None:
         if any(files.values()) or kafka_version:
             raise InputError("--plan says itself where the cluster begins: leave out Kafka's files and --kafka-version")
@@ -51,7 +51,7 @@ def roll(
         found = api.roll(
             settings,
             files=files,
-            kafka_version=options.the_version(kafka_version),
+            kafka_version=options.require_one_version(kafka_version),
             at_a_time=at_a_time,
             out=out,
             progress=progress,

@@ -18,7 +18,9 @@ SCHEMA = "neverlost.scenarios/1"
 
 
 def register(app: typer.Typer) -> None:
-    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(options.spelled_out(scenarios))
+    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(
+        options.with_shared_options(scenarios)
+    )
 
 
 def scenarios(

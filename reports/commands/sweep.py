@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("sweep", help="A verdict per cell of a configuration matrix.")(options.spelled_out(sweep))
+    app.command("sweep", help="A verdict per cell of a configuration matrix.")(options.with_shared_options(sweep))
 
 
 def sweep(

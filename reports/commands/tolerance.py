@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     app.command("tolerance", help="What a configuration survives, whatever the number of faults.")(
-        options.spelled_out(tolerance)
+        options.with_shared_options(tolerance)
     )
 
 
@@ -66,21 +66,21 @@ def tolerance(
     from neverlost.reports.questions.tolerance import screen
 
     output = Output(json, out, quiet)
-    files, search = options.files_of(given)
+    files, search = options.take_cluster_files(given)
     if at_least is not None:
         asked = {
             "config": config,
-            "kafka_version": options.the_version(kafka_version),
+            "kafka_version": options.require_one_version(kafka_version),
             "properties": properties,
             "topics": topic,
         } | files
         return _gate(at_least, [*(settings or ()), *mended(waive or ())], output, **asked, **search)
-    return screen.answer(
+    return screen.show_tables(
         output,
-        screen.spot_of(show),
+        screen.parse_cell(show),
         settings=settings,
         config=config,
-        kafka_version=options.the_version(kafka_version),
+        kafka_version=options.require_one_version(kafka_version),
         properties=properties,
         also=also,
         beside=[each.strip() for each in beside.split(",")] if beside else None,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from neverlost.reports.wording.merged_rows import plain, words
+from neverlost.reports.wording.merged_rows import settings_text, value_text
 
 Data = Mapping[str, Any]
 """What `neverlost.reports.page.render.report_data` gives."""
@@ -57,10 +57,12 @@ def _pair(cell: Mapping[str, Any], entry: Mapping[str, Any], data: Data) -> dict
         rows.append([data["frames"][frame]["says"], there])
     if not refused:
         rows[-1][1] += "; nothing is lost"
-    changes = ", ".join(f"{key}={plain(to)} (not {plain(value)})" for key, (value, to) in entry["sibling"]["changed"].items())
+    changes = ", ".join(
+        f"{key}={value_text(to)} (not {value_text(value)})" for key, (value, to) in entry["sibling"]["changed"].items()
+    )
     return {
         "property": entry["name"],
-        "here": words(cell["cell"]),
+        "here": settings_text(cell["cell"]),
         "changes": changes,
         "rows": rows,
         "distance": len(entry["sibling"]["changed"]),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.reports.documents.fault_tolerance import budget, fault_words
+from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
 from neverlost.reports.wording.merged_rows import pluralize
 
 ORDER = ("violated", "inconclusive", "holds")
@@ -35,7 +35,7 @@ class Group:
     @property
     def settings(self) -> str:
         """The configurations of the group in few words."""
-        return "; ".join(dict.fromkeys(brief(each) for each in self.cells))
+        return "; ".join(dict.fromkeys(brief_settings(each) for each in self.cells))
 
     @property
     def cause(self) -> str:
@@ -60,7 +60,7 @@ class Group:
         return list({(each["where"], each["line"]): each for each in listed}.values())
 
 
-def groups(document: Mapping[str, Any]) -> list[Group]:
+def group_by_answer(document: Mapping[str, Any]) -> list[Group]:
     """Return the groups of a result: the worst first, then the shortest violation, then the most topics."""
     found: dict[str, list[int]] = {}
     cells = document.get("cells", [document])
@@ -93,11 +93,11 @@ def cause(cell: Cell) -> str:
     """Return the shortest violation of a cell, or why nothing is known."""
     steps, broken = shortest(cell)
     if broken is not None:
-        return f"{broken['name']}: {pluralize(steps, 'step')}, {fault_words(budget(broken['faults'])) or 'no fault'}"
+        return f"{broken['name']}: {pluralize(steps, 'step')}, {fault_words(sorted_faults(broken['faults'])) or 'no fault'}"
     return str(cell.get("reason") or "") if cell["verdict"] == "inconclusive" else ""
 
 
-def brief(cell: Cell) -> str:
+def brief_settings(cell: Cell) -> str:
     """Return a configuration in the words of operators."""
     config = cell["config"]
     parts = [f"RF {config['replication.factor']}"] if "replication.factor" in config else []
@@ -112,7 +112,7 @@ def brief(cell: Cell) -> str:
     return ", ".join(parts)
 
 
-def named(topics: Sequence[str], most: int = 3) -> str:
+def list_topics(topics: Sequence[str], most: int = 3) -> str:
     """Return the first topics by name, and how many more there are."""
     if len(topics) <= most + 1:
         return ", ".join(topics)

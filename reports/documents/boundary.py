@@ -13,7 +13,7 @@ from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import parsed
 from neverlost.model.limits import AT_ONCE, encoded
 from neverlost.reports.counterexample.comparison import follow
-from neverlost.reports.wording.merged_rows import merged, plain, values_of
+from neverlost.reports.wording.merged_rows import merge_rows, value_text, values_of
 from neverlost.specs.configuration.keys import is_setting, shown
 from neverlost.specs.configuration.matrix import Matrix
 
@@ -93,7 +93,7 @@ class Boundary:
             for key, other in self.neighbours(number, -1).items():
                 if self.verdicts[other] is Verdict.HOLDS:
                     rest = {name: value for name, value in self.rows[number].items() if name != key and value is not None}
-                    found.append((rest, (key, plain(self.rows[number][key]), plain(self.rows[other][key]))))
+                    found.append((rest, (key, value_text(self.rows[number][key]), value_text(self.rows[other][key]))))
         return [
             {
                 "key": key,
@@ -102,7 +102,7 @@ class Boundary:
                 "where": where,
                 "says": f"{key}={safer} is violated where {key}={riskier} holds: {where}",
             }
-            for where, (key, safer, riskier) in merged(found, self.every)
+            for where, (key, safer, riskier) in merge_rows(found, self.every)
         ]
 
     @property
@@ -158,7 +158,7 @@ class Boundary:
 
     def _listed(self, cells: list[int]) -> list[str]:
         """Merge cells into as few lines as say the same."""
-        return [line for line, _ in merged([(self.rows[number], True) for number in cells], self.every)]
+        return [line for line, _ in merge_rows([(self.rows[number], True) for number in cells], self.every)]
 
     def document(self) -> dict[str, Any]:
         """Return the whole boundary for the result document."""

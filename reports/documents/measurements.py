@@ -28,7 +28,7 @@ SAYS = "times, memory, rates, what a cluster did and the machine are as measured
 _TEXT = re.compile(r"[ -~]{0,4000}")
 
 
-def of_result(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
+def measured_values(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
     """Return the measured values that a result states, by place."""
     found = [(pattern, list(_values(document, pattern.split(".")))) for pattern in MEASURED["result.json"]]
     return [(pattern, values) for pattern, values in found if values]
@@ -45,7 +45,7 @@ def _values(value: Any, pattern: list[str]) -> Iterator[Any]:
             yield from _values(each, pattern if pattern == ["**"] else pattern[1:])
 
 
-def overlaid(name: str, derived: Any, stated: Any) -> Any:
+def take_measured_values(name: str, derived: Any, stated: Any) -> Any:
     """Return the derived document with the stated document's measured values, where these have the right kind."""
     patterns = [each.split(".") for each in MEASURED.get(name, ())]
     return _overlaid(derived, stated, patterns) if patterns else derived

@@ -16,7 +16,7 @@ from neverlost.specs.property import RECOVERY
 SCHEMA = "neverlost.result/1"
 
 
-def question(model: Model, configuration: Configuration) -> dict[str, Any]:
+def question_document(model: Model, configuration: Configuration) -> dict[str, Any]:
     """Return a model and a configuration with its bounds as documents show them."""
     return {
         "model": model.name,
@@ -25,12 +25,12 @@ def question(model: Model, configuration: Configuration) -> dict[str, Any]:
     }
 
 
-def cell(outcome: Outcome, number: int) -> dict[str, Any]:
+def cell_fields(outcome: Outcome, number: int) -> dict[str, Any]:
     """Return the fields of one configuration: keys, verdict, properties."""
     configuration = outcome.system.configurations[number]
     findings = [each for each in outcome.findings if each.configuration == number]
     names = [each.property.name for each in findings]
-    about = question(outcome.system.model, configuration)
+    about = question_document(outcome.system.model, configuration)
     return {
         "id": question_id(outcome.system.model, configuration, names),
         "config": about["config"],
@@ -52,16 +52,16 @@ def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     return found
 
 
-def shared(outcome: Outcome) -> dict[str, Any]:
+def shared_fields(outcome: Outcome) -> dict[str, Any]:
     """Return the fields that all configurations of one search have in common."""
-    states: dict[str, Any] = dict(counted(outcome.counts))
+    states: dict[str, Any] = dict(count_fields(outcome.counts))
     if outcome.orbit_states is not None:
         states["orbit_states"] = outcome.orbit_states
     return {
         "schema": SCHEMA,
         "model": outcome.system.model.name,
         "engine": outcome.engine,
-        **({"spark": spark(outcome.cluster)} if outcome.cluster is not None else {}),
+        **({"spark": spark_levels(outcome.cluster)} if outcome.cluster is not None else {}),
         "identity": "exact",
         "symmetry": outcome.symmetry,
         "reason": outcome.reason,
@@ -75,12 +75,12 @@ def shared(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def spark(done: JobsDone) -> dict[str, Any]:
+def spark_levels(done: JobsDone) -> dict[str, Any]:
     """Return what Spark jobs decided: the levels, by steps from the start, and the number of their states."""
     return {"master": done.master, "jobs": done.jobs, "levels": list(done.levels), "states_in_jobs": done.states}
 
 
-def counted(counts: Counts) -> dict[str, int]:
+def count_fields(counts: Counts) -> dict[str, int]:
     """Return the counts of what was covered."""
     return {"generated": counts.generated, "distinct": counts.distinct, "depth": counts.depth, "left": counts.left}
 
@@ -93,7 +93,7 @@ def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
 
 def document(outcome: Outcome) -> dict[str, Any]:
     """Return the result document of a search of one configuration."""
-    return shared(outcome) | cell(outcome, 0)
+    return shared_fields(outcome) | cell_fields(outcome, 0)
 
 
 def with_traces(document: dict[str, Any], saved: Mapping[str, str]) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from neverlost.checker.engine.outcome import worst
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.sweep.sweep import Exploration, Sweep
 from neverlost.reports.documents.boundary import Boundary
-from neverlost.reports.documents.fault_tolerance import tolerance
-from neverlost.reports.documents.result import SCHEMA, counted, levels, question
-from neverlost.reports.wording.merged_rows import merged, plain, values_of
+from neverlost.reports.documents.fault_tolerance import describe_tolerance
+from neverlost.reports.documents.result import SCHEMA, count_fields, levels, question_document
+from neverlost.reports.wording.merged_rows import merge_rows, value_text, values_of
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
@@ -32,7 +32,7 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
     found: dict[str, Any] = {
         "id": question_id(model, configuration, [each.property.name for each in decisions]),
         "cell": {name: shown(matrix.cells[number].coordinates.get(name)) for name in matrix.varying},
-        **question(model, configuration),
+        **question_document(model, configuration),
         "verdict": str(sweep.verdict(number)),
         "properties": [],
     }
@@ -83,7 +83,7 @@ def document(
         "version": neverlost.__version__,
         "model_digests": {model.name: model_digest(model) for model, _ in sweep.cells},
         "boundary": [each.document() for each in boundaries if each.is_known],
-        "fault_tolerance": tolerance(matrix, sweep),
+        "fault_tolerance": describe_tolerance(matrix, sweep),
         "assumed": assumed(each.settings for each in matrix.cells),
         "sources": shared,
         "cells": cells,
@@ -105,7 +105,7 @@ def _search(search: Exploration) -> dict[str, Any]:
     return {
         "model": search.model,
         "cells": len(search.cells),
-        "states": counted(search.counts),
+        "states": count_fields(search.counts),
         "levels": levels(search.growth),
         "seconds": round(search.seconds, 3),
         "reason": search.reason,
@@ -124,7 +124,7 @@ def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
 
 def cell_name(cell: Mapping[str, Any]) -> str:
     """Return a cell in a few words: the values of the keys that vary."""
-    named = " ".join(f"{name}={plain(value)}" for name, value in cell["cell"].items())
+    named = " ".join(f"{name}={value_text(value)}" for name, value in cell["cell"].items())
     return named or f"model={cell['model']}"
 
 
@@ -182,12 +182,12 @@ MOST_DIFFERENCES = 3
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    said = [f"{name} was {plain(old.get(name))}, is {plain(new.get(name))}" for name in names[:MOST_DIFFERENCES]]
+    said = [f"{name} was {value_text(old.get(name))}, is {value_text(new.get(name))}" for name in names[:MOST_DIFFERENCES]]
     left = len(names) - MOST_DIFFERENCES
     return "; ".join([*said, f"and {left} more"] if left > 0 else said)
 
 
-def tolerated(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+def tolerance_lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return which faults each setting survives, in as few lines as say the same."""
     rows = found.get("fault_tolerance", [])
-    return merged([(each["setting"], each["says"]) for each in rows], values_of(each["setting"] for each in rows))
+    return merge_rows([(each["setting"], each["says"]) for each in rows], values_of(each["setting"] for each in rows))

@@ -22,19 +22,19 @@ def known_formats() -> Mapping[str, Any]:
     return {each.FILE: each for each in sorted(found, key=lambda each: each.FILE)}
 
 
-def rendered(name: str, document: Mapping[str, Any], folder: str | None = None) -> str:
+def render_as(name: str, document: Mapping[str, Any], folder: str | None = None) -> str:
     """Return a result in a format such as `csv`; `folder` has its traces if they were saved."""
-    from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
+    from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
     known = {each.__name__.rpartition(".")[2]: each for each in known_formats().values()}
-    return str(known[name].render(JudgedResult(document, Path(folder or "."))))
+    return str(known[name].render(GateResult(document, Path(folder or "."))))
 
 
 def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
     """Write a result in every format; `folder` has its traces."""
-    from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
+    from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
-    judged = JudgedResult(document, folder)
+    judged = GateResult(document, folder)
     for name, each in known_formats().items():
         write_text(place / name, each.render(judged))
 
@@ -45,10 +45,10 @@ def announce(document: Mapping[str, Any]) -> None:
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if target:
         from neverlost.reports.ci.formats import markdown
-        from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
+        from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
         try:
             with open(target, "a", encoding="utf-8") as stream:
-                stream.write(markdown.render(JudgedResult(document, Path())))
+                stream.write(markdown.render(GateResult(document, Path())))
         except OSError as problem:
             raise InputError(f"cannot write GITHUB_STEP_SUMMARY {target!r}: {problem.strerror or problem}") from None

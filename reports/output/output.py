@@ -73,9 +73,9 @@ class Output:
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif self.format != "text":
-            from neverlost.reports.output.gate import rendered
+            from neverlost.reports.output.gate import render_as
 
-            sys.stdout.write(rendered(self.format, document, self.out))
+            sys.stdout.write(render_as(self.format, document, self.out))
         if self.json not in (None, "-"):
             write_text(str(self.json), as_json(document))
         if self.out is not None and not is_saved:

@@ -44,12 +44,12 @@ def text(root: Element, x: float, y: float, content: str, kind: str = "", anchor
     SubElement(root, "text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}", "text-anchor": anchor}).text = content
 
 
-def inside(root: Element) -> str:
+def embed(root: Element) -> str:
     """Return the chart for embedding in a page that has the style and the colours already."""
     return ElementTree.tostring(root, encoding="unicode").replace(f' xmlns="{NAMESPACE}"', "", 1)
 
 
-def alone(root: Element) -> str:
+def standalone(root: Element) -> str:
     """Return the chart as a file of its own, light or dark as the reader's system is."""
     colours = f".chart{{{LIGHT}}} @media (prefers-color-scheme: dark) {{ .chart{{{DARK}}} }}"
     style = Element("style")

@@ -18,18 +18,18 @@ from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
 from neverlost.reports.documents import measurements
-from neverlost.reports.documents.answers import groups, notices_of
-from neverlost.reports.documents.answers import named as listed
-from neverlost.reports.documents.fault_tolerance import budget, fault_words
-from neverlost.reports.documents.sweep import tolerated
-from neverlost.reports.page.drawing import STYLE, alone, inside
+from neverlost.reports.documents.answers import group_by_answer, notices_of
+from neverlost.reports.documents.answers import list_topics as listed
+from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
+from neverlost.reports.documents.sweep import tolerance_lines
+from neverlost.reports.page.drawing import STYLE, embed, standalone
 from neverlost.reports.page.growth import growth_of
-from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
-from neverlost.reports.page.templating import for_markdown, for_pages
+from neverlost.reports.page.state_graph import DRAWN, Picture, build_picture
+from neverlost.reports.page.templating import markdown_templates, page_templates
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize, words
+from neverlost.reports.wording.merged_rows import pluralize, settings_text
 from neverlost.reports.wording.provenance import assumed_lines
-from neverlost.reports.wording.provenance import sentence as sentence_of
+from neverlost.reports.wording.provenance import notice_sentence as sentence_of
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
 from neverlost.specs.properties import properties
@@ -48,16 +48,16 @@ def write_reports(
     growth, graph = growth_of(document), _graph(document)
     extra = {
         "chart_style": STYLE + SPACE_TIME_STYLE,
-        "growth": None if growth is None else inside(growth),
-        "graph": None if graph is None else {"says": graph.says, "picture": inside(graph.drawn)},
+        "growth": None if growth is None else embed(growth),
+        "graph": None if graph is None else {"says": graph.says, "picture": embed(graph.drawn)},
     }
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    write_text(place / "report.html", for_pages().get_template("report.html").render(data=data, packed=packed, **extra))
+    write_text(place / "report.html", page_templates().get_template("report.html").render(data=data, packed=packed, **extra))
     listed = {"pairs": tables.pairs(data), "alone": tables.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
-    write_text(place / "report.md", for_markdown().get_template("report.md").render(data=data, **listed))
+    write_text(place / "report.md", markdown_templates().get_template("report.md").render(data=data, **listed))
     for name, drawn in (("growth", growth), ("graph", None if graph is None else graph.drawn)):
         if drawn is not None:
-            write_text(place / f"{name}.svg", alone(drawn))
+            write_text(place / f"{name}.svg", standalone(drawn))
     return [place / "report.md", place / "report.html"]
 
 
@@ -81,7 +81,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
         "assumed": assumed_lines(document),
         "groups": _groups(document),
         "calm": bool(cells) and all(is_without_faults(each["config"]) for each in cells),
-        "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
+        "ledger": {"lines": lines, "counts": count_names([each["status"] for each in lines])},
         "frames": drawn.frames,
         "timelines": drawn.timelines,
         "comparisons": drawn.comparisons,
@@ -112,7 +112,7 @@ def _totals(
         "searches": document.get("searches", []),
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
-        "measured": [{"place": place, "says": _measured(found)} for place, found in measurements.of_result(document)],
+        "measured": [{"place": place, "says": _measured(found)} for place, found in measurements.measured_values(document)],
     }
 
 
@@ -129,7 +129,7 @@ def _conclusions(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the conclusions from the verdicts of a whole matrix."""
     return {
         "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
-        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerated(document)],
+        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerance_lines(document)],
     }
 
 
@@ -149,7 +149,7 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             "commands": [f"{one['where']}: {one['line']}" if one["where"] else one["line"] for one in each.commands],
             "notices": [sentence_of(one) for one in notices_of(each)],
         }
-        for each in groups(document)
+        for each in group_by_answer(document)
     ]
 
 
@@ -190,7 +190,7 @@ def scope(cell: Mapping[str, Any]) -> str:
     return f"{named} with " + ", ".join(parts) + topics
 
 
-def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+def cite(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     """Return a verdict as a sentence to cite: property, verdict, configuration, bounds, counts, who agreed, id."""
     about = {**document, **cell}
     where = scope(cell)
@@ -203,7 +203,7 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
     stamp = f"neverlost {about.get('version', '')}{commit}, {cell.get('id')}"
     stamp += _agreed(cell)
     if entry["verdict"] == "violated":
-        faults = fault_words(budget(entry["faults"])) or "no fault"
+        faults = fault_words(sorted_faults(entry["faults"])) or "no fault"
         found = f"found among {counts}; " if counts else ""
         left = entry.get("trap")
         stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
@@ -230,7 +230,7 @@ def _agreed(cell: Mapping[str, Any]) -> str:
     return f"; agreed: {', '.join(each['way'] for each in asked)}" if asked else ""
 
 
-def counted(names: Sequence[str]) -> dict[str, int]:
+def count_names(names: Sequence[str]) -> dict[str, int]:
     return dict(Counter(names).most_common())
 
 
@@ -244,7 +244,7 @@ def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[di
             line = known.pop((cell["model"], configuration, entry["name"]), None)
             if line is not None:
                 entry["ledger"] = {"status": line.known, "how": line.how}
-                found.append(_line(words(seen["cell"]) or seen["scope"], line))
+                found.append(_line(settings_text(seen["cell"]) or seen["scope"], line))
     rest = [(scope({"model": each.model, "config": each.config, "bounds": {}}), each) for each in known.values()]
     return found + [_line(*each) for each in rest]
 
@@ -259,7 +259,7 @@ def _graph(document: Mapping[str, Any]) -> Picture | None:
         return None
     chosen = chosen_of(document)
     asked = [properties()[each["name"]] for each in document["properties"]]
-    return pictured(bind(chosen.model, chosen.configuration), asked, DRAWN)
+    return build_picture(bind(chosen.model, chosen.configuration), asked, DRAWN)
 
 
 class Systems:
@@ -284,7 +284,7 @@ def _entry(
     drawn: Timelines,
     systems: Systems,
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": each["name"], "verdict": each["verdict"], "says": sentence(cell, each, document)}
+    found: dict[str, Any] = {"name": each["name"], "verdict": each["verdict"], "says": cite(cell, each, document)}
     found["how"] = each.get("how", "explored")
     if each["verdict"] == "violated":
         found |= {"steps": each["steps"], "faults": each["faults"], "trace": each.get("trace")}

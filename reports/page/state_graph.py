@@ -24,7 +24,7 @@ from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import holds, pack_rows
 from neverlost.model.sentences import beliefs_of, describe, leader_of, metadata_of, names_of, role_of
 from neverlost.model.system import State, System
-from neverlost.reports.page.drawing import alone, canvas, text
+from neverlost.reports.page.drawing import canvas, standalone, text
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.errors import InputError
@@ -211,7 +211,7 @@ def _places(graph: StateGraph) -> dict[int, tuple[float, float]]:
     return {number: (MARGIN + place[number] * GAP, TOP + depths[number] * ROW) for number in place}
 
 
-def pictured(system: System, asked: Sequence[Property], most: int) -> Picture | None:
+def build_picture(system: System, asked: Sequence[Property], most: int) -> Picture | None:
     """Return the whole state graph of a system; None if it has more than `most` states."""
     levels = [sorted({state for _, state in system.initial_states()})]
     seen = set(levels[0])
@@ -260,7 +260,7 @@ def write_graph(
     folder = Path(directory)
     written = [write_text(folder / "graph.graphml", graphml(named)), write_text(folder / "graph.dot", dot(named))]
     if len(picture.graph) <= DRAWN:
-        written.append(write_text(folder / "graph.svg", alone(picture.drawn)))
+        written.append(write_text(folder / "graph.svg", standalone(picture.drawn)))
     return [picture.says, *(f"wrote {path}" for path in written)]
 
 

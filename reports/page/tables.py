@@ -65,7 +65,7 @@ class TableReport:
 
 def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) -> list[Path]:
     """Write `report.html`, and `report.md` where the question has no text of its own; return what was written."""
-    from neverlost.reports.page.templating import for_markdown, for_pages
+    from neverlost.reports.page.templating import markdown_templates, page_templates
 
     sections = list(report.sections(document))
     general = [each for each in sections[0].notices if all(each in one.notices for one in sections)]
@@ -80,10 +80,10 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
         "derived": f"{DERIVED} To cite a sentence, add: [{about}].",
     }
     page, text = place / "report.html", place / "report.md"
-    write_text(page, for_pages().get_template("tables.html").render(**data))
+    write_text(page, page_templates().get_template("tables.html").render(**data))
     if report.has_own_text:
         return [page]
-    write_text(text, for_markdown().get_template("tables.md").render(**data))
+    write_text(text, markdown_templates().get_template("tables.md").render(**data))
     return [text, page]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from neverlost.checker.engine.host.visible import plain_markdown
-from neverlost.reports.wording.merged_rows import where
+from neverlost.reports.wording.merged_rows import where_violated
 
 
-def for_pages() -> Environment:
+def page_templates() -> Environment:
     """Return the template environment that escapes every value for HTML."""
     found = Environment(
         loader=PackageLoader("neverlost.reports.page", "templates"),
@@ -19,13 +19,13 @@ def for_pages() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["where"] = where
+    found.filters["where"] = where_violated
     return found
 
 
-def for_markdown() -> Environment:
+def markdown_templates() -> Environment:
     """Return the template environment that escapes every text for Markdown."""
-    return for_pages().overlay(finalize=_in_markdown)
+    return page_templates().overlay(finalize=_in_markdown)
 
 
 def _in_markdown(value: Any) -> Any:

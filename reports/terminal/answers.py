@@ -26,13 +26,13 @@ MOST_COMMANDS = 4
 
 def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     """Print the groups, the worst first; then what to change, and notices about the input."""
-    found = answers.groups(document)
+    found = answers.group_by_answer(document)
     out.print(_table(found, out.width))
     if all(is_without_faults(each["config"]) for each in document["cells"]):
         out.print(Text(NOTHING_FAILS, "bold yellow"))
     for each in found:
         if each.remedy is not None:
-            show_remedy(out, each, title=f"{answers.named(each.topics)}: ")
+            show_remedy(out, each, title=f"{answers.list_topics(each.topics)}: ")
     for notice in answers.general_notices(document):
         _show_notice(out, notice)
     for group in found:
@@ -61,7 +61,7 @@ def _table(found: list[Group], width: int) -> Table:
         cells = {
             "verdict": Text(each.verdict.upper(), STYLES[Verdict(each.verdict)]),
             "topics": Text(str(len(each.topics))),
-            "which": Text(answers.named(each.topics, 2) or each.settings),
+            "which": Text(answers.list_topics(each.topics, 2) or each.settings),
             "settings": Text(each.settings),
             "how": Text(each.cause),
             "change": Text(each.change),
@@ -93,4 +93,4 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
 
 def _show_notice(out: Console, notice: Mapping[str, Any]) -> None:
     matters = notice["kind"] in provenance.SPOKEN
-    out.print(Text(f"{notice['kind']}: {provenance.sentence(notice)}", "yellow" if matters else "dim"))
+    out.print(Text(f"{notice['kind']}: {provenance.notice_sentence(notice)}", "yellow" if matters else "dim"))

@@ -76,7 +76,7 @@ WITHIN = 2
 """How far off that is for most levels (decision 074 says for how many)."""
 
 
-def rest(levels: Sequence[tuple[int, int]]) -> float | None:
+def estimate_states_left(levels: Sequence[tuple[int, int]]) -> float | None:
     """Estimate how many states are left, from the width of each level and its number of states.  They are taken to mirror the
     growth: as many as there were when a level was first as wide as the last one; or fewer, if levels that go on shrinking as
     the last three did have fewer.  None while levels grow."""
@@ -128,5 +128,5 @@ class LiveProgress(_Bar):
         if not self._levels or progress.level > self._level:
             self._levels.append((progress.frontier, progress.distinct))
         self._level = progress.level
-        states = rest(self._levels)
+        states = estimate_states_left(self._levels)
         return None if states is None else states * progress.seconds / max(progress.distinct, 1)

@@ -17,7 +17,7 @@ from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize, spent
+from neverlost.reports.wording.merged_rows import faults_text, pluralize
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
@@ -67,7 +67,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         line.append(f" {finding.property.name}: ", "bold")
         line.append(finding.property.says)
         if finding.trace is not None:
-            faults = spent(finding.trace.faults(outcome.system))
+            faults = faults_text(finding.trace.faults(outcome.system))
             line.append(f" ({pluralize(len(finding.trace.steps), 'step')}; {faults})", "dim")
         out.print(line)
         if finding.trace is not None and finding.property.kind == RECOVERY:

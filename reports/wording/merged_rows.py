@@ -12,14 +12,14 @@ Row = Mapping[str, Any]
 Values = tuple[Any, ...]
 
 
-def plain(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as TOML and the command line write it."""
     if value is None:
         return "-"
     return str(value).lower() if isinstance(value, bool) else str(shown(value))
 
 
-def where(rule: Mapping[str, Any]) -> str:
+def where_violated(rule: Mapping[str, Any]) -> str:
     """Return in which cells the rule of a document says that a property is violated, as the end of a sentence."""
     known = {"always": "in every cell", "never": "in no cell"}
     return known.get(rule["violated_iff"], f"iff {rule['violated_iff']}")
@@ -30,14 +30,14 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def spent(faults: Mapping[str, int]) -> str:
+def faults_text(faults: Mapping[str, int]) -> str:
     """Return the faults of a counterexample as text."""
     return ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
 
 
-def words(row: Row) -> str:
+def settings_text(row: Row) -> str:
     """Return keys with values in one line."""
-    return " ".join(f"{key}={plain(value)}" for key, value in row.items() if value is not None)
+    return " ".join(f"{key}={value_text(value)}" for key, value in row.items() if value is not None)
 
 
 def values_of(rows: Iterable[Row]) -> dict[str, Values]:
@@ -46,7 +46,7 @@ def values_of(rows: Iterable[Row]) -> dict[str, Values]:
     return {key: _distinct(row.get(key) for row in rows) for key in dict.fromkeys(key for row in rows for key in row)}
 
 
-def merged(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
+def merge_rows(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
     """Return the settings as few lines, each with what is said of it.  A line stands for every combination of its values that
     the rows have; a key that takes all values of `every` is left out."""
     keys = list(dict.fromkeys(key for row, _ in rows for key in row))
@@ -55,7 +55,7 @@ def merged(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) ->
     while len(known) < count:
         count = len(known)
         for place in reversed(range(len(keys))):
-            known = _joined(known, place)
+            known = _merge_column(known, place)
     found = []
     for values, said in known:
         limited = [
@@ -65,7 +65,9 @@ def merged(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) ->
     return found
 
 
-def _joined(known: Iterable[tuple[tuple[Values, ...], Hashable]], place: int) -> list[tuple[tuple[Values, ...], Hashable]]:
+def _merge_column(
+    known: Iterable[tuple[tuple[Values, ...], Hashable]], place: int
+) -> list[tuple[tuple[Values, ...], Hashable]]:
     """Merge rows that differ in one column only."""
     groups: dict[Any, list[Any]] = {}
     for values, said in known:
@@ -83,4 +85,4 @@ def _several(values: Values) -> str:
     """Return values as a matrix writes them: a range if there are three or more without a gap."""
     if len(values) > 2 and all(type(each) is int for each in values) and all(b - a == 1 for a, b in pairwise(values)):
         return f"{values[0]}..{values[-1]}"
-    return ",".join(plain(each) for each in values)
+    return ",".join(value_text(each) for each in values)

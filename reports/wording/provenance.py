@@ -42,11 +42,12 @@ def has_files(cell: Mapping[str, Any]) -> bool:
 def notices(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the notices about the input of a cell: `kind`, whether it `matters` to the verdict, and what it `says`."""
     return [
-        {"kind": each["kind"], "matters": each["kind"] in SPOKEN, "says": sentence(each)} for each in cell.get("notices", ())
+        {"kind": each["kind"], "matters": each["kind"] in SPOKEN, "says": notice_sentence(each)}
+        for each in cell.get("notices", ())
     ]
 
 
-def sentence(notice: Mapping[str, Any]) -> str:
+def notice_sentence(notice: Mapping[str, Any]) -> str:
     """Return a notice with its place and what to do."""
     place = f" ({notice['where']})" if notice["where"] else ""
     return f"{notice['says']}{place}{'; ' if notice['remedy'] else ''}{notice['remedy']}"

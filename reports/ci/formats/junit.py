@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult, GateVerdict
 
 FILE = "junit.xml"
 
 
-def render(result: JudgedResult) -> str:
+def render(result: GateResult) -> str:
     """Return the XML.  With a baseline a case fails if its verdict changed, without one if it is violated; an undecided case
     is skipped.  The full message of an answer stands once, with the first of its topics."""
     suite = Element("testsuite", name=result.name, time=f"{result.seconds:.3f}")
@@ -31,7 +31,7 @@ def render(result: JudgedResult) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: Element, result: JudgedResult, about: str, cell: str) -> Element:
+def _case(suite: Element, result: GateResult, about: str, cell: str) -> Element:
     return SubElement(suite, "testcase", classname=f"{result.name}.{about}", name=cell, time="0")
 
 

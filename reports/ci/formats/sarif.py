@@ -13,7 +13,7 @@ from urllib.parse import quote
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.model.kernel import Action
 from neverlost.model.protocols import models
-from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult, SourceLine
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult, GateVerdict, SourceLine
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -30,12 +30,12 @@ Sentences = list[tuple[Action, str]]
 """The actions of a trace's steps, with what each did."""
 
 
-def render(result: JudgedResult) -> str:
+def render(result: GateResult) -> str:
     """Return the log as JSON text."""
     return as_json(log(result))
 
 
-def log(result: JudgedResult) -> dict[str, Any]:
+def log(result: GateResult) -> dict[str, Any]:
     """Return the SARIF log; an unexpected violation is an error."""
     names = list(dict.fromkeys(each.about for each in result.verdicts))
     shown = [each for each in result.verdicts if each.verdict == "violated" or each.change is not None]
@@ -70,7 +70,7 @@ def _rule(about: Property) -> dict[str, Any]:
     }
 
 
-def _result(result: JudgedResult, each: GateVerdict, rule: int) -> dict[str, Any]:
+def _result(result: GateResult, each: GateVerdict, rule: int) -> dict[str, Any]:
     own = [_own_line(subject, line) for subject, line in islice(each.places.items(), MOST_PLACES)]
     about = [_of_property(each.about)]
     found: dict[str, Any] = {
@@ -88,7 +88,7 @@ def _result(result: JudgedResult, each: GateVerdict, rule: int) -> dict[str, Any
     steps = _steps(result.folder / each.entry["trace"])
     flow = [{"location": _location(*action.source, says)} for action, says in steps]
     comparison = (each.entry.get("sibling") or {}).get("comparison") or {}
-    matter = that_mattered(steps, comparison.get("refused"))
+    matter = find_decisive_step(steps, comparison.get("refused"))
     if own:
         flow = [{"location": _at(own[0], step["location"])} for step in flow]
     found["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
@@ -140,17 +140,17 @@ def _steps(trace: Path) -> Sentences:
     return [(actions[label], says) for label, says in zip(labels[1:], about["says"][1:], strict=True)]
 
 
-def that_mattered(steps: Sentences, refused: dict[str, Any] | None) -> Location:
+def find_decisive_step(steps: Sentences, refused: dict[str, Any] | None) -> Location:
     """Return the step that the nearest safe cell refuses, with the clause that refuses it; else the last step that is not a
     fault."""
     if refused:
         action, says = steps[refused["step"] - 1]
-        return _location(*clause_place(action, refused["clause"]), f"{says}; a safe configuration refuses it")
+        return _location(*locate_clause(action, refused["clause"]), f"{says}; a safe configuration refuses it")
     action, says = next((one for one in reversed(steps) if one[0].fault is None), steps[-1])
     return _location(*action.source, says)
 
 
-def clause_place(action: Action, clause: str) -> tuple[str, int]:
+def locate_clause(action: Action, clause: str) -> tuple[str, int]:
     """Return where a guard clause is written: in the action's body, or on the only line of the model with it; else the place
     of the action."""
     lines, first = inspect.getsourcelines(inspect.unwrap(action.body))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
-from neverlost.reports.documents.answers import Group, groups
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult
+from neverlost.reports.documents.answers import Group, group_by_answer
 
 FILE = "changes.sh"
 
 
-def render(result: JudgedResult) -> str:
+def render(result: GateResult) -> str:
     """Return the commands by group of topics, the worst first; only changes that were decided are in it."""
-    found = [] if result.is_sweep else [each for each in groups(result.document) if each.commands]
+    found = [] if result.is_sweep else [each for each in group_by_answer(result.document) if each.commands]
     lines = [line for each in found for line in ("", *_group(each))]
     head = ["#!/bin/sh", "# set HOST:PORT first; every change was decided: with it, what was asked holds", "set -eu"]
     return "\n".join([*head, *lines]) + "\n"

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neverlost.reports.documents.answers import brief, cause
+from neverlost.reports.documents.answers import brief_settings, cause
 from neverlost.reports.documents.sweep import cell_name
-from neverlost.reports.page.render import sentence
+from neverlost.reports.page.render import cite
 from neverlost.specs.setting import Origin
 
 LINE = re.compile(r"(?P<file>.+) line (?P<line>\d+)")
@@ -73,7 +73,7 @@ class GateVerdict:
 
 
 @dataclass(frozen=True)
-class JudgedResult:
+class GateResult:
     """The result document of a check or a sweep; `folder` has its traces."""
 
     document: Mapping[str, Any]
@@ -118,13 +118,13 @@ class JudgedResult:
         for cell in self.cells:
             name, places = self._called(cell), self._places(cell)
             for entry in cell["properties"]:
-                says = sentence(cell, entry, self.document)
+                says = cite(cell, entry, self.document)
                 yield GateVerdict(name, cell, entry, unexpected.get((name, entry["name"])), says, places)
 
     def _called(self, cell: Mapping[str, Any]) -> str:
         if self.is_sweep:
             return cell_name(cell)
-        return ", ".join(cell.get("topics", ())) or f"{cell['model']}: {brief(cell)}"
+        return ", ".join(cell.get("topics", ())) or f"{cell['model']}: {brief_settings(cell)}"
 
     def _places(self, cell: Mapping[str, Any]) -> dict[str, SourceLine]:
         """Return the lines of the cell's topics; else of the matrix; else of the first setting that a file gives."""

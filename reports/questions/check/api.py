@@ -21,7 +21,7 @@ from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.questions.check.advice import SECONDS_EACH, Advisor, Remedy
-from neverlost.reports.request.inputs import about_topics, configurations, labelled, named
+from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Checking, Resumable, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Result, States, verdicts
@@ -84,7 +84,7 @@ def check(
         "kafka_version": kafka_version,
         "topics": topics,
     }
-    asked, every = question.asked("check", arguments, _read, _topics, redact)
+    asked, every = question.read_question("check", arguments, _read, _topics, redact)
     asked = asked.with_arguments(
         properties=properties,
         certificate=certificate or None,
@@ -92,22 +92,24 @@ def check(
         agree=agree or None,
         keep_going=request.keep_going or None,
     ).with_effort(request)
-    every = about_topics(every, asked.arguments["topics"]) if topics else every
-    labels = labelled(every)
-    every = [replace(each, differs=label.removeprefix(named(each))) for each, label in zip(every, labels, strict=True)]
+    every = select_topics(every, asked.arguments["topics"]) if topics else every
+    labels = make_labels(every)
+    every = [
+        replace(each, differs=label.removeprefix(describe_subject(each))) for each, label in zip(every, labels, strict=True)
+    ]
     request.require_apart(out)
     if out is not None:
         writable_directory(out)
-    with stored_levels.certified(request, certificate, len(every), out) as (keeping, certify):
-        found = _decided(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
+    with stored_levels.make_certificate(request, certificate, len(every), out) as (keeping, certify):
+        found = _decide_all(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
         certificate_file = certify(found[0])
     advised = any(each.subjects for each in every) if advise is None else advise
-    advice = _advice(every, found, properties, request, progress) if advised else {}
+    advice = _find_remedies(every, found, properties, request, progress) if advised else {}
     agreements = [_agreement(each) for each in found] if agree else None
     result = _result(every, found, asked if out is not None else None, advice, agreements)
     if out is not None:
         about = [(each.model, each.configuration) for each in every]
-        seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
+        seal.write_bundle(out, asked, result.document, about, counterexamples(result), certificate_file)
     return result
 
 
@@ -122,7 +124,7 @@ def _read(
     settings: Settings = None, config: Path | None = None, topics: Sequence[str] | None = None, **files: Any
 ) -> list[Chosen]:
     """Read the configurations of all described topics; `topics` is filtered later."""
-    return configurations(read_given(config, settings), **files)
+    return read_configurations(read_given(config, settings), **files)
 
 
 def _topics(every: Sequence[Chosen]) -> set[str]:
@@ -131,7 +133,7 @@ def _topics(every: Sequence[Chosen]) -> set[str]:
     }
 
 
-def _decided(
+def _decide_all(
     every: Sequence[Chosen],
     properties: Iterable[str] | None,
     request: RunOptions,
@@ -141,18 +143,18 @@ def _decided(
 ) -> list[Outcome]:
     """Decide every configuration: first those whose answer the atlas has, then the others by search, fewer replicas first."""
     asked = [chosen_properties(each.model, properties) for each in every]
-    known = {} if agree else _known_to_hold(every, asked, request)
+    known = {} if agree else _look_up_holding(every, asked, request)
     found: dict[int, Outcome] = {}
     for number in sorted(range(len(every)), key=lambda number: (number not in known, _size(every[number]))):
         chosen = every[number]
-        outcome = known[number] if number in known else searched(chosen.system, asked[number], request, progress)
+        outcome = known[number] if number in known else search_states(chosen.system, asked[number], request, progress)
         found[number] = outcome.undecided(chosen.left_out)
         if decided is not None:
             decided(chosen, found[number])
     return [found[number] for number in range(len(every))]
 
 
-def _known_to_hold(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
+def _look_up_holding(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
     """Return the configurations (by number) that hold according to the atlas.  A violation is searched for all the same, to
     show how it happens; so is a single configuration, and whatever is given search options."""
     if len(every) == 1 or request.engine != "memory" or request.symmetry or request.state_dir is not None:
@@ -165,7 +167,7 @@ def _size(chosen: Chosen) -> int:
     return int(chosen.configuration.get("replication.factor", 1))
 
 
-def _advice(
+def _find_remedies(
     every: Sequence[Chosen],
     outcomes: Sequence[Outcome],
     properties: Iterable[str] | None,
@@ -218,8 +220,8 @@ def explore(
     if out is not None:
         writable_directory(out)
     chosen = choose(read_settings(settings), model)
-    with stored_levels.exported(request, export) as (keeping, write):
-        found = searched(chosen.system, (), keeping, progress)
+    with stored_levels.export_levels(request, export) as (keeping, write):
+        found = search_states(chosen.system, (), keeping, progress)
         write(found)
     result = _result([chosen], [found])
     if out is not None:
@@ -227,15 +229,15 @@ def explore(
     return result
 
 
-def searched(system: System, asked: Sequence[Property], request: RunOptions, progress: Reporter | None = None) -> Outcome:
+def search_states(system: System, asked: Sequence[Property], request: RunOptions, progress: Reporter | None = None) -> Outcome:
     """Run the engine on one configuration. Errors: `InputError` where the model has not the fields of a property, or symmetry
     is asked for where replicas differ."""
     require_fields(system, asked)
-    require_alike(system, request)
+    require_equal_replicas(system, request)
     return explored(system, asked, request.options(), progress, request.engine)
 
 
-def require_alike(system: System, request: RunOptions) -> None:
+def require_equal_replicas(system: System, request: RunOptions) -> None:
     """Refuse symmetry for a system whose replicas differ. Errors: `InputError` for symmetry where replicas differ."""
     if request.symmetry and system.model.symmetric(system.configurations[0]) is False:
         raise InputError(f"--symmetry cannot be used with {system.model.name} in this configuration: its replicas differ")

@@ -11,7 +11,7 @@ from neverlost.checker.questions.corpus.decided_cases import CaseResult
 from neverlost.checker.questions.search_questions import finding_of
 from neverlost.reports.counterexample.itf import to_itf
 from neverlost.reports.output.exit_status import of_expectations
-from neverlost.reports.wording.merged_rows import pluralize, spent
+from neverlost.reports.wording.merged_rows import faults_text, pluralize
 from neverlost.specs.configuration.keys import shown
 
 
@@ -21,7 +21,7 @@ def found_text(one: CaseResult) -> str:
         return f"undecided: {one.answer.problem}"
     if one.answer.trace is None:
         return str(one.answer.verdict)
-    return f"{one.answer.verdict} in {pluralize(one.answer.steps or 0, 'step')} ({spent(one.faults)})"
+    return f"{one.answer.verdict} in {pluralize(one.answer.steps or 0, 'step')} ({faults_text(one.faults)})"
 
 
 def document(one: CaseResult) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def claims_page(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def said(says: str, is_quoted: bool) -> str:
+def claim_sentence(says: str, is_quoted: bool) -> str:
     """Return the sentence of a claim, in quotation marks if it is quoted word for word."""
     return f"\u201c{says}\u201d" if is_quoted else says
 
@@ -47,7 +47,7 @@ def _row(claim: Mapping[str, Any]) -> str:
     cells = [
         claim["id"].partition("/")[2],
         claim["line"],
-        said(claim["says"], claim["quoted"]),
+        claim_sentence(claim["says"], claim["quoted"]),
         verdict,
         claim["truth"],
         decided,

@@ -37,20 +37,20 @@ class Word:
 
 
 @cache
-def words() -> dict[str, Word]:
+def all_words() -> dict[str, Word]:
     """Return every glossary entry by name; a fault or mechanism also stands under the name of its key."""
     found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
     return {each.name: each for each in found}
 
 
-def word(name: str) -> Word:
+def find_word(name: str) -> Word:
     """Return the glossary entry of a name, whose prefix `faults.` or `mechanism.` may be left out.  Errors: `InputError` for
     an unknown name, with the nearest known one."""
     text = name.strip().partition("=")[0]
     for each in (text, text.lower(), f"faults.{text}", f"mechanism.{text}"):
-        if each in words():
-            return words()[each]
-    near = nearest(text.lower(), words())
+        if each in all_words():
+            return all_words()[each]
+    near = nearest(text.lower(), all_words())
     hint = f"did you mean {near!r}? " if near else ""
     raise InputError(f"there is nothing to explain about {name!r}; {hint}neverlost explain lists all words")
 

@@ -12,7 +12,7 @@ from neverlost.checker.questions.necessity.examined_model import Examined
 from neverlost.checker.questions.necessity.necessity import Need, VariantVerdict
 from neverlost.reports.output.exit_status import of_expectations
 from neverlost.reports.output.output import verdict_line
-from neverlost.reports.wording.merged_rows import pluralize, spent
+from neverlost.reports.wording.merged_rows import faults_text, pluralize
 from neverlost.specs.configuration.keys import KEYS, shown
 
 SCHEMA = "neverlost.necessity/1"
@@ -22,7 +22,7 @@ def detail(found: Examined, judgement: VariantVerdict) -> str:
     """Return the counterexample in words if the part is needed, else the written reason for keeping it, or an empty text."""
     answer, question = judgement.answer, judgement.question
     if answer is not None and answer.trace is not None and question is not None:
-        faults = spent(answer.trace.faults(question.system))
+        faults = faults_text(answer.trace.faults(question.system))
         where = found.profiles[judgement.profile or 0].name
         return f"{answer.broken} breaks in {pluralize(answer.steps or 0, 'step')} ({faults}; {where})"
     if judgement.need is Need.STRUCTURAL and answer is not None:

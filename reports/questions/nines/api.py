@@ -14,13 +14,13 @@ from neverlost.checker.questions.atlas.index import Atlas, shipped
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
 from neverlost.checker.questions.nines.rates import Rates, rates
 from neverlost.checker.questions.tolerance.fault_budget import AXES
-from neverlost.reports.bundle.keep import kept
+from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines import improvements, page
 from neverlost.reports.questions.nines.bounds import NinesBounds
 from neverlost.reports.questions.nines.page import REPORT
-from neverlost.reports.questions.tolerance.api import RECORDS, asked_about, grouped
-from neverlost.reports.request.inputs import labelled
+from neverlost.reports.questions.tolerance.api import RECORDS, merge_equal, read_subjects
+from neverlost.reports.request.inputs import make_labels
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -50,7 +50,7 @@ class NinesResult(Answer):
         return [row for subject, each in self.nines.items() for row in describe.rows(subject, each)]
 
 
-@kept(REPORT)
+@writes_bundle(REPORT)
 def nines(
     settings: Settings = None,
     *,
@@ -76,7 +76,7 @@ def nines(
     if "defects" in read_given(config, settings):
         raise InputError("defects is set: nines is about Kafka as designed and says what the defects add; leave it out")
     if matrix is None:
-        asked = _in_sync(asked_about(settings, config, kafka_version, files or {}, topics or ()))
+        asked = _in_sync(read_subjects(settings, config, kafka_version, files or {}, topics or ()))
     elif config is not None or kafka_version is not None or any((files or {}).values()):
         raise InputError("a matrix has all settings: leave the configuration, the version and the cluster out, or --matrix")
     else:
@@ -92,7 +92,7 @@ def nines(
     return NinesResult.of(document, judged=tuple(judged), files=beside_it)
 
 
-def beside(
+def bounds_by_label(
     every: Iterable[Chosen], request: RunOptions, progress: Reporter | None, atlas: Atlas | None
 ) -> dict[str, dict[str, Any]]:
     """Return the bounds at the shipped rates, by the label of each configuration."""
@@ -102,7 +102,7 @@ def beside(
 
 def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
     every = list(judged)
-    labels = labelled([each.chosen for each in every])
+    labels = make_labels([each.chosen for each in every])
     return {label: describe.answer(each) for label, each in zip(labels, every, strict=True)}
 
 
@@ -123,7 +123,7 @@ def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
         if not all(key in each.model.keys for key in AXES):
             raise InputError(f"model {each.model.name!r} has no {AXES[1]}; use a modern model, or kafka.version=X.Y")
     back = [with_changes(each, {OUTSIDE: "0"}) if each.configuration[OUTSIDE] else each for each in every]
-    return grouped([each for each in back if each.configuration["defects"] == "shipped"] or back)
+    return merge_equal([each for each in back if each.configuration["defects"] == "shipped"] or back)
 
 
 def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:

@@ -45,7 +45,7 @@ class NinesBounds:
 
     def of(self, chosen: Chosen) -> ConfigurationNines:
         """Bound the loss of a configuration as designed, and what the known defects of its version add."""
-        ideal = designed(chosen)
+        ideal = as_designed(chosen)
         survived = self._tables.of(ideal, {})
         assert survived is not None
         subject = self._subject(ideal, survived) if ideal.left_out is None else NoBound(Verdict.INCONCLUSIVE)
@@ -57,7 +57,7 @@ class NinesBounds:
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
         """Find the largest region of faults in which nothing is lost, to which rates are applied.  The region is decided by
         itself, so an undecided cell of the table may be in it."""
-        says = {spot: tolerance_document.answer(survived, spot)[0] for spot in survived.entries}
+        says = {spot: tolerance_document.cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         kills = kills_count_as(chosen.configuration)
         decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
@@ -91,7 +91,7 @@ class NinesBounds:
         return found.verdict, len(found.trace.steps) if found.trace is not None else None
 
 
-def designed(chosen: Chosen) -> Chosen:
+def as_designed(chosen: Chosen) -> Chosen:
     """Return the configuration with the known defects of its version mended."""
     if chosen.configuration["defects"] == "fixed":
         return chosen
@@ -108,6 +108,6 @@ def dominant_loss(judged: ConfigurationNines) -> tuple[System, Property, Behavio
     """Return the shortest counterexample at the first (most frequent) exit from the region after which a record can be lost."""
     for each in judged.first.exits if isinstance(judged.first, Bound) else ():
         spot = FaultBudget(*each.to)
-        if tolerance_document.answer(judged.survived, spot)[0] == LOST:
+        if tolerance_document.cell_answer(judged.survived, spot)[0] == LOST:
             return counterexample(judged.survived, spot)
     return None

@@ -152,7 +152,7 @@ NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year
 """The numbers of what is not bounded."""
 
 
-def change(
+def describe_change(
     changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | NoBound, found: Bound | NoBound
 ) -> dict[str, Any]:
     """Describe a change of settings or operation: the bound after it, the nines gained, and the cost in copies and latency."""
@@ -229,7 +229,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     lines = [
         f"An acknowledged record is lost in a year with a probability of at most {_probability(loss)} "
-        f"({words(found['nines'])}).",
+        f"({nines_text(found['nines'])}).",
         f"Writes are refused {_between(refused, _time)} a year.",
     ]
     if len(found["by_rates"]) > 1:
@@ -256,7 +256,7 @@ def _unbounded(found: Mapping[str, Any]) -> str:
 def _bound(found: Mapping[str, Any]) -> str:
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     writes = f"writes are refused {_between(refused, _time)} a year"
-    return f"at most {_probability(loss)} ({words(found['nines'])}); {writes}"
+    return f"at most {_probability(loss)} ({nines_text(found['nines'])}); {writes}"
 
 
 def _region(region: Mapping[str, Any]) -> str:
@@ -270,10 +270,10 @@ def _region(region: Mapping[str, Any]) -> str:
 
 
 def _exit(found: Mapping[str, Any]) -> str:
-    during = " and ".join(says(each) for each in found["during"])
+    during = " and ".join(describe_episode(each) for each in found["during"])
     lost, out = found["to"]
     return (
-        f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{says(found['then'])} "
+        f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{describe_episode(found['then'])} "
         f"({found['share']:.0%} of all ways; then {lost} lost data and {pluralize(out, 'other')} out: --show)."
     )
 
@@ -315,7 +315,7 @@ def _as_shipped(found: Mapping[str, Any]) -> list[str]:
     return lines if found["by_rates"] else [*lines, "Not priced: give a rate for each of them in [defects]."]
 
 
-def says(episode: str) -> str:
+def describe_episode(episode: str) -> str:
     """Describe what happens in a kind of episode."""
     defect = next((each for each in DEFECTS if each.name == episode), None)
     return f"the race of {defect.name}" if defect is not None else KINDS[episode].says
@@ -323,7 +323,7 @@ def says(episode: str) -> str:
 
 def _influence(found: Mapping[str, Any]) -> str:
     what = "how often" if found["what"] == "rate" else "how long it takes after"
-    return f"{what} {says(found['episode'])} (1 % more: {found['factor']:.1f} % more)"
+    return f"{what} {describe_episode(found['episode'])} (1 % more: {found['factor']:.1f} % more)"
 
 
 def _between(found: Mapping[str, float], text: Any) -> str:
@@ -340,7 +340,7 @@ def _small_percent(value: float) -> str:
     return f"{value:.0%}" if value >= 0.01 else f"{100 * value:.1g}%"
 
 
-def words(found: Mapping[str, float | None]) -> str:
+def nines_text(found: Mapping[str, float | None]) -> str:
     """Return a number of nines as text."""
     if found["low"] is None:
         return "nothing that is in the rates leads to a loss"
@@ -355,7 +355,7 @@ def _time(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def order(found: Mapping[str, Any]) -> tuple[float, float]:
+def sort_key(found: Mapping[str, Any]) -> tuple[float, float]:
     """Return a sort key that puts the worst first: no bound, then the fewest nines."""
     if found["nines"] is None:
         return -1.0, -1.0
@@ -367,7 +367,7 @@ def cell(found: Mapping[str, Any], rates_name: str) -> str:
     """Return a configuration's nines at some rates in a few words."""
     if found["nines"] is None:
         return "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound"
-    return words(found["by_rates"][rates_name]["nines"])
+    return nines_text(found["by_rates"][rates_name]["nines"])
 
 
 def shipped_words(found: Mapping[str, Any]) -> str:
@@ -378,22 +378,22 @@ def shipped_words(found: Mapping[str, Any]) -> str:
     if shipped["verdict"] == str(Verdict.HOLDS):
         return "the same"
     if shipped["by_rates"]:
-        return words(next(iter(shipped["by_rates"].values()))["nines"])
+        return nines_text(next(iter(shipped["by_rates"].values()))["nines"])
     return f"no bound: {pluralize(len(shipped['defects']), 'known defect')}"
 
 
-def refused(found: Mapping[str, Any]) -> str:
+def refused_text(found: Mapping[str, Any]) -> str:
     """Return for how long writes are refused in a year, as text."""
     return _between(found["writes_refused_seconds_a_year"], _time) if found["nines"] else "-"
 
 
-def often(found: Mapping[str, Any]) -> str:
+def frequency_text(found: Mapping[str, Any]) -> str:
     """Return how often a year an episode comes, with its common cause, as text."""
     common = f", common cause {_between(found['common'], _percent)}" if found["common"]["high"] else ""
     return f"{_between(found['rate'], _number)}{common}{', waits' if found['waits'] else ''}"
 
 
-def lasts(found: Mapping[str, Any]) -> str:
+def duration_text(found: Mapping[str, Any]) -> str:
     """Return how long an episode lasts, as text."""
     return _between(found["seconds"], _time)
 

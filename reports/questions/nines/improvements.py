@@ -32,11 +32,11 @@ def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, An
     for each in neighbours(judged.chosen):
         if remedies.is_possible(judged.chosen, each):
             chosen, after = _after(judged.chosen, each, quick)
-            found.append(document.change(dict(each), judged.chosen, chosen, judged.first, after))
+            found.append(document.describe_change(dict(each), judged.chosen, chosen, judged.first, after))
     if isinstance(judged.first, Bound):
-        for says, other in operated(rates):
+        for says, other in operational_changes(rates):
             after = bounds.bound(judged.first.subject, other)
-            found.append(document.change(says, judged.chosen, judged.chosen, judged.first, after))
+            found.append(document.describe_change(says, judged.chosen, judged.chosen, judged.first, after))
     return sorted(found, key=lambda each: each["loss_in_a_year"]["high"] if each["loss_in_a_year"] else 2.0)
 
 
@@ -73,7 +73,7 @@ def neighbours(chosen: Chosen) -> list[remedies.Changes]:
     return found
 
 
-def operated(rates: Rates) -> Iterator[tuple[str, Rates]]:
+def operational_changes(rates: Rates) -> Iterator[tuple[str, Rates]]:
     """Yield the changes of operation that affect rates, with the changed rates."""
     yield "every replica back in sync in half the time", _each(rates, lambda one: replace(one, duration=_half(one.duration)))
     if any(each.name == RESTART and each.rate.high for each in rates.episodes):

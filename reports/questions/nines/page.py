@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
-from neverlost.reports.page.drawing import alone, canvas, inside, text
+from neverlost.reports.page.drawing import canvas, embed, standalone, text
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.wording import provenance
@@ -61,7 +61,7 @@ def _range(root: Element, y: float, found: Mapping[str, float | None], most: int
     line = SubElement(root, "path", {"class": f"curve {kind}"})
     ends = "".join(f"M{_x(each, most):.1f} {y - 4:g}v8" for each in (low, high))
     line.set("d", f"M{_x(low, most):.1f} {y:g}H{_x(high, most):.1f}{ends}")
-    SubElement(line, "title").text = describe.words(found)
+    SubElement(line, "title").text = describe.nines_text(found)
 
 
 def _x(nines: float, most: int) -> float:
@@ -70,7 +70,7 @@ def _x(nines: float, most: int) -> float:
 
 def files(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the Markdown page and the chart that follow from a document of `neverlost nines`, by file name."""
-    return {PLOT: alone(plot(document)), PAGE: "\n".join(_lines(document)) + "\n"}
+    return {PLOT: standalone(plot(document)), PAGE: "\n".join(_lines(document)) + "\n"}
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"| --- | {' | '.join('---' for _ in rates)} | --- | --- |"
     for each in document["nines"].values():
         cells = " | ".join(describe.cell(each, name) for name in rates)
-        yield f"| {each['label']} | {cells} | {describe.refused(each)} | {describe.shipped_words(each) or '-'} |"
+        yield f"| {each['label']} | {cells} | {describe.refused_text(each)} | {describe.shipped_words(each) or '-'} |"
     yield "\n## What leads to a loss\n"
     for each in document["nines"].values():
         yield f"**{each['label']}**\n"
@@ -100,7 +100,8 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         for episode, each in used.items():
             if "rate" in each:
-                yield f"| {describe.says(episode)} | {describe.often(each)} | {describe.lasts(each)} | {each['source']} |"
+                happens, frequency = describe.describe_episode(episode), describe.frequency_text(each)
+                yield f"| {happens} | {frequency} | {describe.duration_text(each)} | {each['source']} |"
 
 
 YEARLY = (
@@ -116,13 +117,13 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
         (
             each["label"],
             *(describe.cell(each, name) for name in rates),
-            describe.refused(each),
+            describe.refused_text(each),
             describe.shipped_words(each) or "-",
         )
         for each in found
     )
     rows = [[*map(TableCell, each)] for each in says]
-    yield Section("Bounds", picture=inside(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
+    yield Section("Bounds", picture=embed(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
     for each in found:
         settings, notices = provenance.sources({"settings": each["sources"]}), provenance.notices(each)
         title = f"What leads to a loss: {each['label']}"
@@ -132,7 +133,12 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
             [
                 *map(
                     TableCell,
-                    (describe.says(episode), describe.often(each), describe.lasts(each), each["source"].replace("`", "")),
+                    (
+                        describe.describe_episode(episode),
+                        describe.frequency_text(each),
+                        describe.duration_text(each),
+                        each["source"].replace("`", ""),
+                    ),
                 )
             ]
             for episode, each in used.items()

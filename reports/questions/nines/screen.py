@@ -53,7 +53,7 @@ def _show_table(out: Console, document: Mapping[str, Any]) -> None:
     """Print a table: settings down, rates across, the fewest nines first."""
     names = list(document["rates"])
     table = Table("settings", *names, "as shipped", box=None, pad_edge=False)
-    for found in sorted(document["nines"].values(), key=describe.order):
+    for found in sorted(document["nines"].values(), key=describe.sort_key):
         table.add_row(
             Text(found["heading"]), *(Text(describe.cell(found, name)) for name in names), describe.shipped_words(found)
         )

@@ -77,7 +77,7 @@ def observe(
         "topic": topic,
         "partition": partition or None,
     }
-    asked, (seen, given) = question.asked("observe", arguments, _read, lambda found: [found[0].topic], redact)
+    asked, (seen, given) = question.read_question("observe", arguments, _read, lambda found: [found[0].topic], redact)
     request = RunOptions(time_limit=time_limit)
     asked = asked.with_arguments(mechanisms=mechanisms or None, losses=losses and None).with_effort(request)
     if out is not None:
@@ -86,17 +86,17 @@ def observe(
     setting = setting_of(seen, dict(given), until)
     found = judge(setting, lambda done, all_: progress("offsets that look alike", done, all_))
     progress("what could have been lost")
-    moments = _moments(found) if losses and found.verdict != "inconclusive" else []
+    moments = _find_intervals(found) if losses and found.verdict != "inconclusive" else []
     progress("mechanisms switched off")
     without = switched_off(seen, given, found) if mechanisms else {}
     document = describe.document(found, moments, without)
     if out is not None:
         document |= asked.answered
-        seal.write(out, asked, document, [], {}, {HISTORY: as_lines(seen).encode()})
+        seal.write_bundle(out, asked, document, [], {}, {HISTORY: as_lines(seen).encode()})
     return Observation.of(document, judgement=found, moments=moments)
 
 
-def _moments(found: HistoryVerdict) -> Sequence[Interval]:
+def _find_intervals(found: HistoryVerdict) -> Sequence[Interval]:
     """Return the intervals with what could have been lost in each; none, and the reason, if a limit is reached."""
     try:
         return intervals(found)

@@ -117,10 +117,10 @@ def _cells(exposure: Exposure | None) -> list[str]:
         return ["none", "", ""]
     disks = str(exposure.fewest) if exposure.fewest == exposure.most else f"{exposure.fewest} to {exposure.most}"
     lost = "none needed: may be lost" if exposure.may_be_lost else ", ".join(exposure.lost_by) or "none"
-    return [span(exposure.offsets), disks, lost + (" (sent twice)" if exposure.repeats else "")]
+    return [offsets_text(exposure.offsets), disks, lost + (" (sent twice)" if exposure.repeats else "")]
 
 
-def span(offsets: tuple[int, ...]) -> str:
+def offsets_text(offsets: tuple[int, ...]) -> str:
     """Return offsets as a short text such as `3..17`."""
     text = ranges(offsets)
     return text if len(text) <= 40 else f"{len(offsets):,} of {offsets[0]}-{offsets[-1]}"

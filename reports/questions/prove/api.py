@@ -110,7 +110,7 @@ def prove(
         writable_directory(out)
     properties = None if properties is None else list(properties)
     arguments = {"settings": settings, "config": config}
-    asked, given = question.asked("prove", arguments, _given, lambda _: (), redact)
+    asked, given = question.read_question("prove", arguments, _given, lambda _: (), redact)
     asked = asked.with_arguments(
         method=method,
         depth=depth if method == "bmc" else None,
@@ -123,12 +123,12 @@ def prove(
     ).with_effort(request)
     if method == "induction":
         chosen = choose_one(given)
-        system = weakened(chosen.system, without)
+        system = weaken(chosen.system, without)
         reading = ParametricEncoding if every_rf else UnboundedEncoding if unbounded else None
-        proofs = inductions(system, _asked(system, properties), reading, mine, request, out is not None, progress)
+        proofs = prove_each(system, _asked(system, properties), reading, mine, request, out is not None, progress)
         return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
     chosen, system, keys = free_cells(given, free)
-    system = weakened(system, without)
+    system = weaken(system, without)
     goals = _asked(system, properties)
     seconds = request.time_limit
     if seconds is None and all(map(is_without_faults, system.configurations)):
@@ -160,11 +160,11 @@ def _result(
     outcomes = [found.outcome] if isinstance(found, BoundedResult) else [each.outcome for each in found]
     known = _counterexamples(outcomes)
     if out is not None:
-        document, traces = proof_check.named({**document, **asked.answered}, known)
+        document, traces = proof_check.name_traces({**document, **asked.answered}, known)
         system = outcomes[0].system
         configurations = [(system.model, each) for each in system.configurations]
-        also = {} if isinstance(found, BoundedResult) else proof_check.obligations(found)
-        seal.write(out, asked, document, configurations, traces, also)
+        also = {} if isinstance(found, BoundedResult) else proof_check.obligation_files(found)
+        seal.write_bundle(out, asked, document, configurations, traces, also)
     cells = [
         Result.of(each, properties=verdicts(each["properties"], of_cell), counterexamples=of_cell)
         for each, of_cell in zip(document.get("cells", ()), known, strict=False)
@@ -240,7 +240,7 @@ def free_cells(given: Given, free: Sequence[str]) -> tuple[Chosen, System, list[
     return chosen, system, list(ranges)
 
 
-def weakened(system: System, clauses: Sequence[str]) -> System:
+def weaken(system: System, clauses: Sequence[str]) -> System:
     """Return the system with some guard clauses switched off, each written `action: clause`.  Errors: `InputError` for a
     clause that the model does not have."""
     known = {f"{action}: {clause}": (action, clause) for action, clause in clauses_of(system)}
@@ -269,7 +269,7 @@ def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
     raise InputError(f"{name} cannot be left free without its values: write --free {name}={key.low or 1},{(key.low or 1) + 1}")
 
 
-def inductions(
+def prove_each(
     system: System,
     goals: Sequence[Property],
     without_bounds: WithoutBounds,
@@ -289,12 +289,12 @@ def inductions(
         found.append(
             untried(system, goal, INTERRUPTED)
             if is_over
-            else induction(system, goal, without_bounds, mine, request, with_texts, progress)
+            else prove_by_induction(system, goal, without_bounds, mine, request, with_texts, progress)
         )
     return found
 
 
-def induction(
+def prove_by_induction(
     system: System,
     goal: Property,
     without_bounds: WithoutBounds,
@@ -306,7 +306,7 @@ def induction(
     """Prove a property by induction, with the model's own lemmas or with mined ones."""
     lemmas, work = lemmas_of(system, goal.name), None
     if mine:
-        lemmas, work = _mined(system, goal, 600.0 if request.time_limit is None else request.time_limit / 2)
+        lemmas, work = _mine(system, goal, 600.0 if request.time_limit is None else request.time_limit / 2)
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
         lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
@@ -323,7 +323,7 @@ def induction(
     return proof if work is None else replace(proof, mined=work)
 
 
-def _mined(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma, ...], str]:
+def _mine(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma, ...], str]:
     """Mine lemmas that are true in larger configurations too; if those do not suffice, mine them for this one.  Returns the
     lemmas and the work done."""
     from neverlost.checker.engine.proof.mining import mined

@@ -24,9 +24,13 @@ def bounded_document(bounded: BoundedResult, free: list[str]) -> dict[str, Any]:
     proved |= _weaknesses(outcome.system)
     if not free:
         return result.document(outcome) | proved
-    cells = [result.cell(outcome, number) for number in range(len(outcome.system.configurations))]
+    cells = [result.cell_fields(outcome, number) for number in range(len(outcome.system.configurations))]
     unsafe = [{name: each["config"][name] for name in free} for each in cells if each["verdict"] == Verdict.VIOLATED]
-    return result.shared(outcome) | proved | {"verdict": str(outcome.verdict), "free": free, "unsafe": unsafe, "cells": cells}
+    return (
+        result.shared_fields(outcome)
+        | proved
+        | {"verdict": str(outcome.verdict), "free": free, "unsafe": unsafe, "cells": cells}
+    )
 
 
 def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:

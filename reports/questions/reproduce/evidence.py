@@ -16,7 +16,7 @@ from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
 from neverlost.model.sentences import numbered
 from neverlost.reports.counterexample import svg
 from neverlost.reports.counterexample.timeline import Timeline, frames
-from neverlost.reports.questions.reproduce.script import script
+from neverlost.reports.questions.reproduce.script import render_script
 from neverlost.specs.configuration.keys import shown
 
 SCHEMA = "neverlost.reproduction/1"
@@ -133,10 +133,10 @@ class ReproductionReport:
         return "\n".join(lines)
 
 
-def save(report: ReproductionReport, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
+def save_evidence(report: ReproductionReport, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
     write_text(folder / "reproduction.json", as_json(report.document()))
     write_text(folder / "reproduction.md", report.markdown())
-    write_text(folder / "plan.sh", script(report.plan))
+    write_text(folder / "plan.sh", render_script(report.plan))
     write_text(folder / "trace.itf.json", trace)
     write_text(folder / "model.svg", svg.render(report.expected))
     write_text(folder / "cluster.svg", svg.render(report.timeline()))
@@ -150,10 +150,10 @@ def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
     for node in cluster.nodes:
         lines = [each for each in node.process.printed().splitlines() if f"{topic}-0" in each or " ERROR " in each]
         found[node.folder.name] = "\n".join(each[:600] for each in lines[-LONGEST_LOG:]) + "\n"
-    return found | {"metadata": "".join(f"{line}\n" for line in history(cluster.metadata, topic))}
+    return found | {"metadata": "".join(f"{line}\n" for line in metadata_history(cluster.metadata, topic))}
 
 
-def history(metadata: MetadataImage, topic: str) -> list[str]:
+def metadata_history(metadata: MetadataImage, topic: str) -> list[str]:
     """Return the metadata log as text, a line for each record about the topic or a broker."""
     wanted = metadata.topics.get(topic)
     found = []

@@ -42,7 +42,7 @@ lose_from() {{ # what a power failure takes: the end of the segment, and what el
 """
 
 
-def script(plan: ReproductionPlan) -> str:
+def render_script(plan: ReproductionPlan) -> str:
     """Return the whole plan as a shell script."""
     settings = ", ".join(f"{name}={value}" for name, value in plan.server_settings.items()) + ","
     parts = [HEAD.format(broken=plan.broken, model=plan.model, steps=plan.stages[-1].last, settings=settings)]
@@ -72,7 +72,7 @@ def _create(plan: ReproductionPlan) -> list[str]:
 
 def _wait(target: Target) -> list[str]:
     leader = "none" if target.leader is None else str(target.leader)
-    lines = [f"wait_for {leader} {','.join(map(str, target.isr)) or quoted('')}"]
+    lines = [f"wait_for {leader} {','.join(map(str, target.isr)) or quote('')}"]
     if target.elr:
         lines.append(f"# ELR: {','.join(map(str, target.elr))}")
     logs = "  ".join(f"broker {each}: [{' '.join(f'm{record}' for record in log)}]" for each, log in target.logs.items())
@@ -87,19 +87,19 @@ def _flow(before: TrafficBlocks, now: TrafficBlocks, plan: ReproductionPlan) -> 
         for follower in [each for each in one.fetches if each not in other.fetches]:
             peers = [each for each in range(1, plan.brokers + 1) if each != follower]
             lines += [f'{"drop" if is_cut else "pass"} {follower} "$(host {each})"' for each in peers]
-        for broker in [each for each in deaf(one) if each not in deaf(other)]:
+        for broker in [each for each in brokers_without_metadata(one) if each not in brokers_without_metadata(other)]:
             lines.append(f'for each in $CONTROLLERS; do {"deafen" if is_cut else "undeafen"} {broker} "$each"; done')
-        for broker in [each for each in mute(one) if each not in mute(other)]:
+        for broker in [each for each in brokers_without_controller(one) if each not in brokers_without_controller(other)]:
             lines.append(f'for each in $CONTROLLERS; do {"drop" if is_cut else "pass"} {broker} "$each"; done')
     return lines
 
 
-def deaf(holds: TrafficBlocks) -> tuple[int, ...]:
+def brokers_without_metadata(holds: TrafficBlocks) -> tuple[int, ...]:
     """Return the brokers that must not learn the controller's decisions."""
     return tuple(sorted({*holds.metadata, *holds.metadata_answers, *holds.metadata_requests, *holds.isr_answers}))
 
 
-def mute(holds: TrafficBlocks) -> tuple[int, ...]:
+def brokers_without_controller(holds: TrafficBlocks) -> tuple[int, ...]:
     """Return the brokers whose heartbeats or requests must not reach the controller."""
     return tuple(sorted({*holds.heartbeats, *holds.isr_requests}))
 
@@ -187,6 +187,6 @@ def _end(held: TrafficBlocks, target: Target, plan: ReproductionPlan) -> list[st
     ]
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Quote a word for the shell."""
     return shlex.quote(text)

@@ -20,7 +20,7 @@ from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.output import exit_status
 from neverlost.reports.output.output import Output, verdict_line
-from neverlost.reports.questions.reproduce.evidence import ReproductionReport, save, trimmed_logs
+from neverlost.reports.questions.reproduce.evidence import ReproductionReport, save_evidence, trimmed_logs
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
@@ -52,7 +52,7 @@ class KafkaTarget:
     trust: bool = False
 
 
-def asked(trace: str, settings: Sequence[str]) -> ReproductionRequest:
+def plan_reproduction(trace: str, settings: Sequence[str]) -> ReproductionRequest:
     """Replay a saved counterexample and plan its reproduction.  Errors: `InputError` for a trace that is none, a step that
     cannot be brought about, a key that cannot be changed."""
     system, broken, found, _ = read_itf(trace)
@@ -70,7 +70,7 @@ def asked(trace: str, settings: Sequence[str]) -> ReproductionRequest:
     )
 
 
-def tried(question: ReproductionRequest, where: KafkaTarget, times: int, output: Output, say: Notify) -> int:
+def try_on_cluster(question: ReproductionRequest, where: KafkaTarget, times: int, output: Output, say: Notify) -> int:
     """Try a counterexample `times` times on one cluster, each time with a new topic; return the exit status of the worst try.
     Errors: `InputError` where there is no Kafka to be had."""
     require_one(where.home, where.version)
@@ -83,7 +83,7 @@ def tried(question: ReproductionRequest, where: KafkaTarget, times: int, output:
         started = cluster(home, planned.brokers, where.controllers, settings, formatted, directories=planned.directories)
         with started as kafka:
             for number in range(1, times + 1):
-                report = _once(question, kafka, number, _folder(output.out, number, times))
+                report = _try_once(question, kafka, number, _folder(output.out, number, times))
                 documents.append(report.document())
                 if output.is_read:
                     for line in report.verdict():
@@ -114,7 +114,7 @@ def _folder(out: str | None, number: int, times: int) -> Path | None:
     return Path(out) if times == 1 else Path(out, str(number))
 
 
-def _once(question: ReproductionRequest, kafka: Cluster, number: int, folder: Path | None) -> ReproductionReport:
+def _try_once(question: ReproductionRequest, kafka: Cluster, number: int, folder: Path | None) -> ReproductionReport:
     """Make one try.  The topic of the try before is deleted first: a broker that leads a partition does not shut down until
     all others have read that it no longer leads (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them
     from reading."""
@@ -124,7 +124,7 @@ def _once(question: ReproductionRequest, kafka: Cluster, number: int, folder: Pa
     outcome = follow(kafka, question.plan, topic, print_step)
     report = ReproductionReport(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
     if folder is not None:
-        save(report, question.text, trimmed_logs(kafka, topic), folder)
+        save_evidence(report, question.text, trimmed_logs(kafka, topic), folder)
     return report
 
 

@@ -15,10 +15,10 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.tolerance import decided
-from neverlost.reports.bundle.keep import kept
+from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.roll.page import REPORT
 from neverlost.reports.questions.tolerance import document as tolerance_document
-from neverlost.reports.request.inputs import configurations, labelled
+from neverlost.reports.request.inputs import make_labels, read_configurations
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -50,7 +50,7 @@ class RollResult(Answer):
         return [{"broker": broker, **each} for broker, each in self.brokers.items()]
 
 
-@kept(REPORT)
+@writes_bundle(REPORT)
 def roll(
     settings: Settings = None,
     *,
@@ -73,13 +73,13 @@ def roll(
         raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
     if not 1 <= at_a_time <= MOST_AT_A_TIME:
         raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")
-    every = configurations({"bounds.records": (1, OURS), **given}, kafka_version, **files)
+    every = read_configurations({"bounds.records": (1, OURS), **given}, kafka_version, **files)
     for each in every:
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
         _require_partitions(each)
-    said = _Said(every, at_a_time, RunOptions(**search), progress)
-    return RollResult.of(_document(_Cluster(_placed(every), said), at_a_time) | {**_input(every)})
+    said = _StopVerdicts(every, at_a_time, RunOptions(**search), progress)
+    return RollResult.of(_document(_Cluster(_group_partitions(every), said), at_a_time) | {**_input(every)})
 
 
 def _require_partitions(chosen: Chosen) -> None:
@@ -96,7 +96,7 @@ def _require_partitions(chosen: Chosen) -> None:
         )
 
 
-class _Said:
+class _StopVerdicts:
     """The verdicts of all configurations after all kinds of stops, decided together."""
 
     def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
@@ -114,7 +114,7 @@ class _Said:
         known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
         found = decided(list(questions.values()), asked, request.options(), request.engine, progress, known)
         self._words = {
-            key: tolerance_document.in_words(*tolerance_document.said(entries))
+            key: tolerance_document.answer_text(*tolerance_document.combine(entries))
             for key, entries in zip(questions, found, strict=True)
         }
 
@@ -130,7 +130,7 @@ class _Said:
 
 
 @dataclass(frozen=True, eq=False)
-class _Alike:
+class _EqualPartitions:
     """Partitions with the same configuration, brokers and ISR; `names` maps each partition to its number in the input.  A
     partition whose configuration is not certain stands in one for each possible configuration."""
 
@@ -140,28 +140,28 @@ class _Alike:
     names: dict[str, int] = field(default_factory=dict)
 
 
-def _placed(every: Iterable[Chosen]) -> tuple[_Alike, ...]:
-    found: dict[Any, _Alike] = {}
+def _group_partitions(every: Iterable[Chosen]) -> tuple[_EqualPartitions, ...]:
+    found: dict[Any, _EqualPartitions] = {}
     numbers: dict[str, int] = {}
     for each in every:
         for name, brokers in each.brokers.items():
             inside = frozenset(brokers).difference(each.out[name])
             key = id(each), inside, frozenset(brokers)
-            found.setdefault(key, _Alike(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
+            found.setdefault(key, _EqualPartitions(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
     return tuple(found.values())
 
 
 @dataclass(frozen=True)
 class _Cluster:
-    alike: tuple[_Alike, ...]
-    said: _Said
+    alike: tuple[_EqualPartitions, ...]
+    said: _StopVerdicts
 
     @property
     def brokers(self) -> list[str]:
         """All brokers, sorted by number."""
         return sorted({each for one in self.alike for each in one.brokers}, key=lambda each: (len(each), each))
 
-    def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_Alike, str]]:
+    def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_EqualPartitions, str]]:
         """Yield the partitions that have replicas on the stopped brokers, with what happens to them."""
         chosen = frozenset(stopped)
         for each in self.alike:
@@ -183,7 +183,7 @@ class _Cluster:
             found[worst[name]].append(name)
         return found
 
-    def _says(self, one: _Alike, stop: Stop) -> str:
+    def _says(self, one: _EqualPartitions, stop: Stop) -> str:
         return self.said.of(one.chosen, stop) if one.inside else OFFLINE
 
     def may_stop(self, stopped: Iterable[str]) -> bool:
@@ -200,7 +200,7 @@ class _Cluster:
             found.setdefault(self._remedy(each), {}).update(each.names)
         return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
 
-    def _remedy(self, one: _Alike) -> str:
+    def _remedy(self, one: _EqualPartitions) -> str:
         if not one.inside:
             return "it is offline; bring back a replica of its last ISR or ELR"
         out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
@@ -243,7 +243,7 @@ def _input(every: Sequence[Chosen]) -> RollInput:
     notices = dict.fromkeys(notice for each in every for notice in each.notices)
     return {
         "sources": shared,
-        "differ": {label: each for label, each in zip(labelled(every), own, strict=True) if each},
+        "differ": {label: each for label, each in zip(make_labels(every), own, strict=True) if each},
         "notices": [each.document() for each in notices],
         "assumed": assumed(each.settings for each in every),
     }

@@ -41,7 +41,7 @@ def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:
     """Return the cell for what a stop does to which partitions, coloured by the worst of it."""
     kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
     worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")
-    return TableCell(roll_document.unless_ok(says) or otherwise, worst)
+    return TableCell(roll_document.describe_stop(says) or otherwise, worst)
 
 
 REPORT = TableReport("neverlost.roll/1", "which brokers may be stopped", BROKERS, _roll)

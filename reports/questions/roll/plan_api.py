@@ -15,7 +15,7 @@ from neverlost.checker.questions.roll.maintenance_plan import MaintenancePlan, r
 from neverlost.checker.questions.roll.plan_phases import Phase, PhaseTrace, Said
 from neverlost.checker.questions.tolerance.tolerance import SEARCH, CellVerdict
 from neverlost.model.sentences import sentences
-from neverlost.reports.bundle.keep import kept
+from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.keywords import Searching, Settings
@@ -55,7 +55,7 @@ class PlanResult(Answer):
         return replace(shown[-1], frames=tuple(replace(each, number=number) for number, each in enumerate(frames)))
 
 
-@kept()
+@writes_bundle()
 def plan(
     file: str | PathLike[str],
     settings: Settings = None,
@@ -128,8 +128,8 @@ def _order(said: Said) -> tuple[bool, int]:
 
 
 def _in_words(said: Sequence[Said]) -> str:
-    return tolerance_document.in_words(
-        *tolerance_document.said([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said])
+    return tolerance_document.answer_text(
+        *tolerance_document.combine([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said])
     )
 
 

@@ -100,7 +100,7 @@ def sweep(
     Errors: `InputError` for bad input, before anything is searched.
     """
     properties = None if properties is None else list(properties)
-    asked, (found, expected) = question.asked(
+    asked, (found, expected) = question.read_question(
         "sweep", {"matrix": matrix, "settings": settings, "baseline": baseline}, _read, lambda _: (), redact
     )
     sweeper, request = _sweeper(found, str(asked.arguments["matrix"]), properties, progress, search)
@@ -115,7 +115,7 @@ def sweep(
         document["changes"] = describe_sweep.changes(expected, document)
     if out is not None:
         document |= asked.answered
-        seal.write(out, asked, document, swept.cells, dict(known.values()))
+        seal.write_bundle(out, asked, document, swept.cells, dict(known.values()))
     return SweepResult.of(document, cells=_cells(document, known), spanned=found, swept=swept, expected=expected)
 
 

@@ -22,11 +22,11 @@ from neverlost.model.kraft.mechanisms import BY_NAME
 from neverlost.model.plain import plain
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.reports.bundle.keep import kept
+from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.page import REPORT
-from neverlost.reports.request.inputs import about_topics, configurations, labelled, named
+from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -65,7 +65,7 @@ class ToleranceSubject:
     @property
     def difference(self) -> str:
         """The settings that distinguish it from other configurations of the same topics, as text; else empty."""
-        return self.label.removeprefix(named(self.chosen))
+        return self.label.removeprefix(describe_subject(self.chosen))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class ToleranceResult(Answer):
         return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
 
 
-@kept(REPORT)
+@writes_bundle(REPORT)
 def tolerance(
     settings: Settings = None,
     *,
@@ -115,12 +115,12 @@ def tolerance(
     first. With `out` an evidence bundle is written into that directory. Errors: `InputError` for bad input, before anything is
     searched."""
     request = RunOptions(**search)
-    every = waived(asked_about(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
+    every = waive_defects(read_subjects(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
     proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
     after = [with_changes(each, proposed) if proposed else None for each in every]
-    more = [_also(each, also) for each in every]
+    more = [_parse_other_limits(each, also) for each in every]
     tables = Tables(properties, request, progress, None if again else shipped())
-    labels, groups = labelled(every), dict[str, list[int]]()
+    labels, groups = make_labels(every), dict[str, list[int]]()
     for number, label in enumerate(labels):
         groups.setdefault(label, []).append(number)
     made: dict[int, ToleranceSubject] = {}
@@ -149,7 +149,7 @@ def tolerance(
     return ToleranceResult.of(document, subjects=tuple(found))
 
 
-def asked_about(
+def read_subjects(
     settings: Settings,
     config: Path | None,
     version: str | None,
@@ -161,8 +161,8 @@ def asked_about(
     given = read_given(config, settings)
     named = models().get(str(given.get("model", ("", ""))[0]))
     has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
-    every = configurations(given if has_default else {RECORDS: (1, OURS), **given}, version, **files)
-    every = about_topics(every, topics) if topics else every
+    every = read_configurations(given if has_default else {RECORDS: (1, OURS), **given}, version, **files)
+    every = select_topics(every, topics) if topics else every
     for each in every:
         limited = [name for name, value in each.configuration.items() if name.startswith("faults.") and value]
         if limited:
@@ -172,17 +172,17 @@ def asked_about(
             raise InputError(
                 f"model {each.model.name!r} has no {(*missing, 'acks')[0]}; use a modern model, or kafka.version=X.Y"
             )
-    for each in grouped(every):
+    for each in merge_equal(every):
         if "defects" not in given and "defects" in each.model.keys:
             yield with_changes(each, {"defects": "fixed"})
-        yield with_what_one_record_hides(each)
+        yield warn_if_one_record_hides_losses(each)
 
 
 DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 """Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
 
 
-def with_what_one_record_hides(chosen: Chosen) -> Chosen:
+def warn_if_one_record_hides_losses(chosen: Chosen) -> Chosen:
     """Add a warning if a table for one record may miss a loss in this configuration."""
     if chosen.configuration[RECORDS] > 1 or chosen.configuration.get(DIVERGING, True):
         return chosen
@@ -190,7 +190,7 @@ def with_what_one_record_hides(chosen: Chosen) -> Chosen:
     return replace(chosen, notices=(*chosen.notices, Notice(NoticeKind.WARNING, says, "", f"--set {RECORDS}=2 decides it")))
 
 
-def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
+def waive_defects(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
     """Return the configurations with the named known defects mended, and with a notice that says so.  Errors: `InputError` for
     a name that no defect has."""
     for name in names:
@@ -207,7 +207,7 @@ def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
     return found
 
 
-def grouped(every: Sequence[Chosen]) -> list[Chosen]:
+def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
     """Merge configurations that mean the same; each remaining one has the topics and notices of all that it stands for."""
     found: dict[str, list[Chosen]] = {}
     for each in every:
@@ -225,7 +225,7 @@ def grouped(every: Sequence[Chosen]) -> list[Chosen]:
     ]
 
 
-def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
+def _parse_other_limits(chosen: Chosen, also: Settings) -> dict[str, Any]:
     """Parse the limits of other faults that are allowed everywhere.  Errors: `InputError` for a key that is no limit of a
     fault, or that the table varies."""
     more: dict[str, Any] = {}
@@ -282,7 +282,7 @@ class Tables:
         """Return in how many cells of its table a record can be lost, or nothing is decided."""
         table = self.of(chosen, more)
         assert table is not None
-        return describe.how_many_lost(table)
+        return describe.count_losses(table)
 
     def asked(self, chosen: Chosen) -> list[Property]:
         """Return the properties that a table decides.  Errors: `InputError` for a property that a table cannot show."""
@@ -311,7 +311,7 @@ class Tables:
         """Return True if the atlas covers every cell of this table.  It looks at the cells with the most faults only: the
         atlas is built so that an answer there comes with all smaller ones."""
         known, model = self._known(), chosen.model
-        if known is None or wrong(chosen, more):
+        if known is None or is_contradictory(chosen, more):
             return False
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
         corners = (FaultBudget(losing, most - losing) for losing in range(most + 1))
@@ -319,7 +319,7 @@ class Tables:
         return all(known(model, table.asked(each), asked) is not None for each in corners)
 
 
-def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
+def is_contradictory(chosen: Chosen, more: Mapping[str, Any]) -> bool:
     """Whether a configuration cannot have these other faults."""
     return _contradiction(chosen, more) is not None
 
@@ -346,13 +346,13 @@ def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequen
         found = tables.of(chosen, {**more, **limit}, known_only=name not in beside)
         if found is not None:
             others[name] = found
-    return ToleranceSubject(label, chosen, table, others, _advice(chosen, table, tables) if is_advised else None)
+    return ToleranceSubject(label, chosen, table, others, _find_advice(chosen, table, tables) if is_advised else None)
 
 
-def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
+def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
     """Find the smallest change of settings that leaves the fewest cells in which a record can be lost, among changes whose
     table the atlas knows."""
-    lost = describe.how_many_lost(table)
+    lost = describe.count_losses(table)
     best: tuple[int, remedies.Changes, Tolerance] | None = None
     for changes in remedies.candidates(chosen):
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
@@ -397,7 +397,7 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
         "tolerance": rows,
         "topics": {each.label: list(each.chosen.subjects) for each in found},
         "settings": {
-            f"{each.label} {describe.variant(each.chosen.configuration)}": describe_outcome.question(
+            f"{each.label} {describe.variant(each.chosen.configuration)}": describe_outcome.question_document(
                 each.chosen.model, each.chosen.configuration
             )
             | {"kafka.version": each.chosen.release, "assumed": assumed([each.chosen.settings])}

@@ -28,21 +28,21 @@ OF_TABLES = (*ASKED, "quorum-stays-writable")
 """What the sentences of a table can speak of."""
 
 
-def answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
+def cell_answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
     """Return the verdict of a cell of the table as a word, and the steps of the shortest loss."""
-    return answered(found.entries, spot)
+    return answer_in(found.entries, spot)
 
 
-def answered(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
+def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
     """Return the verdict of a cell, given the entries of its table.  A record that is lost with fewer faults is lost here too;
     in how many steps is unknown (None) if this cell was not decided."""
-    says, steps = said(entries[spot])
-    if says == UNDECIDED and any(said(each)[0] == LOST for other, each in entries.items() if other.is_within(spot)):
+    says, steps = combine(entries[spot])
+    if says == UNDECIDED and any(combine(each)[0] == LOST for other, each in entries.items() if other.is_within(spot)):
         return LOST, None
     return says, steps
 
 
-def said(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
+def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
     """Combine verdicts into one word of the table, with the steps of the shortest loss."""
     lost = [each for each in entries if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
     if lost:
@@ -56,31 +56,31 @@ def said(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
     return OK, None
 
 
-def how_many_lost(found: Tolerance) -> int:
+def count_losses(found: Tolerance) -> int:
     """Count the cells in which a record can be lost, or nothing is decided."""
-    return sum(answer(found, spot)[0] in (LOST, UNDECIDED) for spot in found.entries)
+    return sum(cell_answer(found, spot)[0] in (LOST, UNDECIDED) for spot in found.entries)
 
 
 def is_decided(found: Tolerance) -> bool:
     """Whether every cell of a table is decided."""
-    return all(answer(found, spot)[0] != UNDECIDED for spot in found.entries)
+    return all(cell_answer(found, spot)[0] != UNDECIDED for spot in found.entries)
 
 
-def words(found: Tolerance, spot: FaultBudget) -> str:
+def cell_text(found: Tolerance, spot: FaultBudget) -> str:
     """Return a cell of the table as text."""
-    return in_words(*answer(found, spot))
+    return answer_text(*cell_answer(found, spot))
 
 
-def in_words(says: str, steps: int | None) -> str:
+def answer_text(says: str, steps: int | None) -> str:
     """Return a verdict word with its number of steps, as text."""
     return f"{says}, {pluralize(steps, 'step')}" if steps is not None else says
 
 
-def table(found: Tolerance) -> list[str]:
+def table_lines(found: Tolerance) -> list[str]:
     """Return the table as lines: a row for each number of brokers that lose data, a column for each number of others out."""
     replicas = most_impaired(found)
     columns = [f"{out}" for out in range(replicas + 1)]
-    rows = [[f"{losing}", *cells_of(found, losing)] for losing in range(replicas + 1)]
+    rows = [[f"{losing}", *row_texts(found, losing)] for losing in range(replicas + 1)]
     lines = [["lose data", *columns], *rows]
     widths = [max(len(line[place]) for line in lines if place < len(line)) for place in range(replicas + 2)]
     head = " " * (widths[0] + 2) + f"others {_out(found)}, at once"
@@ -94,16 +94,16 @@ def most_impaired(found: Tolerance) -> int:
     return max(spot.losing for spot in found.entries)
 
 
-def cells_of(found: Tolerance, losing: int) -> list[str]:
+def row_texts(found: Tolerance, losing: int) -> list[str]:
     """Return a row of the table as texts; a dash if there are not so many replicas."""
     replicas = most_impaired(found)
-    return [words(found, FaultBudget(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
+    return [cell_text(found, FaultBudget(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
 
 
 def sentences(found: Tolerance) -> list[str]:
     """Return the boundaries of the table as sentences that a design review can cite; each names the faults that it is about."""
     replicas = most_impaired(found)
-    says = {spot: answer(found, spot)[0] for spot in found.entries}
+    says = {spot: cell_answer(found, spot)[0] for spot in found.entries}
     safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
     whole = [
         losing
@@ -119,16 +119,16 @@ def sentences(found: Tolerance) -> list[str]:
         if len(outs) > (losing == 0) and outs == list(range(len(outs))):
             most_out = max(outs)
             lines.append(
-                f"Nothing {_kept(found)} is lost while {_losing(losing)} and {_others(most_out)}"
+                f"Nothing {_record_kind(found)} is lost while {_losing(losing)} and {_others(most_out)}"
                 + (", or fewer." if most_out > 1 else ".")
             )
     lines += [
         f"A record can be lost when {_losing(spot.losing)} while {_others(spot.out)}{_in_steps(found, spot)}."
-        for spot in _first(says, {LOST})
+        for spot in _minimal(says, {LOST})
     ]
-    stops = [spot for spot in _first(says, {*says.values()} - {OK}) if says[spot] == STOPS]
+    stops = [spot for spot in _minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
     lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops]
-    lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _first(says, {UNDECIDED})]
+    lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _minimal(says, {UNDECIDED})]
     if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
         lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
     return lines
@@ -136,11 +136,11 @@ def sentences(found: Tolerance) -> list[str]:
 
 def _in_steps(found: Tolerance, spot: FaultBudget) -> str:
     """Return `: N steps` for a loss of known length, else an empty text."""
-    steps = answer(found, spot)[1]
+    steps = cell_answer(found, spot)[1]
     return "" if steps is None else f": {pluralize(steps, 'step')}"
 
 
-def _first(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
+def _minimal(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
     """Return the minimal cells with a wanted verdict: no cell with fewer faults has a wanted verdict."""
     found = [spot for spot in sorted(says) if says[spot] in wanted]
     return [spot for spot in found if not any(other != spot and other.is_within(spot) for other in found)]
@@ -151,7 +151,7 @@ def _out(found: Tolerance) -> str:
     return "slow, fenced or shut down" if OUT.key in found.model.keys else "slow or stopped"
 
 
-def _kept(found: Tolerance) -> str:
+def _record_kind(found: Tolerance) -> str:
     """Return which records the verdicts are about: acknowledged ones, or committed ones if only those were asked about."""
     return "acknowledged" if any(each.property.name == ACKED for row in found.entries.values() for each in row) else "committed"
 
@@ -162,7 +162,7 @@ def _safe_sentence(most: int, found: Tolerance) -> str:
         if most == 0
         else f"at most {pluralize(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
     )
-    return f"No {_kept(found)} record is lost while {data}, however often and however many others are {_out(found)}."
+    return f"No {_record_kind(found)} record is lost while {data}, however often and however many others are {_out(found)}."
 
 
 def _losing(number: int) -> str:
@@ -228,11 +228,11 @@ def setting(configuration: Mapping[str, Any], release: str | None, subjects: Seq
 
 def losses(found: Tolerance) -> str:
     """Return the minimal cells in which a record can be lost, in a line."""
-    lost = [spot for spot in sorted(found.entries) if answer(found, spot)[0] in (LOST, UNDECIDED)]
+    lost = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] in (LOST, UNDECIDED)]
     least = [spot for spot in lost if not any(other.is_within(spot) for other in lost if other != spot)]
     if not least:
-        return f"no {_kept(found)} record is lost at any spot"
-    return "; ".join(f"{_at(spot)} {words(found, spot)}" for spot in least)
+        return f"no {_record_kind(found)} record is lost at any spot"
+    return "; ".join(f"{_at(spot)} {cell_text(found, spot)}" for spot in least)
 
 
 def variant(configuration: Mapping[str, Any]) -> str:
@@ -242,7 +242,7 @@ def variant(configuration: Mapping[str, Any]) -> str:
 
 def is_same(one: Tolerance, other: Tolerance) -> bool:
     """Whether two tables say the same in every cell."""
-    return all(answer(one, spot) == answer(other, spot) for spot in one.entries)
+    return all(cell_answer(one, spot) == cell_answer(other, spot) for spot in one.entries)
 
 
 def defects_read(found: Tolerance) -> list[str]:
@@ -261,10 +261,10 @@ def defects_that_matter(found: Tolerance) -> list[Defect]:
 def changes(name: str, found: Tolerance, other: Tolerance) -> str:
     """Return in a line which cells change if another fault may happen any number of times."""
     many_of = next(each.many for each in FAULTS if each.name == name)
-    differing = [spot for spot in sorted(found.entries) if answer(found, spot)[0] != answer(other, spot)[0]]
+    differing = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] != cell_answer(other, spot)[0]]
     if not differing:
         return f"With any number of {many_of}: the same."
-    return f"With any number of {many_of}: " + "; ".join(f"{_at(spot)} {words(other, spot)}" for spot in differing) + "."
+    return f"With any number of {many_of}: " + "; ".join(f"{_at(spot)} {cell_text(other, spot)}" for spot in differing) + "."
 
 
 def _at(spot: FaultBudget) -> str:
@@ -273,9 +273,9 @@ def _at(spot: FaultBudget) -> str:
 
 def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
     """Return in a line in which cells an advised change of settings prevents the loss."""
-    before, now = how_many_lost(found), still_lost(found, after)
+    before, now = count_losses(found), still_lost(found, after)
     settings = " ".join(remedies.in_words(wanted))
-    gained = [spot for spot in sorted(found.entries) if answer(found, spot)[0] == LOST and is_safe(after, spot)]
+    gained = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] == LOST and is_safe(after, spot)]
     safe = ", ".join(map(_at, gained))
     return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
 
@@ -283,7 +283,7 @@ def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str
 def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
     """Return the cells in which two tables differ; None stands for a cell that one of them does not have."""
     every = sorted({*found.entries, *after.entries})
-    one, other = ({spot: words(each, spot) for spot in each.entries} for each in (found, after))
+    one, other = ({spot: cell_text(each, spot) for spot in each.entries} for each in (found, after))
     return [
         {"losing": spot.losing, "out": spot.out, "before": one.get(spot), "after": other.get(spot)}
         for spot in every
@@ -305,7 +305,7 @@ def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str
     """Return the smallest sets of faults that lose a record: numbers at once, and at most one other kind any number of times.
     No set is contained in another. Where a smaller set is not decided, `is_smallest` is false."""
     tables = {"": found, **beside}
-    says = {(other, spot): answer(one, spot) for other, one in tables.items() for spot in one.entries}
+    says = {(other, spot): cell_answer(one, spot) for other, one in tables.items() for spot in one.entries}
 
     def below(other: str, spot: FaultBudget) -> list[str]:
         return [
@@ -330,12 +330,12 @@ def still_lost(found: Tolerance, after: Tolerance) -> int:
 def stops_earlier(one: Tolerance, other: Tolerance) -> bool:
     """Whether one table's writes stop with no broker out, or with one, where the other's do not."""
     both = [spot for spot in (FaultBudget(0, 0), FaultBudget(0, 1)) if spot in one.entries and spot in other.entries]
-    return any(answer(one, spot)[0] == STOPS != answer(other, spot)[0] for spot in both)
+    return any(cell_answer(one, spot)[0] == STOPS != cell_answer(other, spot)[0] for spot in both)
 
 
 def is_safe(found: Tolerance, spot: FaultBudget) -> bool:
     """Whether a cell is decided and no record is lost in it."""
-    return spot in found.entries and answer(found, spot)[0] in (OK, STOPS)
+    return spot in found.entries and cell_answer(found, spot)[0] in (OK, STOPS)
 
 
 def power(found: Tolerance) -> str | None:
@@ -348,7 +348,7 @@ def power(found: Tolerance) -> str | None:
     most = max((racks.count(each) for each in racks), default=configuration["replication.factor"])
     if FaultBudget(most, 0) not in found.entries:
         return None
-    says = words(found, FaultBudget(most, 0))
+    says = cell_text(found, FaultBudget(most, 0))
     if len(set(racks)) > 1:
         return f"Power lost on a whole rack (up to {pluralize(most, 'replica')} of {len(racks)}): {says}."
     where = "All replicas are in one rack; power" if racks else "If all replicas share one power domain and power"

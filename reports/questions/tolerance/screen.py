@@ -39,7 +39,7 @@ MOST_TABLES = 2
 """Groups of topics for which whole tables are shown."""
 
 
-def spot_of(text: str | None) -> FaultBudget | None:
+def parse_cell(text: str | None) -> FaultBudget | None:
     """Parse `1,2` as a cell of the table: 1 broker loses data while 2 others are out.  Errors: `InputError`
     for anything else."""
     if text is None:
@@ -93,7 +93,7 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
     power = describe.power(found)
     if power is not None:
         out.print(_coloured(power))
-    for line in describe.table(found):
+    for line in describe.table_lines(found):
         out.print(_coloured(line))
     for sentence in describe.sentences(found):
         out.print(Text(sentence))
@@ -161,7 +161,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
         yield from (f"{shown}: {sentence}" for sentence in says)
 
 
-def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
+def is_table_wanted(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
     """Whether a `check` should be answered by a tolerance table: no fault is limited, and no option asks for one search."""
     from neverlost.model.protocols import models
     from neverlost.specs.configuration.choose import read_given
@@ -187,7 +187,7 @@ class Likely(Protocol):
         """Print a sentence for each group, the fewest nines first."""
 
 
-def answer(output: Output, spot: FaultBudget | None, likely: Likely | None = None, **asked: Any) -> int:
+def show_tables(output: Output, spot: FaultBudget | None, likely: Likely | None = None, **asked: Any) -> int:
     """Find the tables and show them; `likely` finds how likely a loss is for each group of topics, and shows that.
 
     Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
@@ -221,7 +221,7 @@ def answer(output: Output, spot: FaultBudget | None, likely: Likely | None = Non
         if likely is not None:
             likely.show(console, document["nines"])
     output.end(document)
-    without_faults = exit_status.of_words(describe.answer(each.table, FaultBudget(0, 0))[0] for each in result.subjects)
+    without_faults = exit_status.of_words(describe.cell_answer(each.table, FaultBudget(0, 0))[0] for each in result.subjects)
     if without_faults == exit_status.HOLDS and result.verdict == "inconclusive":
         return exit_status.INCONCLUSIVE
     return without_faults

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
-from neverlost.reports.questions.verify.verify import verify as checked_again
+from neverlost.reports.questions.verify.verify import verify_bundle as checked_again
 from neverlost.reports.results.results import Answer
 
 SCHEMA = "neverlost.verify/1"

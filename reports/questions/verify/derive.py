@@ -54,10 +54,10 @@ class Derived:
         with scratch.folder("rendered") as place:
             Path(place, BUNDLE).mkdir()
             seal.render(self.folder, result, Path(place, BUNDLE), tables=TABLE_REPORTS)
-            return safe_paths.files_of(Path(place, BUNDLE))
+            return safe_paths.read_files(Path(place, BUNDLE))
 
 
-def derived(question: BundleQuestion, seconds: float | None = None) -> Derived:
+def derive(question: BundleQuestion, seconds: float | None = None) -> Derived:
     """Ask the question again with the function that answered it; searches end after `seconds`.  Where and how to search is the
     reader's choice: nothing of the bundle decides it.  Errors: `InputError` for a question that another version asked, or that
     is none."""
@@ -76,9 +76,9 @@ def derived(question: BundleQuestion, seconds: float | None = None) -> Derived:
     with warnings.catch_warnings(), known(question.contents):
         warnings.simplefilter("ignore")
         found = answer(**arguments, out=Path(place.name, BUNDLE))
-    files = dict(safe_paths.files_of(Path(place.name, BUNDLE)))
+    files = dict(safe_paths.read_files(Path(place.name, BUNDLE)))
     again = BundleQuestion.of(files)
-    if _asks(again) != _asks(question):
+    if _without_search_options(again) != _without_search_options(question):
         raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")
     for name in again.files:
         del files[name]
@@ -123,7 +123,7 @@ def _function_of(command: str) -> Callable[..., Any]:
     return nines
 
 
-def _asks(question: BundleQuestion) -> tuple[Any, ...]:
+def _without_search_options(question: BundleQuestion) -> tuple[Any, ...]:
     """Return the arguments of a question without those that say how to search."""
     own = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
     return question.command, own, dict(question.contents), question.arguments.get("symmetry")

@@ -17,7 +17,7 @@ MEMORY = 8 << 30
 """What a solver may use.  Units: bytes."""
 
 
-def answers(send: Send, solver: str, text: str) -> tuple[int, str] | str:
+def run_solver(send: Send, solver: str, text: str) -> tuple[int, str] | str:
     """Send how many checks of a text are unsatisfiable and whether its premises are; send a text if the solver is not
     installed."""
     try:
@@ -31,7 +31,7 @@ def answers(send: Send, solver: str, text: str) -> tuple[int, str] | str:
     return len(found), premises[0] if premises else "unknown"
 
 
-def asked_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[str], list[str]]:
+def solve_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[str], list[str]]:
     """Return what the solvers confirm of obligations that were derived here, and what they leave open, a sentence each.
     Errors: `InputError` for an obligation that a solver refutes."""
     confirmed, unchecked = [], []
@@ -59,4 +59,4 @@ def asked_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[s
 
 def _reports(jobs: Sequence[tuple[str, str]], seconds: float | None) -> Iterator[JobReport]:
     with scratch.folder("solvers") as place:
-        yield from run(answers, jobs, 2, seconds, MEMORY, place)
+        yield from run(run_solver, jobs, 2, seconds, MEMORY, place)

@@ -37,7 +37,7 @@ SAYS = re.compile(rf"{OK}|{STOPS}|{UNDECIDED}|{LOST}(, \d+ steps?)?")
 """What a search can say of a partition."""
 
 
-def completed(command: str, derived: Mapping[str, Any], there: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def complete_tables(command: str, derived: Mapping[str, Any], there: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the derived document with the bundle's statements where it is undecided, and the places of those.  Whatever was
     decided here, and whatever follows from it, must be the same in the bundle."""
     places: list[str] = []
@@ -85,7 +85,7 @@ def _stated(command: str, derived: Any, there: Any, place: str, places: list[str
 def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
     """Whether an element of the derived document has a verdict, and that verdict is undecided."""
     if command == "roll":
-        return any(UNDECIDED in each for each in _answers(derived))
+        return any(UNDECIDED in each for each in _stop_answers(derived))
     if command == "plan":
         return UNDECIDED in (derived.get("meanwhile"), derived.get("done"))
     region = derived.get("region") if command == "nines" else None
@@ -93,7 +93,7 @@ def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
     return is_part or (derived.get("verdict") == str(Verdict.INCONCLUSIVE) and derived.get("source") != ATLAS)
 
 
-def _answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _stop_answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Yield what happens to which partitions when a broker is stopped, and when something more happens then."""
     return [broker["now"], *broker["then"].values()] if "now" in broker else []
 
@@ -104,7 +104,7 @@ def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, A
         return command == "plan" or found["verdict"] in list(Verdict)
     if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() == {OK}):
         return False
-    for one, other in zip(_answers(derived), _answers(found), strict=True):
+    for one, other in zip(_stop_answers(derived), _stop_answers(found), strict=True):
         mine, theirs = ({name: says for says, names in each.items() for name in names} for each in (one, other))
         decided = {name: says for name, says in mine.items() if says != UNDECIDED}
         is_table = len(theirs) == sum(map(len, other.values())) and all(says in one or SAYS.fullmatch(says) for says in other)

@@ -48,26 +48,26 @@ OF_MINING = ("lemmas", "mined")
 AGAIN = "neverlost verify --full derives it"
 
 
-def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -> Completed:
+def complete(files: Contents, own: Derived, seed: int | None, seconds: float) -> Completed:
     """Return the derived result with the bundle's claims where it is open, and a line for each place that was not derived.
     Errors: `InputError` for statements that contradict what was derived, and for violations that cannot be re-executed."""
     derived, there = own.document(RESULT), _result(files)
     try:
         if "matrix" in derived:
-            return _sweep(derived, there, files, own, seed, seconds)
+            return _complete_sweep(derived, there, files, own, seed, seconds)
         if own.question.command in undecided.MAIN:
-            found, places = undecided.completed(own.question.command, derived, there)
+            found, places = undecided.complete_tables(own.question.command, derived, there)
             if "advice" in places:
                 _require_commands_of_tables(own, found["advice"])
             return found, [f"{each}: as stated: not decided here; {AGAIN}" for each in places]
         if own.question.command == "observe":
-            return _observed(derived, there)
-        return _cells(derived, there, files, own)
+            return _complete_observation(derived, there)
+        return _complete_cells(derived, there, files, own)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
 
 
-def _observed(derived: dict[str, Any], there: Document) -> Completed:
+def _complete_observation(derived: dict[str, Any], there: Document) -> Completed:
     """Complete an observation; the places that a time limit cut short here are taken from the bundle."""
     left = list[str]()
     if derived["reason"] == TIMEOUT:
@@ -91,12 +91,12 @@ def _result(files: Contents) -> dict[str, Any]:
     return found
 
 
-def _cells(derived: dict[str, Any], there: Document, files: Contents, own: Derived) -> Completed:
+def _complete_cells(derived: dict[str, Any], there: Document, files: Contents, own: Derived) -> Completed:
     cells, stated = derived.get("cells", [derived]), there.get("cells", [there])
     if [each["id"] for each in cells] != [each["id"] for each in stated]:
         return derived, []  # the comparison says where
     asked = own.answer.configurations
-    found = [_cell(*each, derived, files, own) for each in zip(cells, stated, asked, strict=True)]
+    found = [_complete_cell(*each, derived, files, own) for each in zip(cells, stated, asked, strict=True)]
     lines = [line for _, said in found for line in said]
     if "cells" not in derived:
         return found[0][0], lines
@@ -105,10 +105,12 @@ def _cells(derived: dict[str, Any], there: Document, files: Contents, own: Deriv
     return derived | {"verdict": verdict, "cells": [each for each, _ in found]}, lines
 
 
-def _cell(cell: dict[str, Any], stated: Document, answer: Result, whole: Document, files: Contents, own: Derived) -> Completed:
+def _complete_cell(
+    cell: dict[str, Any], stated: Document, answer: Result, whole: Document, files: Contents, own: Derived
+) -> Completed:
     is_open = _is_cut(cell.get("reason", whole.get("reason")), own)
-    cell, lines = _advised(cell, stated, answer.chosen, is_open)
-    if not is_open and not is_free(own):
+    cell, lines = _complete_remedy(cell, stated, answer.chosen, is_open)
+    if not is_open and not is_any_witness_accepted(own):
         _require_decided(cell, stated)
         return cell, lines
     about = {"model": whole.get("model"), **cell}
@@ -116,7 +118,7 @@ def _cell(cell: dict[str, Any], stated: Document, answer: Result, whole: Documen
     for one, other in zip(cell["properties"], stated["properties"], strict=True):
         _require_agreement(cell["id"], one, other)
         if is_open or one["verdict"] == "violated":
-            entries.append(_entry(about, one["name"], other, files, own))
+            entries.append(_property_entry(about, one["name"], other, files, own))
         else:
             entries.append(one)
     if not is_open:
@@ -151,7 +153,7 @@ def _left_open(what: str, why: str, found: str) -> InputError:
     return InputError(f"{RESULT} is refused: it leaves {what} undecided ({why}), which is decided here: {found}; make it again")
 
 
-def _advised(cell: dict[str, Any], stated: Document, chosen: Chosen | None, is_open: bool) -> Completed:
+def _complete_remedy(cell: dict[str, Any], stated: Document, chosen: Chosen | None, is_open: bool) -> Completed:
     """Take over the advised change if a search of one, or of the violation that it mends, was cut short here.  Errors:
     `InputError` if the bundle leaves changes open that were decided here."""
     mine, theirs = cell.get("remedy"), stated.get("remedy")
@@ -196,24 +198,24 @@ def _require_agreement(where: str, derived: Document, stated: Document) -> None:
         raise InputError(f"{RESULT} is refused: {where} states {stated['steps']} steps; the shortest has {derived['steps']}")
 
 
-def _entry(about: Document, name: str, stated: Document, files: Contents, own: Derived) -> dict[str, Any]:
+def _property_entry(about: Document, name: str, stated: Document, files: Contents, own: Derived) -> dict[str, Any]:
     """Return a property's verdict as stated; for a violation the entry is built from the re-executed counterexample."""
     verdict = Verdict(stated["verdict"])
     if verdict is not Verdict.VIOLATED:
         return {"name": name, "verdict": str(verdict)}
-    known = witness(files, str(stated["trace"]), about, name, own)
+    known = read_witness(files, str(stated["trace"]), about, name, own)
     finding = Finding(known.broken, 0, verdict, known.trace)
     outcome = Outcome(known.system, (finding,), Counts(), 0.0)
     found: dict[str, Any] = describe.document(outcome)["properties"][0]
     return found | {"trace": stated["trace"]}
 
 
-def is_free(own: Derived) -> bool:
+def is_any_witness_accepted(own: Derived) -> bool:
     """Whether any counterexample of the right length is accepted, since a solver chooses which one it finds."""
     return own.question.command == "prove"
 
 
-def witness(files: Contents, name: str, about: Document, broken: str, own: Derived) -> Counterexample:
+def read_witness(files: Contents, name: str, about: Document, broken: str, own: Derived) -> Counterexample:
     """Re-execute a counterexample of the bundle.  Errors: `InputError` for one of another question, or one that is not written
     as neverlost writes it."""
     if name not in files or not name.endswith(SUFFIX):
@@ -233,7 +235,7 @@ def witness(files: Contents, name: str, about: Document, broken: str, own: Deriv
     return again
 
 
-def _sweep(
+def _complete_sweep(
     derived: dict[str, Any], there: Document, files: Contents, own: Derived, seed: int | None, seconds: float
 ) -> Completed:
     """Complete a sweep in which some cells were not decided again; whatever follows from all cells is computed from the
@@ -246,8 +248,8 @@ def _sweep(
     ]
     if not undecided:
         return derived, []
-    merged = _merged(sweep, cells, set(undecided), files, own)
-    sampled = set(_sampled(merged, undecided, derived["symmetry"], seed, seconds))
+    merged = _merge_decisions(sweep, cells, set(undecided), files, own)
+    sampled = set(_sample_cells(merged, undecided, derived["symmetry"], seed, seconds))
     place = {
         (number, each["name"]): each["trace"]
         for number, cell in enumerate(cells)
@@ -271,7 +273,7 @@ def _as_stated(sweep: Sweep, number: int) -> str:
     return f"{', '.join(decisions)}, how they were decided and the number of states are as stated"
 
 
-def _merged(sweep: Sweep, cells: Sequence[Document], undecided: set[int], files: Contents, own: Derived) -> Sweep:
+def _merge_decisions(sweep: Sweep, cells: Sequence[Document], undecided: set[int], files: Contents, own: Derived) -> Sweep:
     """Return the sweep with the stated decisions in the undecided cells."""
     numbers = {each["id"]: number for number, each in enumerate(cells)}
     decisions, distinct = list(sweep.decisions), list(sweep.distinct)
@@ -298,12 +300,12 @@ def _decision(
         raise InputError(f"{RESULT} is refused: {cell['id']} was decided by {how!r}, which is no way")
     trace: Behaviour | None = None
     if verdict is Verdict.VIOLATED:
-        trace = witness(files, str(stated["trace"]), cell, one.property.name, own).trace
+        trace = read_witness(files, str(stated["trace"]), cell, one.property.name, own).trace
     source = numbers[stated["from"]] if "from" in stated else None
     return Decision(one.property, verdict, how, trace, source)
 
 
-def _sampled(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int | None, seconds: float) -> Iterator[int]:
+def _sample_cells(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int | None, seconds: float) -> Iterator[int]:
     """Search undecided cells by themselves, as many as there is time for, in an order that the bundle cannot predict; yield
     those that were confirmed.  Errors: `InputError` for a cell with another answer than is stated."""
     drawn = random.Random(seed) if seed is not None else random.SystemRandom()
@@ -313,11 +315,11 @@ def _sampled(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int |
         if left <= 0:
             return
         decisions = sweep.decisions[number]
-        if all(each.verdict is not Verdict.INCONCLUSIVE for each in decisions) and _is_so(sweep, number, symmetry, left):
+        if all(each.verdict is not Verdict.INCONCLUSIVE for each in decisions) and _is_confirmed(sweep, number, symmetry, left):
             yield number
 
 
-def _is_so(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
+def _is_confirmed(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
     """Search a cell by itself and return whether it has the stated verdicts; False if the time did not suffice."""
     decisions, system = sweep.decisions[number], sweep.systems[number]
     options = Options(limits=SearchLimits(seconds), symmetry=symmetry, every_configuration=True)

@@ -24,7 +24,7 @@ from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents import measurements
 from neverlost.reports.questions.nines import page as nines_page
 from neverlost.reports.questions.verify import solvers, unverified_claims
-from neverlost.reports.questions.verify.derive import Derived, derived
+from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.input import Contents
@@ -54,16 +54,16 @@ class BundleCheck:
         return "verified" if self.is_complete else "partly verified"
 
 
-def verify(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> BundleCheck:
+def verify_bundle(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> BundleCheck:
     """Check a bundle; `full` searches everything again, however large; otherwise `seed` draws which cells of a sweep are
     searched.  Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
     """
-    files = opened(directory)
+    files = open_bundle(directory)
     with compiling_afresh():
-        return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
+        return compare_bundle(files, derive(question_of(files), None if full else seconds), seed, None if full else seconds)
 
 
-def asked(files: Contents) -> BundleQuestion:
+def question_of(files: Contents) -> BundleQuestion:
     """Return the question of a bundle.  Errors: `InputError` if the result does not answer it (by its digest)."""
     question = BundleQuestion.of(files)
     answered = _parsed(RESULT, files)
@@ -72,7 +72,7 @@ def asked(files: Contents) -> BundleQuestion:
     return question
 
 
-def opened(directory: str) -> Contents:
+def open_bundle(directory: str) -> Contents:
     """Read the files of a bundle.  Errors: `InputError` for a folder that is not a bundle, and naming every file that differs
     from its manifest."""
     folder = Path(directory)
@@ -80,8 +80,8 @@ def opened(directory: str) -> Contents:
         raise InputError(f"{directory!r} is not a directory; name the --out directory of a command")
     if not (folder / MANIFEST).exists():
         raise InputError(f"{directory!r} has no {MANIFEST}; name the --out directory of a command")
-    files = safe_paths.files_of(folder)
-    listed = safe_paths.listed(folder, files)
+    files = safe_paths.read_files(folder)
+    listed = safe_paths.read_manifest(folder, files)
     wrong = [f"{name} was removed" for name in listed if name not in files]
     wrong += [f"{name} was added" for name in files if name not in listed and name != MANIFEST]
     wrong += [f"{name} was altered" for name, known in listed.items() if name in files and digest(files[name]) != known]
@@ -90,34 +90,36 @@ def opened(directory: str) -> Contents:
     return files
 
 
-def compared(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> BundleCheck:
+def compare_bundle(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> BundleCheck:
     """Compare a bundle's files with those that its question has.  Errors: `InputError` for the first difference, with its
     place and both values."""
     found = BundleCheck()
-    result, open_places = unverified_claims.completed(files, own, seed, SECONDS if seconds is None else seconds)
+    result, open_places = unverified_claims.complete(files, own, seed, SECONDS if seconds is None else seconds)
     found.unchecked += open_places
-    documents = {RESULT: _same(RESULT, files, measurements.overlaid(RESULT, result, _parsed(RESULT, files)))}
+    documents = {
+        RESULT: _require_same(RESULT, files, measurements.take_measured_values(RESULT, result, _parsed(RESULT, files)))
+    }
     same = "what was decided here is the same" if open_places else "every field is the same"
-    found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: {same}")
-    documents |= _traces(files, own, result)
+    found.confirmed.append(f"{_describe_question(own.question)}, and the answer derived from it again: {same}")
+    documents |= _check_traces(files, own, result)
     counterexamples = sum(name.endswith(SUFFIX) for name in documents)
     if counterexamples:
         found.confirmed.append(f"{pluralize(counterexamples, 'counterexample')} re-executed on the defining interpreter")
-    documents |= _ledger(files, _parsed(RESULT, files), found)
-    _environment(files, own)
+    documents |= _check_ledger(files, _parsed(RESULT, files), found)
+    _check_environment(files, own)
     if CERTIFICATE in own.files:
-        found.confirmed.append(_certificate(files, own, result))
-    _others(files, own, documents, found)
+        found.confirmed.append(_check_certificate(files, own, result))
+    _check_other_files(files, own, documents, found)
     if obligations := {name: each.decode() for name, each in own.files.items() if name.endswith(solvers.SUFFIX)}:
-        confirmed, unchecked = solvers.asked_again(obligations, seconds)
+        confirmed, unchecked = solvers.solve_again(obligations, seconds)
         found.confirmed += confirmed
         found.unchecked += unchecked
-    _manifest(files, result, own.question)
+    _check_manifest(files, result, own.question)
     found.confirmed.append(f"{len(files)} files, none besides; {measurements.SAYS}")
     return found
 
 
-def _said(question: BundleQuestion) -> str:
+def _describe_question(question: BundleQuestion) -> str:
     return f"the question (neverlost {question.command}, {pluralize(len(question.contents), 'file')} of the user's)"
 
 
@@ -127,7 +129,7 @@ def _parsed(name: str, files: Contents) -> Any:
     return parsed_json(files[name].decode("utf-8", "replace"), name)
 
 
-def _same(name: str, files: Contents, expected: Document) -> bytes:
+def _require_same(name: str, files: Contents, expected: Document) -> bytes:
     """Return the content that a file must have.  Errors: `InputError` with the first place at which the file differs."""
     place = next(measurements.differences(_parsed(name, files), expected), None)
     if place is not None:
@@ -150,7 +152,7 @@ def _hint(files: Contents) -> str:
     return f" (commit {wrote} wrote it; this is {commit_of_checkout()})" if wrote != commit_of_checkout() else ""
 
 
-def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]:
+def _check_traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]:
     """Return the counterexamples that the result names: equal to derived ones, or re-executed if a solver chose them or they
     were not derived."""
     found = {}
@@ -164,16 +166,16 @@ def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]
                 raise InputError(f"the bundle is refused: it lacks {name}")
             if expected == files[name]:
                 found[name] = expected
-            elif expected is None or unverified_claims.is_free(own):
+            elif expected is None or unverified_claims.is_any_witness_accepted(own):
                 found[name] = as_json(
-                    unverified_claims.witness(files, name, {**result, **cell}, each["name"], own).itf
+                    unverified_claims.read_witness(files, name, {**result, **cell}, each["name"], own).itf
                 ).encode()
             else:
-                found[name] = _same(name, files, own.document(name))
+                found[name] = _require_same(name, files, own.document(name))
     return found
 
 
-def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, bytes]:
+def _check_ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, bytes]:
     lines = ledger_lines.lines_of(result)
     if ledger.FILE not in files:
         if lines:
@@ -181,7 +183,7 @@ def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, 
         return {}
     there = ledger.parsed(files[ledger.FILE].decode("utf-8", "replace"), ledger.FILE)
     try:
-        others = ledger_lines.others(there, result)
+        others = ledger_lines.lines_of_other_runs(there, result)
     except EngineError as problem:
         raise InputError(f"{ledger.FILE} is refused: {problem}") from None
     if ledger.text(sorted(there, key=lambda each: each.subject)).encode() != files[ledger.FILE]:
@@ -193,12 +195,12 @@ def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, 
     return {ledger.FILE: files[ledger.FILE]}
 
 
-def _environment(files: Contents, own: Derived) -> None:
-    expected = measurements.overlaid(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
-    _same(ENVIRONMENT, files, expected)
+def _check_environment(files: Contents, own: Derived) -> None:
+    expected = measurements.take_measured_values(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
+    _require_same(ENVIRONMENT, files, expected)
 
 
-def _certificate(files: Contents, own: Derived, result: Document) -> str:
+def _check_certificate(files: Contents, own: Derived, result: Document) -> str:
     """Check the certificate with the program that shares no code with the engines; return a sentence."""
     if CERTIFICATE not in files:
         raise InputError(f"the bundle is refused: it lacks {CERTIFICATE}")
@@ -212,7 +214,7 @@ def _certificate(files: Contents, own: Derived, result: Document) -> str:
     return f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
 
 
-def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
+def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
     """Compare all other files: reports, pictures and gate files follow from the documents; the rest from the question alone."""
     result = _parsed(RESULT, files)
     try:
@@ -226,7 +228,7 @@ def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: B
     if own.question.command == "prove":
         held = {each["name"] for each in result.get("properties", ()) if each["verdict"] == "holds"}
         cut = [each for each in own.answer.inductions if each.goal.name in held and not each.is_complete]
-        left = sorted(proof_check.names_of(cut) & files.keys())
+        left = sorted(proof_check.possible_obligation_files(cut) & files.keys())
         checked |= set(left)
         found.unchecked += [f"{name}: not built from the model again; {unverified_claims.AGAIN}" for name in left]
     wrong = [f"{name} is missing" for name in alone if name not in files]
@@ -245,6 +247,6 @@ def _is_decided(name: str) -> bool:
     return Path(name).suffix in seal.RENDERED or name.endswith(SUFFIX) or name == ledger.FILE
 
 
-def _manifest(files: Contents, result: Document, question: BundleQuestion) -> None:
-    expected = seal.manifest({name: digest(each) for name, each in files.items() if name != MANIFEST}, result, question)
-    _same(MANIFEST, files, expected)
+def _check_manifest(files: Contents, result: Document, question: BundleQuestion) -> None:
+    expected = seal.make_manifest({name: digest(each) for name, each in files.items() if name != MANIFEST}, result, question)
+    _require_same(MANIFEST, files, expected)
