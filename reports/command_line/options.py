@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -100,19 +101,30 @@ def take_cluster_files(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
 
 
 def with_shared_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Replace the `**given` parameter of a command by an option for each of its keywords."""
+    """Replace the `**given` parameter of a command by an option for each of its keywords, and each parameter whose type is a
+    dataclass by an option for each of its fields."""
     *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
     (keywords,) = get_args(taken.annotation)
-    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1])
-        for name in keywords.__annotations__
-    ]
+    groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
+    own = []
+    for each in parameters:
+        if each.name in groups:
+            types = get_type_hints(each.annotation, include_extras=True)
+            own += [_option(field.name, types[field.name], field.default) for field in fields(each.annotation)]
+        else:
+            own.append(_option(each.name, each.annotation, each.default))
+    shared = [_option(name, *SHARED[name]) for name in keywords.__annotations__]
 
     def spelled(**given: Any) -> int:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         return command(**given)
 
     spelled.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
     spelled.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
     spelled.__doc__ = command.__doc__
     return spelled
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)

@@ -73,7 +73,7 @@ PARTS: dict[str, Callable[..., Tally]] = {
 """What can be compared, by name; each runs where Java has been started with the version's jars."""
 
 
-def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
+def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
     """The jobs of a comparison, the longest first; with `given` keys, of that one setting."""
     found = []
     if "transactions" in parts:
@@ -101,7 +101,7 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
     return found
 
 
-def compare(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Progress) -> ConformReport:
+def run_jobs(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Progress) -> ConformReport:
     """Do all jobs; Ctrl-C keeps what was compared.
 
     Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
@@ -133,7 +133,7 @@ ANSWERS: dict[str, Callable[[ConformSetting], Answers]] = {
 
 
 @dataclass
-class Between:
+class VersionComparison:
     """What changed from one Kafka to another: every case in which their own classes do not answer alike."""
 
     old: Kafka
@@ -144,19 +144,21 @@ class Between:
     seconds: float = 0.0
 
 
-def between(old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: Callable[[str], None]) -> Between:
+def compare_versions(
+    old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: Callable[[str], None]
+) -> VersionComparison:
     """Put the cases of both versions' models to the classes of both, and name those that are answered otherwise.
 
     Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
     """
     begun = time.monotonic()
-    todo = [(part, each, kafka) for part in ANSWERS for each, kafka in _asked_of_both(part, old, new, short)]
+    todo = [(part, each, kafka) for part in ANSWERS for each, kafka in _common_settings(part, old, new, short)]
     names = [f"{part}: {each.text}, of the model of {kafka}" for part, each, kafka in todo]
-    found = Between(old, new, left=dict.fromkeys(names, processes.INTERRUPTED))
+    found = VersionComparison(old, new, left=dict.fromkeys(names, processes.INTERRUPTED))
     jobs = [(kafka, part, each) for part, each, _ in todo for kafka in (old, new)]
     answered: dict[tuple[int, int], Answers] = {}
     try:
-        for message in where.run(_answer, jobs):
+        for message in where.run(_run_answers, jobs):
             if message.kind != "result":
                 continue
             number, which = divmod(message.job, 2)
@@ -172,7 +174,7 @@ def between(old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: 
     return found
 
 
-def _asked_of_both(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[ConformSetting, str]]:
+def _common_settings(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[ConformSetting, str]]:
     """The settings of both versions' models, without ELR where only one has it."""
     settings = leader_settings if part == "leader" else controller_settings
     found = [(each, kafka.minor) for kafka in (old, new) for each in settings(kafka, short)]
@@ -180,33 +182,33 @@ def _asked_of_both(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple
     return [(each, minor) for each, minor in found if has_elr or not each.configuration["eligible.leader.replicas"]]
 
 
-def _note_changes(found: Between, before: Answers, after: Answers) -> None:
+def _note_changes(found: VersionComparison, before: Answers, after: Answers) -> None:
     found.cases += len(before)
     found.changed += [(case, before[case], after[case]) for case in before if before[case] != after[case]]
 
 
-def _answer(send: processes.Send, kafka: Kafka, part: str, setting: ConformSetting) -> Answers:
-    _load(kafka)
+def _run_answers(send: processes.Send, kafka: Kafka, part: str, setting: ConformSetting) -> Answers:
+    _start_java(kafka)
     return ANSWERS[part](setting)
 
 
 def _results(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget) -> Iterator[tuple[int, Tally | str]]:
     arguments = [(kafka, each.part, each.arguments) for each in todo]
-    for message in where.run(_work, arguments):
+    for message in where.run(_run_part, arguments):
         if message.kind != "progress":
             yield message.job, message.value
 
 
-def _work(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
+def _run_part(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
     """What a part compared, or what this version lacks that the part cannot do without."""
-    _load(kafka)
+    _start_java(kafka)
     try:
         return PARTS[part](*arguments)
     except jvm.MissingClass as missing:
         return f"Kafka {kafka.version} has no {missing}, which this part needs"
 
 
-def _load(kafka: Kafka) -> None:
+def _start_java(kafka: Kafka) -> None:
     """Start Java with a version's jars, on the machine that this is.
 
     Errors: `InputError` where it has none of them, or no Java.

@@ -68,12 +68,12 @@ class ExplorationResult:
         return "inconclusive" if self.left else "holds"
 
 
-def search(
+def explore_classes(
     kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, seconds: float | None, progress: Progress
 ) -> ExplorationResult:
     """Explore until nothing is new, a loss is found, or a limit is reached; Ctrl-C keeps what there is."""
     found = ExplorationResult(kafka.version, bounds)
-    crew = _Crew(kafka, bounds, workers)
+    crew = _WorkerProcesses(kafka, bounds, workers)
     begun = time.monotonic()
     try:
         _explore(found, crew, depth, begun, seconds, progress)
@@ -86,7 +86,7 @@ def search(
 
 
 def _explore(
-    found: ExplorationResult, crew: _Crew, depth: int | None, begun: float, seconds: float | None, progress: Progress
+    found: ExplorationResult, crew: _WorkerProcesses, depth: int | None, begun: float, seconds: float | None, progress: Progress
 ) -> None:
     first = crew.ask(0, ("first",))
     known: dict[Key, int] = {first: 0}
@@ -100,7 +100,7 @@ def _explore(
         if seconds is not None and time.monotonic() - begun > seconds:
             found.reason = "the time limit was reached"
             return
-        frontier = _level(found, crew, known, parents, frontier)
+        frontier = _expand_level(found, crew, known, parents, frontier)
         found.depth += 1
         found.states, found.left, found.seconds = len(known), len(frontier), time.monotonic() - begun
         found.levels.append(len(frontier))
@@ -111,11 +111,15 @@ def _explore(
             return
         _check_restored(found, crew, parents, frontier)
         if len(frontier) >= SPREAD:
-            frontier = _evened(found, crew, parents, frontier)
+            frontier = _balance(found, crew, parents, frontier)
 
 
-def _level(
-    found: ExplorationResult, crew: _Crew, known: dict[Key, int], parents: list[tuple[int, Event]], frontier: Sequence[State]
+def _expand_level(
+    found: ExplorationResult,
+    crew: _WorkerProcesses,
+    known: dict[Key, int],
+    parents: list[tuple[int, Event]],
+    frontier: Sequence[State],
 ) -> list[State]:
     """Expand all states of a level: the new ones, each with its first parent, whatever the number of processes."""
     held: list[list[int]] = [[] for _ in crew.pipes]
@@ -144,7 +148,7 @@ def _level(
 
 
 def _check_restored(
-    found: ExplorationResult, crew: _Crew, parents: Sequence[tuple[int, Event]], frontier: Sequence[State]
+    found: ExplorationResult, crew: _WorkerProcesses, parents: Sequence[tuple[int, Event]], frontier: Sequence[State]
 ) -> None:
     """Run the paths of a few of a level's states again: each must lead to the state that was saved."""
     sample = frontier[:: max(1, len(frontier) // SAMPLE)][:SAMPLE]
@@ -167,7 +171,9 @@ def _path(parents: Sequence[tuple[int, Event]], number: int) -> tuple[Event, ...
     return tuple(reversed(steps))
 
 
-def _evened(found: ExplorationResult, crew: _Crew, parents: Sequence[tuple[int, Event]], frontier: list[State]) -> list[State]:
+def _balance(
+    found: ExplorationResult, crew: _WorkerProcesses, parents: Sequence[tuple[int, Event]], frontier: list[State]
+) -> list[State]:
     """Give states of processes that have too many to those that have too few; each is reached by its path again."""
     share = -(-len(frontier) // len(crew.pipes))
     held: list[list[int]] = [[] for _ in crew.pipes]
@@ -196,7 +202,7 @@ def _evened(found: ExplorationResult, crew: _Crew, parents: Sequence[tuple[int, 
     return [(number, moved.get(number, holder)) for number, holder in frontier]
 
 
-class _Crew:
+class _WorkerProcesses:
     """Processes that each run Kafka's classes; question and answer go through a pipe."""
 
     def __init__(self, kafka: Kafka, bounds: Bounds, workers: int) -> None:

@@ -34,13 +34,13 @@ class Kafka:
         return tuple(map(int, self.minor.split("."))) >= (4, 0)
 
 
-def supported() -> dict[str, str]:
+def supported_versions() -> dict[str, str]:
     """The patch that stands for each version: X.Y to X.Y.Z."""
     found = (CORE.search(name) for name in checksums())
     return {f"{each[1]}.{each[2]}": f"{each[1]}.{each[2]}.{each[3]}" for each in found if each}
 
 
-def of_version(version: str, trust: bool = False, environment: Mapping[str, str] = os.environ) -> Kafka:
+def kafka_of_version(version: str, trust: bool = False, environment: Mapping[str, str] = os.environ) -> Kafka:
     """A released Kafka, fetched with Maven where it is not in the cache.
 
     X.Y stands for the patch whose checksums are known; with `trust` for its newest, unchecked.
@@ -48,7 +48,7 @@ def of_version(version: str, trust: bool = False, environment: Mapping[str, str]
     Errors: `InputError` for a version that is none or not known, a jar with another checksum, no Java, no Maven, no bridge.
     """
     numbers = wanted(version)
-    known = supported()
+    known = supported_versions()
     if not trust:
         if version not in known and version not in known.values():
             raise InputError(
@@ -66,13 +66,13 @@ def of_version(version: str, trust: bool = False, environment: Mapping[str, str]
     return Kafka(_version(jars, version), jars, java)
 
 
-def of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka:
+def kafka_of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka:
     """The jars of a folder, of its `libs`, or of a checkout that Gradle has built, whatever they are: a committer's own build.
 
     Errors: `InputError` for a folder without Kafka's core jar.
     """
     place = Path(folder).expanduser()
-    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or sources.jars(place)
+    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or sources.find_jars(place)
     if not any(CORE.search(str(each)) for each in jars):
         raise InputError(
             f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs' or a build: name a folder with Kafka's jars"

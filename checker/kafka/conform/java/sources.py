@@ -25,20 +25,20 @@ LEFT_OUT = ("-sources.jar", "-test.jar", "-javadoc.jar", "-scaladoc.jar")
 
 
 @functools.cache
-def patterns() -> dict[str, tuple[str, ...]]:
+def read_patterns() -> dict[str, tuple[str, ...]]:
     """By part, the paths that it judges."""
     listed = tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
     found = {part: tuple(paths) for part, paths in listed.items()}
     return found | {part: tuple(path for each in of.split() for path in found[each]) for part, of in ALIKE.items()}
 
 
-def concerned(changed: Iterable[str], parts: Sequence[str]) -> list[str]:
+def concerned_parts(changed: Iterable[str], parts: Sequence[str]) -> list[str]:
     """Those of some parts that judge one of the changed files."""
     paths = [each.strip().removeprefix("./") for each in changed if each.strip()]
-    return [part for part in parts if any(fnmatchcase(path, each) for path in paths for each in patterns()[part])]
+    return [part for part in parts if any(fnmatchcase(path, each) for path in paths for each in read_patterns()[part])]
 
 
-def jars(checkout: Path) -> tuple[Path, ...]:
+def find_jars(checkout: Path) -> tuple[Path, ...]:
     """The jars that Gradle has built in a checkout, and those that it has put beside them."""
     built = [*checkout.glob("*/build/libs/*.jar"), *checkout.glob("*/*/build/libs/*.jar")]
     return tuple(sorted(each for each in [*built, *checkout.glob("core/build/dependant-libs-*/*.jar")] if _is_wanted(each)))
@@ -48,7 +48,7 @@ def _is_wanted(jar: Path) -> bool:
     return not jar.name.endswith(LEFT_OUT)
 
 
-def changed_between(checkout: Path, base: str, ref: str) -> list[str]:
+def changed_files(checkout: Path, base: str, ref: str) -> list[str]:
     """The files that differ from where `ref` left `base`.
 
     Errors: `InputError` for a folder that is no repository, and for what is no commit of it.
@@ -57,7 +57,7 @@ def changed_between(checkout: Path, base: str, ref: str) -> list[str]:
 
 
 @contextmanager
-def built(checkout: Path, ref: str) -> Iterator[Path]:
+def build_commit(checkout: Path, ref: str) -> Iterator[Path]:
     """A commit built by Gradle in a folder of its own; the checkout stays as it is.
 
     Errors: `InputError` for what is no commit, and for one that does not build.
