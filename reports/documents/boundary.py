@@ -60,7 +60,7 @@ class Boundary:
         return sorted(values, key=lambda value: rank(key, value))
 
     def neighbours(self, number: int, direction: int) -> dict[str, int]:
-        """Yield the cells one step safer (+1) or riskier (-1), with the key that differs."""
+        """Return the cell one step safer (+1) or riskier (-1) in each key."""
         found = {}
         for key, order in self.orders.items():
             if self.rows[number][key] not in order:

@@ -195,7 +195,7 @@ def _add_case(suite: Element, part: str, name: str, found: Sequence[Mapping[str,
 
 
 def _difference_lines(each: Mapping[str, Any]) -> Iterable[str]:
-    """Return a difference as text in Kafka's own names, brokers counted from 1."""
+    """Yield a difference as text in Kafka's own names, brokers counted from 1."""
     yield from (f"{each['method']}: {each['case']}", f"   setting: {each['setting']}")
     yield from (f"   Kafka: {answer}" for answer in each["kafka"] or ["nothing"])
     yield from (f"   model: {answer}" for answer in each["model"] or ["nothing"])

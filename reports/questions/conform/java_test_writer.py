@@ -67,7 +67,7 @@ def _numbers(kafka: str) -> tuple[int, ...]:
 
 
 def _test_method(each: Found, names: dict[str, int], body: Iterable[str]) -> Iterator[str]:
-    """Return one test method, named by the beginning of its case."""
+    """Yield the lines of one test method, named by the beginning of its case."""
     words = re.findall(r"[A-Za-z]+", each["case"].partition(" when ")[0].partition(" ISR=")[0])
     name = words[0].lower() + "".join(word.capitalize() for word in words[1:])
     names[name] = names.get(name, 0) + 1
@@ -80,7 +80,7 @@ def _test_method(each: Found, names: dict[str, int], body: Iterable[str]) -> Ite
 
 
 def _leader_body(test: Found) -> Iterator[str]:
-    """Return the Java that makes a leader's calls and asserts what Partition shows after them."""
+    """Yield the Java that makes a leader's calls and asserts what Partition shows after them."""
     yield f"Leader leader = new Leader(folder, {test['min_isr']}, {test['replicas']});"
     yield from (f"leader.{_call(*call)};" for call in test["calls"])
     if test["expected"]:
@@ -91,7 +91,7 @@ def _leader_body(test: Found) -> Iterator[str]:
 
 
 def _controller_body(test: Found) -> Iterator[str]:
-    """Return the Java that makes a controller's calls in every order of assignment and asserts the set of its answers."""
+    """Yield the Java that makes a controller's calls in every order of assignment and asserts the set of its answers."""
     made = ", ".join(_literal(test[each]) for each in ("brokers", "min_isr", "elr", "unclean"))
     yield "Set<String> found = new TreeSet<>();"
     for number, calls in enumerate(test["runs"]):

@@ -56,7 +56,7 @@ def _row(claim: Mapping[str, Any]) -> str:
 
 
 def _cases(claim: Mapping[str, Any]) -> Iterator[str]:
-    """Return links to the cases that contradict the claim, then to those that support it."""
+    """Yield links to the cases that contradict the claim, then to those that support it."""
     claimed = "holds" if claim["kind"] == "guarantee" else "violated"
     every: Sequence[Mapping[str, Any]] = [*claim["tests"], *claim["limits"]]
     against = [each for each in every if each["verdict"] != claimed]

@@ -127,7 +127,7 @@ def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
 
 
 def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
-    """Return the configurations of a matrix, each labelled by its coordinates. Errors: `InputError` for limits of faults, and
+    """Yield the configurations of a matrix, each labelled by its coordinates.  Errors: `InputError` for limits of faults, and
     for models that have none."""
     found = read_matrix(fspath(matrix), {RECORDS: (1, CHANGE), **read_settings(settings)})
     for cell in found.cells:

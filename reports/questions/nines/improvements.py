@@ -52,7 +52,7 @@ def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tupl
 
 
 def neighbours(chosen: Chosen) -> list[remedies.Changes]:
-    """Yield the configurations in which one setting is changed by one, in either direction."""
+    """Return the changes of one setting by one step, in either direction."""
     now = chosen.configuration
     replicas, least, racks = now["replication.factor"], now["min.insync.replicas"], list(now["broker.rack"])
     found: list[remedies.Changes] = [

@@ -90,5 +90,5 @@ def draw(file: str, judged: Iterable[ConfigurationNines]) -> None:
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the first sentence of each bound, for `--quiet`."""
+    """Return the first sentence of each bound, for `--quiet`."""
     return [f"{subject}: {describe.sentences(found)[0]}" for subject, found in document["nines"].items()]

@@ -278,7 +278,7 @@ def prove_each(
     with_texts: bool,
     progress: Reporter | None = None,
 ) -> list[Proof]:
-    """Yield a proof for each property; after an interrupt the others are not begun."""
+    """Prove each property; after an interrupt the others are not begun."""
     found: list[Proof] = []
     is_calm, began = request.time_limit is None and is_without_faults(system.configurations[0]), time.monotonic()
     for goal in goals:

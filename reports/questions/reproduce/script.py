@@ -81,7 +81,7 @@ def _wait(target: Target) -> list[str]:
 
 
 def _flow(before: TrafficBlocks, now: TrafficBlocks, plan: ReproductionPlan) -> list[str]:
-    """Yield the lines that block traffic, then those that let it flow again, between two stages."""
+    """Return the lines that block traffic, then those that let it flow again, between two stages."""
     lines = []
     for is_cut, one, other in ((True, now, before), (False, before, now)):
         for follower in [each for each in one.fetches if each not in other.fetches]:
@@ -177,7 +177,7 @@ def _tool(name: str, arguments: str) -> str:
 
 
 def _end(held: TrafficBlocks, target: Target, plan: ReproductionPlan) -> list[str]:
-    """Yield the lines that undo every fault and read the partition."""
+    """Return the lines that undo every fault and read the partition."""
     dead = [each for each in range(1, plan.brokers + 1) if each not in target.running]
     return [
         "# the end: end every fault, then read the partition from its beginning",

@@ -145,7 +145,7 @@ Place = tuple[int, str]
 
 
 def counterexamples(swept: Sweep) -> dict[Place, tuple[str, Counterexample]]:
-    """Yield the counterexample of each violated cell and property, with the name of its file."""
+    """Return the counterexample of each violated cell and property, with the name of its file."""
     return {
         (number, each.property.name): (
             f"traces/{number + 1:04}-{each.property.name}{SUFFIX}",

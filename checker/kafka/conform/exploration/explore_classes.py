@@ -37,12 +37,13 @@ State = tuple[int, int]
 
 
 class RestoreError(Exception):
-    """A state that was saved and restored is not the one that its path leads to."""
+    """A saved and restored state differs from the one that its path leads to."""
 
 
 @dataclass
 class ExplorationResult:
-    """What a search found.  `trace`: the events of a shortest counterexample; `left`: states that were not expanded."""
+    """The result of an exploration.  `trace`: the events of a shortest counterexample; `left`: how many states were not
+    expanded."""
 
     kafka: str
     bounds: Bounds
@@ -62,7 +63,7 @@ class ExplorationResult:
 
     @property
     def verdict(self) -> str:
-        """violated, holds (nothing is left), or inconclusive."""
+        """The verdict: violated, holds (nothing is left), or inconclusive."""
         if self.trace is not None:
             return "violated"
         return "inconclusive" if self.left else "holds"
@@ -71,7 +72,7 @@ class ExplorationResult:
 def explore_classes(
     kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, seconds: float | None, progress: Progress
 ) -> ExplorationResult:
-    """Explore until nothing is new, a loss is found, or a limit is reached; Ctrl-C keeps what there is."""
+    """Explore until no state is new, a loss is found, or a limit is reached; Ctrl-C keeps what was found."""
     found = ExplorationResult(kafka.version, bounds)
     crew = _WorkerProcesses(kafka, bounds, workers)
     begun = time.monotonic()
@@ -121,7 +122,7 @@ def _expand_level(
     parents: list[tuple[int, Event]],
     frontier: Sequence[State],
 ) -> list[State]:
-    """Expand all states of a level: the new ones, each with its first parent, whatever the number of processes."""
+    """Expand all states of a level; return the new ones, each with its first parent whatever the number of processes."""
     held: list[list[int]] = [[] for _ in crew.pipes]
     for number, holder in frontier:
         held[holder].append(number)
@@ -150,7 +151,7 @@ def _expand_level(
 def _check_restored(
     found: ExplorationResult, crew: _WorkerProcesses, parents: Sequence[tuple[int, Event]], frontier: Sequence[State]
 ) -> None:
-    """Run the paths of a few of a level's states again: each must lead to the state that was saved."""
+    """Run the paths of a few of a level's states again; each must lead to the state that was saved."""
     sample = frontier[:: max(1, len(frontier) // SAMPLE)][:SAMPLE]
     for number, holder in sample:
         _require_same(parents, number, *crew.ask(holder, ("compare", number, _path(parents, number))))
@@ -158,7 +159,7 @@ def _check_restored(
 
 
 def _require_same(parents: Sequence[tuple[int, Event]], number: int, saved: Key, walked: Key) -> None:
-    """Errors: `RestoreError` where a restored state is not the one of its path."""
+    """Refuse a restored state that is not the one of its path.  Errors: `RestoreError`."""
     if saved != walked:
         raise RestoreError(f"restored: {saved}; by its path {_path(parents, number)}: {walked}")
 
@@ -174,7 +175,7 @@ def _path(parents: Sequence[tuple[int, Event]], number: int) -> tuple[Event, ...
 def _balance(
     found: ExplorationResult, crew: _WorkerProcesses, parents: Sequence[tuple[int, Event]], frontier: list[State]
 ) -> list[State]:
-    """Give states of processes that have too many to those that have too few; each is reached by its path again."""
+    """Move states from processes that have too many to those that have too few, which reach each by its path again."""
     share = -(-len(frontier) // len(crew.pipes))
     held: list[list[int]] = [[] for _ in crew.pipes]
     for number, holder in frontier:
@@ -203,7 +204,7 @@ def _balance(
 
 
 class _WorkerProcesses:
-    """Processes that each run Kafka's classes; question and answer go through a pipe."""
+    """Processes that each run Kafka's classes; requests and answers go through a pipe."""
 
     def __init__(self, kafka: Kafka, bounds: Bounds, workers: int) -> None:
         context = multiprocessing.get_context("fork")
@@ -233,7 +234,7 @@ class _WorkerProcesses:
         return value
 
     def close(self) -> None:
-        """End the processes; each removes its log first where it can."""
+        """End the processes; each removes its log first if it can."""
         for pipe, process in zip(self.pipes, self.processes, strict=True):
             with contextlib.suppress(OSError):
                 pipe.send(("end",))
@@ -272,11 +273,12 @@ class _ClassesWorker:
         self.waiting: list[ClassesState] = []
 
     def do_first(self) -> Key:
-        """The identity of the first state."""
+        """Return the identity of the first state."""
         return self.world.key()
 
     def do_expand(self, numbers: Sequence[int]) -> tuple[int, list[tuple[int, int, Event, Key, int, bool]]]:
-        """Transitions, and of each state that was reached: parent, order, event, identity, place and whether a record lacks."""
+        """Return the number of transitions, and for each state that was reached: parent, order, event, identity, index, and
+        whether a replica lacks a record."""
         world, transitions, own = self.world, 0, set()
         found: list[tuple[int, int, Event, Key, int, bool]] = []
         self.waiting = []
@@ -296,13 +298,13 @@ class _ClassesWorker:
         return transitions, found
 
     def do_keep(self, places: dict[int, int]) -> None:
-        """Hold those of the states reached last that are new."""
+        """Store the new ones among the states reached last."""
         for place, number in places.items():
             self.held[number] = self.waiting[place]
         self.waiting = []
 
     def do_compare(self, number: int, path: Sequence[Event]) -> tuple[Key, Key]:
-        """A state's identity as it was saved, and as its path leads to it."""
+        """Return a state's identity as it was saved, and as its path leads to it."""
         saved = self.held[number]
         self.world.restore(saved)
         restored = self.world.key()
@@ -311,7 +313,7 @@ class _ClassesWorker:
         return restored, walked
 
     def do_reach(self, paths: Sequence[tuple[int, tuple[Event, ...]]]) -> list[tuple[int, Key]]:
-        """Hold the states that some paths lead to."""
+        """Run paths and store the states that they lead to."""
         return [(number, self._walked(number, path)) for number, path in paths]
 
     def _walked(self, number: int, path: Sequence[Event]) -> Key:
@@ -322,7 +324,7 @@ class _ClassesWorker:
         return self.world.key()
 
     def do_yield(self, numbers: Sequence[int]) -> list[tuple[int, Key]]:
-        """Let go of some states, and say which they were."""
+        """Drop some states, and return their numbers."""
         found = []
         for number in numbers:
             self.world.restore(self.held.pop(number))
@@ -330,9 +332,9 @@ class _ClassesWorker:
         return found
 
     def do_described(self, path: Sequence[Event]) -> list[str]:
-        """What each event of a path does, in Kafka's words."""
+        """Return what each event of a path does, in Kafka's words."""
         return self.world.described(path)
 
     def do_script(self, path: Sequence[Event]) -> Script:
-        """The calls that a path makes."""
+        """Return the calls that a path makes."""
         return self.world.script(path)
