@@ -1,4 +1,5 @@
-"""A whole comparison: each part and setting in a child process with a Java of its own, so that a failure costs only itself."""
+"""Runs a whole comparison: each part and setting in a child process with a Java of its own, so that a failure costs only
+itself."""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ PARTS: dict[str, Callable[..., Tally]] = {
 
 
 def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
-    """The jobs of a comparison, the longest first; with `given` keys, of that one setting."""
+    """Return the jobs of a comparison, the longest first; if keys are `given`, only for that setting."""
     found = []
     if "transactions" in parts:
         chosen = transactions.settings(kafka, short) if given is None else [transactions.setting(given)]
@@ -102,10 +103,8 @@ def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None
 
 
 def run_jobs(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Progress) -> ConformReport:
-    """Do all jobs; Ctrl-C keeps what was compared.
-
-    Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
-    """
+    """Do all jobs; Ctrl-C keeps what was compared.  Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done
+    are named in `left`."""
     found = ConformReport(kafka, left={f"{each.part}: {each.name}": processes.INTERRUPTED for each in todo})
     begun = time.monotonic()
     try:
@@ -134,7 +133,7 @@ ANSWERS: dict[str, Callable[[ConformSetting], Answers]] = {
 
 @dataclass
 class VersionComparison:
-    """What changed from one Kafka to another: every case in which their own classes do not answer alike."""
+    """What changed from one Kafka to another: every case in which their own classes answer differently."""
 
     old: Kafka
     new: Kafka
@@ -147,10 +146,8 @@ class VersionComparison:
 def compare_versions(
     old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: Callable[[str], None]
 ) -> VersionComparison:
-    """Put the cases of both versions' models to the classes of both, and name those that are answered otherwise.
-
-    Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
-    """
+    """Give the cases of both versions' models to the classes of both, and record those with different answers.  Errors:
+    `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`."""
     begun = time.monotonic()
     todo = [(part, each, kafka) for part in ANSWERS for each, kafka in _common_settings(part, old, new, short)]
     names = [f"{part}: {each.text}, of the model of {kafka}" for part, each, kafka in todo]
@@ -175,7 +172,7 @@ def compare_versions(
 
 
 def _common_settings(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[ConformSetting, str]]:
-    """The settings of both versions' models, without ELR where only one has it."""
+    """Return the settings of both versions' models, without ELR if only one has it."""
     settings = leader_settings if part == "leader" else controller_settings
     found = [(each, kafka.minor) for kafka in (old, new) for each in settings(kafka, short)]
     has_elr = old.has_released_elr and new.has_released_elr
@@ -200,7 +197,7 @@ def _results(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget) -> Iterator
 
 
 def _run_part(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
-    """What a part compared, or what this version lacks that the part cannot do without."""
+    """Send what a part compared, or what it needs and this version lacks."""
     _start_java(kafka)
     try:
         return PARTS[part](*arguments)
@@ -209,10 +206,7 @@ def _run_part(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[An
 
 
 def _start_java(kafka: Kafka) -> None:
-    """Start Java with a version's jars, on the machine that this is.
-
-    Errors: `InputError` where it has none of them, or no Java.
-    """
+    """Start Java with a version's jars on this machine.  Errors: `InputError` if it lacks a jar, or Java."""
     missing = next((each for each in kafka.jars if not each.is_file()), None)
     if missing is not None:
         raise InputError(f"a task finds no {missing}: name a folder that every machine has with --classpath")

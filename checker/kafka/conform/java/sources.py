@@ -1,4 +1,4 @@
-"""Kafka's own sources: which parts a change concerns, and what a checkout builds."""
+"""Kafka's own sources: which parts of the comparison a change concerns, and what a checkout builds."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ LEFT_OUT = ("-sources.jar", "-test.jar", "-javadoc.jar", "-scaladoc.jar")
 
 @functools.cache
 def read_patterns() -> dict[str, tuple[str, ...]]:
-    """By part, the paths that it judges."""
+    """Return for each part the paths of the sources that it compares."""
     listed = tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
     found = {part: tuple(paths) for part, paths in listed.items()}
     return found | {part: tuple(path for each in of.split() for path in found[each]) for part, of in ALIKE.items()}
 
 
 def concerned_parts(changed: Iterable[str], parts: Sequence[str]) -> list[str]:
-    """Those of some parts that judge one of the changed files."""
+    """Return those of some parts that compare one of the changed files."""
     paths = [each.strip().removeprefix("./") for each in changed if each.strip()]
     return [part for part in parts if any(fnmatchcase(path, each) for path in paths for each in read_patterns()[part])]
 
 
 def find_jars(checkout: Path) -> tuple[Path, ...]:
-    """The jars that Gradle has built in a checkout, and those that it has put beside them."""
+    """Return the jars that Gradle has built in a checkout, and the libraries beside them."""
     built = [*checkout.glob("*/build/libs/*.jar"), *checkout.glob("*/*/build/libs/*.jar")]
     return tuple(sorted(each for each in [*built, *checkout.glob("core/build/dependant-libs-*/*.jar")] if _is_wanted(each)))
 
@@ -49,19 +49,15 @@ def _is_wanted(jar: Path) -> bool:
 
 
 def changed_files(checkout: Path, base: str, ref: str) -> list[str]:
-    """The files that differ from where `ref` left `base`.
-
-    Errors: `InputError` for a folder that is no repository, and for what is no commit of it.
-    """
+    """Return the files that differ between `ref` and the commit at which it left `base`.  Errors: `InputError` for a folder
+    that is no repository, and for what is no commit of it."""
     return _git(checkout, "diff", "--name-only", f"{base}...{ref}").splitlines()
 
 
 @contextmanager
 def build_commit(checkout: Path, ref: str) -> Iterator[Path]:
-    """A commit built by Gradle in a folder of its own; the checkout stays as it is.
-
-    Errors: `InputError` for what is no commit, and for one that does not build.
-    """
+    """Build a commit with Gradle in a temporary work tree while the context is open; the checkout stays as it is.  Errors:
+    `InputError` for what is no commit, and for one that does not build."""
     with scratch.folder("kafka") as folder:
         place = Path(folder, "tree")
         _git(checkout, "worktree", "add", "--detach", str(place), ref)
