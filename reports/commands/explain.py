@@ -24,7 +24,6 @@ def explain(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run `neverlost explain`."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.explain import glossary
 

@@ -29,7 +29,6 @@ def _names(document: dict[str, Any]) -> list[str]:
 
 
 def models(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
-    """List the models."""
     from neverlost.model.kraft.mechanisms import MECHANISMS
     from neverlost.model.protocols import models as catalogue
     from neverlost.reports.output.output import Output
@@ -61,7 +60,6 @@ def models(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int
 
 
 def properties(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
-    """List the properties."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.properties import properties as catalogue
@@ -80,7 +78,6 @@ def properties(json: options.JsonTarget = None, quiet: options.Quiet = False) ->
 
 
 def matrices(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
-    """List the shipped matrices."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.configuration.matrix import read_matrix, shipped

@@ -18,7 +18,6 @@ def report(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing")] = False,
 ) -> int:
-    """Run `neverlost report`."""
     from neverlost.reports.bundle.seal import render_again
     from neverlost.reports.questions.table_reports import TABLE_REPORTS
     from neverlost.reports.terminal.results import console

@@ -64,20 +64,19 @@ def active(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
 
 
 def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """Return the input of generateLeaderAndIsrUpdates with a broker to remove; None if it is not in the ISR."""
+    """Yield the input of generateLeaderAndIsrUpdates with a broker to remove, if it is in the ISR."""
     if broker in before.isr:
         yield BuilderInput(active(before, brokers) - {broker}, before.isr - {broker}, election=election)
 
 
 def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """Return the input of generateLeaderAndIsrUpdates with a broker to add; None if there is a leader."""
+    """Yield the input of generateLeaderAndIsrUpdates with a broker to add, if there is no leader."""
     if before.leader == NO_REPLICA:
         yield BuilderInput(active(before, brokers) | {broker}, before.isr, election=election)
 
 
 def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """Return the input of generateLeaderAndIsrUpdates with a broker that shut down uncleanly; None if it is in neither ISR nor
-    ELR."""
+    """Yield the input of generateLeaderAndIsrUpdates with a broker that shut down uncleanly, if it is in the ISR or the ELR."""
     if broker in before.isr | before.elr:
         yield BuilderInput(
             active(before, brokers) - {broker}, before.isr - {broker}, unclean_shutdown=frozenset({broker}), election=election

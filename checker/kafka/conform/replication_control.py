@@ -177,7 +177,7 @@ class ControllerOracle:
         )[0]
 
     def refusals(self, case: ConformCase) -> list[tuple[str, str, str, Calls]]:
-        """Yield requests that should be refused: the request, the model's error, Kafka's error, the calls."""
+        """Return requests that should be refused: the request, the model's error, Kafka's error, the calls."""
         tried: list[tuple[str, str, dict[str, Any]]] = [
             ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
             ("a newer leader epoch", "NOT_CONTROLLER", {"leader_epoch": 1}),

@@ -197,7 +197,7 @@ def _results(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget) -> Iterator
 
 
 def _run_part(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
-    """Send what a part compared, or what it needs and this version lacks."""
+    """Return what a part compared, or what it needs and this version lacks."""
     _start_java(kafka)
     try:
         return PARTS[part](*arguments)

@@ -114,7 +114,7 @@ def check(
 
 
 def _agreement(outcome: Outcome) -> dict[str, Any]:
-    """Describe which independent methods confirm a verdict; None for a search that was cut short."""
+    """Return which independent methods confirm a verdict, for its document; nothing for a search that was cut short."""
     from neverlost.checker.questions.check.agreement import ways
 
     return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}

@@ -18,8 +18,8 @@ MEMORY = 8 << 30
 
 
 def run_solver(send: Send, solver: str, text: str) -> tuple[int, str] | str:
-    """Send how many checks of a text are unsatisfiable and whether its premises are; send a text if the solver is not
-    installed."""
+    """Return how many checks of a text are unsatisfiable and whether its premises are; a text if the solver
+    is not installed."""
     try:
         found = SOLVERS[solver](text)
     except ImportError:

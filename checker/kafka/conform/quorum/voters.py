@@ -386,7 +386,8 @@ def judged(judge: VotersOracle, values: Values, step: Step, after: Values) -> tu
 
 
 def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> tuple[VoterOutcome, VoterOutcome]:
-    """Compare the high watermark, which a new leader does not know before a majority has an entry of its epoch."""
+    """Return Kafka's high watermark and the model's; a new leader does not know it before a majority has an entry of its
+    epoch."""
     records, epoch = len(values["record_epoch"]), values["epoch"][leader]
     log = after["log_record"][leader]
     start, before = log.index(records + epoch), values["high_watermark"][leader]
