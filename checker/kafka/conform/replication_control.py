@@ -77,8 +77,8 @@ class ControllerOracle:
         self.calls = 0
 
     def answers(self, case: ConformCase) -> frozenset[Knowledge]:
-        """Return what Kafka does in a case, for every first replica in the order of assignment; None if it has
-        no such event."""
+        """Return what Kafka does in a case, for every first replica in the order of assignment; an empty set if it
+        has no such event."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()
         found = {self._after(case, order) for order in self._orders()}
@@ -126,41 +126,8 @@ class ControllerOracle:
     def _after(self, case: ConformCase, order: tuple[int, ...]) -> Knowledge:
         self.install(case.before, order)
         self.calls += 1
-        self._fire(case, order)
+        TRIGGERS[case.event](self, case, dict(case.arguments).get("broker", NO_REPLICA) + 1, order)
         return self.read(case.before)
-
-    def _fire(self, case: ConformCase, order: tuple[int, ...]) -> None:
-        control, event = self.controller, case.event
-        broker = dict(case.arguments).get("broker", NO_REPLICA) + 1
-        if event.startswith("controller_fence"):
-            control.expire(broker)
-        elif event == "broker_stop_cleanly":
-            self.stopping.add(broker)
-            control.heartbeat(broker, stop=True)
-            control.heartbeat(broker, stop=True)  # by now it leads nothing and may stop
-        elif event == "controller_unfence":
-            control.heartbeat(broker)
-        elif event in ("broker_restart", "broker_restart_clean"):
-            control.register(broker, clean=event == "broker_restart_clean")
-            control.heartbeat(broker)
-        elif event == "controller_move_leader":
-            control.elect()
-        elif event == "controller_alter_isr":
-            self.alter(case)
-        elif event == "controller_reassign":
-            control.reassign([each for each in order if case.argument("target") >> (each - 1) & 1])
-        elif event == "controller_elect_uncleanly":
-            control.elect(unclean=True)
-        elif event.startswith("controller_cancel_reassignment"):
-            control.reassign(None)
-        elif event == "controller_set_min_isr":
-            self.configured = case.argument("least")
-            control.configure("min.insync.replicas", str(self.configured))
-        elif event == "controller_assign_directory":
-            reports = next(each for each in order if each - 1 in case.before.replicas)
-            control.assign_directory(reports, 1)
-        else:
-            raise ValueError(event)
 
     def alter(self, case: ConformCase, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
         """Send the leader's request of a case, with epochs shifted by these numbers; return the error's name."""
@@ -274,6 +241,57 @@ class ControllerOracle:
             min_isr_changed=0 if self.configured == self.least else self.configured,
         )
         return moved(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
+
+
+def _fence(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.expire(broker)
+
+
+def _stop(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.stopping.add(broker)
+    oracle.controller.heartbeat(broker, stop=True)
+    oracle.controller.heartbeat(broker, stop=True)  # by now it leads nothing and may stop
+
+
+def _restart(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.register(broker, clean=case.event == "broker_restart_clean")
+    oracle.controller.heartbeat(broker)
+
+
+def _reassign(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.reassign([each for each in order if case.argument("target") >> (each - 1) & 1])
+
+
+def _cancel_reassignment(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.reassign(None)
+
+
+def _set_min_isr(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.configured = case.argument("least")
+    oracle.controller.configure("min.insync.replicas", str(oracle.configured))
+
+
+def _assign_directory(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.assign_directory(next(each for each in order if each - 1 in case.before.replicas), 1)
+
+
+TRIGGERS: dict[str, Callable[[ControllerOracle, ConformCase, int, tuple[int, ...]], object]] = {
+    "controller_fence_dead": _fence,
+    "controller_fence_live": _fence,
+    "broker_stop_cleanly": _stop,
+    "controller_unfence": lambda oracle, case, broker, order: oracle.controller.heartbeat(broker),
+    "broker_restart": _restart,
+    "broker_restart_clean": _restart,
+    "controller_move_leader": lambda oracle, case, broker, order: oracle.controller.elect(),
+    "controller_alter_isr": lambda oracle, case, broker, order: oracle.alter(case),
+    "controller_reassign": _reassign,
+    "controller_cancel_reassignment": _cancel_reassignment,
+    "controller_cancel_reassignment_uncleanly": _cancel_reassignment,
+    "controller_elect_uncleanly": lambda oracle, case, broker, order: oracle.controller.elect(unclean=True),
+    "controller_set_min_isr": _set_min_isr,
+    "controller_assign_directory": _assign_directory,
+}
+"""What causes each action in a real controller, given the case, its broker (counted from 1) and the order of assignment."""
 
 
 def _shown(known: Knowledge) -> str:

@@ -123,10 +123,7 @@ def _expand_level(
     frontier: Sequence[State],
 ) -> list[State]:
     """Expand all states of a level; return the new ones, each with its first parent whatever the number of processes."""
-    held: list[list[int]] = [[] for _ in crew.pipes]
-    for number, holder in frontier:
-        held[holder].append(number)
-    results = crew.ask_all([("expand", each) for each in held])
+    results = crew.ask_all([("expand", each) for each in _by_holder(crew, frontier)])
     best: dict[Key, tuple[int, int, Event, int, int, bool]] = {}
     for holder, (transitions, reached) in enumerate(results):
         found.transitions += transitions
@@ -177,30 +174,31 @@ def _balance(
 ) -> list[State]:
     """Move states from processes that have too many to those that have too few, which reach each by its path again."""
     share = -(-len(frontier) // len(crew.pipes))
-    held: list[list[int]] = [[] for _ in crew.pipes]
-    for number, holder in frontier:
-        held[holder].append(number)
+    held = _by_holder(crew, frontier)
     if max(map(len, held)) <= UNEVEN * share:
         return frontier
-    surplus = [(number, holder) for holder, each in enumerate(held) for number in each[share:]]
-    given: list[list[tuple[int, tuple[Event, ...]]]] = [[] for _ in crew.pipes]
-    moved: dict[int, int] = {}
-    sources: dict[int, int] = dict(surplus)
-    for holder, each in enumerate(held):
-        while surplus and len(each) + len(given[holder]) < share:
-            number, _ = surplus.pop()
-            given[holder].append((number, _path(parents, number)))
-            moved[number] = holder
-    keys = crew.ask_all([("reach", each) for each in given])
-    reached = {number: key for some in keys for number, key in some}
-    asked: list[list[int]] = [[] for _ in crew.pipes]
-    for number in moved:
-        asked[sources[number]].append(number)
-    saved = {number: key for some in crew.ask_all([("yield", each) for each in asked]) for number, key in some}
+    surplus = [(number, holder) for holder, numbers in enumerate(held) for number in numbers[share:]]
+    receivers = [holder for holder, numbers in enumerate(held) for _ in range(len(numbers), share)]
+    moves = [(number, sender, receiver) for (number, sender), receiver in zip(reversed(surplus), receivers, strict=False)]
+    paths: list[list[tuple[int, tuple[Event, ...]]]] = [[] for _ in crew.pipes]
+    for number, _, receiver in moves:
+        paths[receiver].append((number, _path(parents, number)))
+    reached = dict(pair for answer in crew.ask_all([("reach", each) for each in paths]) for pair in answer)
+    leaving = _by_holder(crew, [(number, sender) for number, sender, _ in moves])
+    saved = dict(pair for answer in crew.ask_all([("yield", each) for each in leaving]) for pair in answer)
     for number, key in reached.items():
         _require_same(parents, number, saved[number], key)
     found.replayed += len(reached)
-    return [(number, moved.get(number, holder)) for number, holder in frontier]
+    new_holder = {number: receiver for number, _, receiver in moves}
+    return [(number, new_holder.get(number, holder)) for number, holder in frontier]
+
+
+def _by_holder(crew: _WorkerProcesses, states: Sequence[State]) -> list[list[int]]:
+    """Return the numbers of states by the process that holds them."""
+    held: list[list[int]] = [[] for _ in crew.pipes]
+    for number, holder in states:
+        held[holder].append(number)
+    return held
 
 
 class _WorkerProcesses:

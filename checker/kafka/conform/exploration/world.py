@@ -8,13 +8,13 @@ and that this one reaches by running their whole path again: their identity must
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases.entry_calls import Call, Script
 from neverlost.checker.kafka.conform.java.jvm import call, field_of
-from neverlost.checker.kafka.conform.java.partition import AlterPartitionRequest, Broker, Host, PartitionSnapshot
+from neverlost.checker.kafka.conform.java.partition import AlterPartitionRequest, Broker, Host
 from neverlost.checker.kafka.conform.java.replication_control_manager import Controller, PartitionState
 
 LEADER, FOLLOWERS = 1, (2, 3)
@@ -179,35 +179,29 @@ class World:
 
     def do(self, event: Event) -> None:
         """Make one event happen."""
-        broker = self.broker
-        if event == "append":
-            broker.append()
-        elif event.startswith("fetch"):
-            follower = int(event.removeprefix("fetch "))
-            broker.fetch(follower, self.ends[follower])
-            self.ends[follower] = int(broker.log.logEndOffset())
-        elif event == "controller":
-            self._control()
-        elif event == "answer":
-            self._answer()
-        elif event == "record":
-            self.replayed += 1
-            record = self.committed[self.replayed]
-            is_known = record.partition_epoch == int(broker.partition.getPartitionEpoch())
-            if not (self.bounds.skips_known_epoch and is_known):
-                self._learn(record)
-        elif event == "wait":
-            self.waits += 1
-            broker.pass_lag()
-        elif event == "shrink":
-            broker.shrink()
-        elif event == "look again":
-            broker.look_again()
+        if event.startswith("fetch "):
+            self._fetch(int(event.removeprefix("fetch ")))
         else:
-            raise ValueError(event)
+            STEPS[event](self)
+        broker = self.broker
         if broker.requests:
             self.request, self.answer = broker.requests[-1], None
             broker.requests.clear()
+
+    def _fetch(self, follower: int) -> None:
+        self.broker.fetch(follower, self.ends[follower])
+        self.ends[follower] = int(self.broker.log.logEndOffset())
+
+    def _replay_record(self) -> None:
+        self.replayed += 1
+        record = self.committed[self.replayed]
+        is_known = record.partition_epoch == int(self.broker.partition.getPartitionEpoch())
+        if not (self.bounds.skips_known_epoch and is_known):
+            self._learn(record)
+
+    def _wait(self) -> None:
+        self.waits += 1
+        self.broker.pass_lag()
 
     def _control(self) -> None:
         """Let the controller handle the pending request."""
@@ -267,10 +261,6 @@ class World:
         high_watermark = int(self.broker.log.highWatermark())
         return tuple(each for each in self.committed[-1].isr if each != LEADER and self.ends[each] < high_watermark)
 
-    def seen(self) -> PartitionSnapshot:
-        """Return what the leader shows."""
-        return self.broker.seen()
-
     def close(self) -> None:
         self.host.close()
 
@@ -299,10 +289,22 @@ class World:
         return Script(self.bounds.min_isr, 1 + len(FOLLOWERS), tuple(noted.calls), most=most)
 
     def _shown(self) -> str:
-        seen, newest = self.seen(), self.committed[-1]
+        seen, newest = self.broker.seen(), self.committed[-1]
         return (
             f"leader {LEADER}: {seen.state.removesuffix('PartitionState')} isr={list(seen.isr)} "
             f"maximalIsr={list(seen.maximal_isr)} partitionEpoch={seen.partition_epoch} HW={seen.high_watermark} "
             f"LEO={seen.log_end} | controller: isr={list(newest.isr)} partitionEpoch={newest.partition_epoch} "
             f"| logs end at {self.ends}"
         )
+
+
+STEPS: dict[Event, Callable[[World], object]] = {
+    "append": lambda world: world.broker.append(),
+    "controller": World._control,
+    "answer": World._answer,
+    "record": World._replay_record,
+    "wait": World._wait,
+    "shrink": lambda world: world.broker.shrink(),
+    "look again": lambda world: world.broker.look_again(),
+}
+"""What each event does, beside the fetches of the followers."""
