@@ -1,7 +1,6 @@
 """A counterexample as a space-time diagram: a lane for each broker and the controller, time downwards, an arrow for each
-message.  A lane is dashed while its broker is down and dotted while what it believes is stale; a lost record is red from where
-it is lost on.
-"""
+message.  A lane is dashed while its broker is down and dotted while its beliefs are stale; a lost record is red from its loss
+on."""
 
 from __future__ import annotations
 
@@ -163,7 +162,7 @@ def _watermark(lane: BrokerView) -> str:
 
 
 def _life(lane: BrokerView, shown: Timeline, frame: Frame) -> str:
-    """How a lane is drawn: down, with knowledge that is no longer so, or plain."""
+    """Return the style of a lane: down, with stale beliefs, or plain."""
     if lane.role == DOWN:
         return "life down"
     is_old = lane.role == STALE_LEADER or any(is_stale(each) for each in shown.beliefs(lane, frame))
@@ -171,7 +170,7 @@ def _life(lane: BrokerView, shown: Timeline, frame: Frame) -> str:
 
 
 def _note(root: Element, lane: int, y: int, parts: Sequence[str], lost: Sequence[int] = ()) -> None:
-    """What a place holds now, beside its lane; what it has lost is red."""
+    """Draw beside a lane what its broker holds now; what it has lost is red."""
     text = " ".join(filter(None, parts))
     gone = " ".join(f"m{each}" for each in lost) + " lost" if lost else ""
     width = LETTER * (len(text) + len(gone) + bool(gone)) + 14
@@ -202,7 +201,7 @@ def _end(place: int | str) -> int:
 
 
 def _tips(root: Element) -> None:
-    """The heads of the arrows."""
+    """Define the heads of the arrows."""
     defined = SubElement(root, "defs")
     for kind, _ in KINDS:
         size = {"viewBox": "0 0 10 10", "refX": "9", "refY": "5", "markerWidth": "7", "markerHeight": "7", "orient": "auto"}

@@ -19,7 +19,7 @@ from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.documents import measurements as measured
 from neverlost.reports.questions.roll import api as rolls
 from neverlost.reports.questions.verify import verify
-from neverlost.reports.questions.verify.derive import Derived, derived
+from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.specs.errors import InputError
 from tests.support.program import DATA
 
@@ -93,14 +93,14 @@ def bundle(kind: str, place: Path) -> Bundle:
     """A bundle of a kind with what its question gives, derived once."""
     place.mkdir()
     write(kind, place)
-    files = dict(verify.opened(str(place / "bundle")))
-    return Bundle(files, derived(verify.asked(files)))
+    files = dict(verify.open_bundle(str(place / "bundle")))
+    return Bundle(files, derive(verify.question_of(files)))
 
 
 def judged(files: Files, own: Derived) -> verify.BundleCheck:
     """What verify makes of files; a forged question is derived only where the result says that it answers it."""
-    verify.asked(files)
-    return verify.compared(files, own)
+    verify.question_of(files)
+    return verify.compare_bundle(files, own)
 
 
 def leaves(value: Any, path: Path_ = ()) -> Iterator[Path_]:
@@ -195,7 +195,7 @@ def accepted(files: Files, own: Derived) -> str | None:
 def refused(files: Files) -> str | None:
     """Why verify refuses a bundle, its question asked anew; None where it does not."""
     try:
-        verify.compared(files, derived(verify.asked(files)))
+        verify.compare_bundle(files, derive(verify.question_of(files)))
     except InputError as problem:
         return str(problem)
     return None

@@ -127,7 +127,7 @@ def differences(expected: dict[str, bytes], there: dict[str, bytes]) -> list[str
     for name in sorted(expected.keys() & there.keys()):
         if name.endswith(".json"):
             one, other = (_answered(json.loads(each[name])) for each in (expected, there))
-            places = measured.differences(other, measured.overlaid(name, one, other))
+            places = measured.differences(other, measured.take_measured_values(name, one, other))
             wrong += [f"{name}: {path}" for path, *_ in places]
         elif name.endswith(".parquet") and expected[name] != there[name]:
             wrong.append(f"{name} has other bytes")

@@ -1,4 +1,4 @@
-"""What applications and operators do: produce, consume and administer through confluent-kafka."""
+"""Kafka clients: produce, consume and administer through confluent-kafka."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ ANSWERING = 30
 
 
 def library() -> Any:
-    """The client library.
-
-    Errors: `InputError` where it is not installed.
-    """
+    """Import the client library.  Errors: `InputError` if it is not installed."""
     try:
         import confluent_kafka
         import confluent_kafka.admin
@@ -33,7 +30,7 @@ def library() -> Any:
 
 @dataclass(frozen=True)
 class ProduceResult:
-    """The answer to a producer: an offset and when, or an error."""
+    """The answer to a producer: an offset and its time, or an error."""
 
     offset: int | None
     error: str | None
@@ -41,18 +38,14 @@ class ProduceResult:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether the record counts as written."""
         return self.error is None
 
 
 class Sending:
-    """One record on its way to partition 0; the answer comes when it comes.  Nothing is sent twice unless asked for.
-
+    """One record on its way to partition 0; the answer arrives asynchronously, and nothing is sent twice unless asked for.
     With a `leader`, whose address `bootstrap` then is, the record goes to that broker although the cluster may have another
-    leader by now: the producer asks it alone who leads, and asks no other broker later.
-
-    Errors: `ClusterError` when that broker goes on answering that it does not lead.
-    """
+    leader by now: the producer asks only it who leads.  Errors: `ClusterError` if that broker keeps answering that it does not
+    lead."""
 
     def __init__(
         self, bootstrap: str, topic: str, value: bytes, acks: str, seconds: float, leader: int | None = None, **more: object
@@ -79,28 +72,26 @@ class Sending:
 
     @property
     def answer(self) -> ProduceResult | None:
-        """The answer, or None as long as there is none."""
+        """Return the answer, or None as long as there is none."""
         self._producer.poll(0)
         return self._answer
 
     def wait(self) -> ProduceResult:
-        """The answer, or that there was none in time."""
+        """Wait for the answer; without one in time return an error."""
         while self._answer is None and time.monotonic() < self.deadline:
             self._producer.poll(0.1)
         self.close()
         return self._answer or ProduceResult(None, "no answer", time.time())
 
     def close(self) -> None:
-        """Forget what is still on its way."""
+        """Drop the producer with whatever is still on its way."""
         self._producer.purge()
         self._producer.poll(0)
 
 
 def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
-    """A producer whose one answer about the topic, from the broker that it began with, says that this broker leads.
-
-    Each question needs a new producer, since one that knows the other brokers may ask them.
-    """
+    """Return a producer whose only metadata about the topic, from the broker that it began with, say that this broker leads.
+    Each attempt needs a new producer, since one that knows the other brokers may ask them."""
     named = NO_LEADER
 
     def asked() -> list[Any]:
@@ -116,10 +107,7 @@ def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
-    """Read partition 0 from its beginning until its end is reached.
-
-    Errors: `ClusterError` when the end is not reached.
-    """
+    """Read partition 0 from its beginning to its end.  Errors: `ClusterError` when the end is not reached."""
     kafka = library()
     settings = {
         "bootstrap.servers": bootstrap,
@@ -148,38 +136,32 @@ def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
 
 
 class Admin:
-    """An operator's requests; addresses are asked for anew each time, since brokers come and go."""
+    """An operator's requests; brokers' addresses are looked up each time, since brokers come and go."""
 
     def __init__(self, bootstrap: Callable[[], str]) -> None:
         self.bootstrap = bootstrap
 
     def _client(self) -> Any:
-        """A client, which its caller must keep until the answer is there: without it the request is dropped."""
+        """Return a client, which the caller must hold until the answer arrives: without it the request is dropped."""
         return library().admin.AdminClient({"bootstrap.servers": self.bootstrap(), **QUIET})
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: no connection is kept open."""
 
     def brokers(self) -> list[int]:
-        """Who the cluster says is there."""
+        """Return the ids of the brokers in the cluster's metadata."""
         with contextlib.suppress(library().KafkaException):
             return sorted(self._client().list_topics(timeout=5).brokers)
         return []
 
     def create_topic(self, topic: str, replicas: list[int], configs: dict[str, str]) -> None:
-        """A topic of one partition.
-
-        Errors: `ClusterError` with Kafka's refusal.
-        """
+        """Create a topic of one partition.  Errors: `ClusterError` with Kafka's refusal."""
         new = library().admin.NewTopic(topic, num_partitions=1, replica_assignment=[replicas], config=configs)
         client = self._client()
         self._done(client.create_topics([new], operation_timeout=30), f"create topic {topic}")
 
     def delete_topic(self, topic: str) -> None:
-        """Take a topic away.
-
-        Errors: `ClusterError` with Kafka's refusal.
-        """
+        """Delete a topic.  Errors: `ClusterError` with Kafka's refusal."""
         client = self._client()
         self._done(client.delete_topics([topic], operation_timeout=30), f"delete topic {topic}")
 
@@ -195,7 +177,7 @@ class Admin:
         self._done(client.incremental_alter_configs([resource]), f"set {name} of {topic}")
 
     def elect(self, topic: str, unclean: bool = False) -> str | None:
-        """An election of the preferred leader, or an unclean one; the partition's error, if any."""
+        """Request an election of the preferred leader, or an unclean one; return the partition's error, if any."""
         kafka = library()
         kind = kafka.ElectionType.UNCLEAN if unclean else kafka.ElectionType.PREFERRED
         client = self._client()

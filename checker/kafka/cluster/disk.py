@@ -23,10 +23,8 @@ EPOCHS = "leader-epoch-checkpoint"
 
 
 def lose_end(data: Path, partition: str, offset: int) -> list[str]:
-    """Cut a stopped broker's partition (`topic-number`) off at an offset; what was done, a sentence each.
-
-    Errors: `ValueError` where the offset is inside a batch, `OSError` where there is no such partition.
-    """
+    """Cut a stopped broker's partition (`topic-number`) off at an offset; return what was done, a sentence each.  Errors:
+    `ValueError` where the offset is inside a batch, `OSError` where there is no such partition."""
     folder = data / partition
     segment = folder / SEGMENT
     before = segment.read_bytes()
@@ -49,13 +47,14 @@ def lose_end(data: Path, partition: str, offset: int) -> list[str]:
 
 
 def lowered(line: str, partition: str, offset: int) -> str:
-    """A line `topic number offset` of a checkpoint, not beyond an offset if it is about the partition."""
+    """Return a checkpoint line `topic number offset`, with its offset lowered to `offset` if it is about the partition."""
     topic, number, stored = line.rsplit(" ", 2)
     return f"{topic} {number} {min(int(stored), offset)}" if f"{topic}-{number}" == partition else line
 
 
 def _edited(path: Path, edit: Callable[[str], str | None]) -> list[str]:
-    """Rewrite a checkpoint file (version, number of entries, an entry a line); None drops an entry."""
+    """Rewrite a checkpoint file (version, number of entries, an entry a line) through `edit`, which drops an entry by
+    returning None."""
     lines = path.read_text().splitlines() if path.exists() else []
     if len(lines) < 3:
         return []

@@ -1,11 +1,7 @@
-"""The model's leader against Kafka's Partition: from every state that the model reaches, every event that can reach a leader.
-
-A state is installed into a real Partition with a real log, the event is fired, and what the Partition holds then must be what
+"""Compares the model's leader with Kafka's Partition: from every state that the model reaches, every event that can reach a
+leader.  A state is installed into a real Partition with a real log, the event is fired, and the Partition must then hold what
 the model has: log end, high watermark, ISR, pending change, what is known of each follower, and which offsets are
-acknowledged.
-
-Source: kafka.cluster.Partition.
-"""
+acknowledged.  Source: kafka.cluster.Partition."""
 
 from __future__ import annotations
 
@@ -76,13 +72,12 @@ class Observed:
     asked: frozenset[int]
 
     def __str__(self) -> str:
-        """In Kafka's words."""
         several = f" asks for {','.join(str(each + 1) for each in sorted(self.asked))}" if len(self.asked) > 1 else ""
         return f"{self.outcome}{several}"
 
 
 class Leader:
-    """A Partition of so many replicas under one min.insync.replicas, into which states are installed."""
+    """A Partition with `replicas` replicas under one min.insync.replicas, into which states are installed."""
 
     def __init__(self, replicas: int, min_isr: int) -> None:
         self.host = Host(1, min_isr)
@@ -106,10 +101,8 @@ class Leader:
     # installing
 
     def install(self, state: LeaderState, slow: frozenset[int]) -> None:
-        """Put a state into the Partition; members are caught up in time unless they are slow, others never were.
-
-        What the leader knows of a follower is not distinguished below the high watermark: a slow one may not have fetched yet.
-        """
+        """Put a state into the Partition; members have caught up in time unless they are slow, others never have.  What the
+        leader knows of a follower is not distinguished below the high watermark: a slow one may not have fetched yet."""
         broker = self.broker
         self.host.clock.now = STARTED
         broker.fenced = set()
@@ -149,20 +142,20 @@ class Leader:
         return self.ends[offset]
 
     def _committed(self, isr: frozenset[int]) -> list[Any]:
-        """The fields of a Partition that knows this ISR as committed."""
+        """Return the fields of a Partition that knows this ISR as committed."""
         if isr not in self.committed:
             self._lead(isr)
             self.committed[isr] = [each.get(self.broker.partition) for each in self.broker.fields]
         return self.committed[isr]
 
     def _lead(self, isr: frozenset[int]) -> None:
-        """Make the Partition the leader of the leader epoch in which all states are, with this ISR."""
+        """Make the Partition the leader, with this ISR, in the leader epoch of all states."""
         for name, value in (("partitionEpoch", PARTITION_EPOCH - 1), ("leaderEpoch", LEADER_EPOCH)):
             field_of("kafka.cluster.Partition", name).set(self.broker.partition, java_class("java.lang.Integer")(value))
         self.broker.learn(1, sorted(each + 1 for each in isr), LEADER_EPOCH, PARTITION_EPOCH)
 
     def _pending(self, state: LeaderState) -> Any:
-        """The pending partition state of a request; the Partition holds the committed one."""
+        """Return the pending partition state of a request; the Partition holds the committed one."""
         key = (state.isr, state.pending)
         if key not in self.pending:
             partition = self.broker.partition
@@ -174,7 +167,7 @@ class Leader:
         return self.pending[key]
 
     def _follower(self, end: int, is_timely: bool) -> Any:
-        """What the leader holds of a follower with this log end offset, which was caught up just now, or never."""
+        """Return what the leader holds of a follower with this log end offset, which caught up just now, or never."""
         key = (end, is_timely)
         if key not in self.followers:
             replica = self.broker.replica(2)
@@ -189,7 +182,7 @@ class Leader:
     # firing
 
     def fire(self, event: LeaderEvent) -> None:
-        """Let an event reach the Partition."""
+        """Fire an event at the Partition."""
         for each in event_calls(event):
             run(self.broker, each)
             self.is_other_epoch |= each.name == "learn" and each.arguments[2] != LEADER_EPOCH
@@ -197,11 +190,11 @@ class Leader:
     # reading
 
     def observed(self) -> Observed:
-        """What the Partition holds now."""
+        """Return what the Partition holds now."""
         return observed(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
-        """Calls of entry points after which a new Partition shows what this one did; None where the calls tried do not."""
+        """Return calls of entry points after which a new Partition shows what this one did; None if the calls tried do not."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
         expected = shown_set(shown(each.state, each.acked if acked is not None else None) for each in answers)
         if shown(found.outcome.state, acked) in expected:
@@ -224,7 +217,7 @@ class Leader:
 
 
 def observed(broker: Broker, min_isr: int) -> Observed:
-    """What a Partition holds."""
+    """Return what a Partition holds."""
     seen = broker.seen()
     isr = frozenset(each - 1 for each in seen.isr)
     asked: frozenset[int] = frozenset()
@@ -246,7 +239,7 @@ def observed(broker: Broker, min_isr: int) -> Observed:
 
 
 def scala_set(*values: int) -> Any:
-    """An immutable scala Set of Integers."""
+    """Return an immutable scala Set of Integers."""
     found = java_class("java.util.HashSet")()
     for each in values:
         found.add(java_class("java.lang.Integer")(each))
@@ -254,7 +247,7 @@ def scala_set(*values: int) -> Any:
 
 
 class LeaderComparison:
-    """The model's answers and Kafka's, state by state and event by event."""
+    """The comparison of the model's answers with Kafka's, state by state and event by event."""
 
     def __init__(self, setting: ConformSetting) -> None:
         self.setting = setting
@@ -266,13 +259,13 @@ class LeaderComparison:
         self.tries: Counter[str] = Counter()
 
     def leader(self, min_isr: int) -> Leader:
-        """The Partition under this minimum."""
+        """Return the Partition under this min.insync.replicas."""
         if min_isr not in self.leaders:
             self.leaders[min_isr] = Leader(self.replicas, min_isr)
         return self.leaders[min_isr]
 
     def compare(self, state: LeaderState, event: LeaderEvent) -> None:
-        """One transition."""
+        """Compare one event in one state."""
         answers = self.model.answers(state, event)
         if not answers:
             return
@@ -302,7 +295,7 @@ class LeaderComparison:
         self._differs(state, event, found, answers)
 
     def answer(self, state: LeaderState, event: LeaderEvent) -> str:
-        """What Kafka does, now and when it looks at the high watermark again."""
+        """Return what Kafka does, at once and after it recomputes the high watermark."""
         leader = self.leader(state.min_isr)
         leader.install(state, event.slow)
         leader.fire(event)
@@ -333,7 +326,7 @@ class LeaderComparison:
 
 
 def entry_point(event: LeaderEvent) -> str:
-    """The method of Partition that an event reaches."""
+    """Return the name of the method of Partition that an event reaches."""
     if event.name == "refusal" and event.error in RETRIED_ERRORS:
         return "Partition.submitAlterPartition"
     return METHODS.get(event.name, "Partition.fetchRecords" if "fetch" in event.name else "Partition.makeLeader")
@@ -348,17 +341,17 @@ def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Every event from every state of a leader that the model reaches under a setting."""
+    """Compare every event in every state of a leader that the model reaches under a setting."""
     return _compared(setting, None)
 
 
 def compare_random(setting: ConformSetting, count: int, seed: int) -> Tally:
-    """Events drawn from random legal states."""
+    """Compare events in `count` random legal states."""
     return _compared(setting, (count, seed))
 
 
 def answers(setting: ConformSetting) -> Answers:
-    """What a Partition does at every event from every state of a leader that the model reaches."""
+    """Return what a Partition does at every event in every state of a leader that the model reaches."""
     comparison = LeaderComparison(setting)
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
     found: Answers = {}

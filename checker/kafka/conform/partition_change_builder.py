@@ -38,7 +38,7 @@ LEADER_EPOCH, PARTITION_EPOCH = 7, 9
 
 @dataclass(frozen=True)
 class BuilderInput:
-    """What the builder is given for one change: None leaves its own default."""
+    """The inputs of the builder for one change: None leaves its own default."""
 
     active: frozenset[int]
     target_isr: frozenset[int] | None = None
@@ -54,29 +54,29 @@ class BuilderInput:
 
 
 def online(configuration: Configuration) -> str:
-    """The election that the controller asks for when it only wants the partition to have a leader."""
+    """Return the kind of election that the controller requests when it only needs the partition to have a leader."""
     return "UNCLEAN" if configuration["unclean.leader.election.enable"] else "ONLINE"
 
 
 def active(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
-    """Who is not fenced."""
+    """Return the brokers that are not fenced."""
     return brokers - before.fenced
 
 
 def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """generateLeaderAndIsrUpdates with a broker to remove: only where it is in the ISR."""
+    """Yield the input of generateLeaderAndIsrUpdates with a broker to remove, if it is in the ISR."""
     if broker in before.isr:
         yield BuilderInput(active(before, brokers) - {broker}, before.isr - {broker}, election=election)
 
 
 def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """generateLeaderAndIsrUpdates with a broker to add: only where there is no leader."""
+    """Yield the input of generateLeaderAndIsrUpdates with a broker to add, if there is no leader."""
     if before.leader == NO_REPLICA:
         yield BuilderInput(active(before, brokers) | {broker}, before.isr, election=election)
 
 
 def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """generateLeaderAndIsrUpdates with a broker that shut down uncleanly: where it is in the ISR or in the ELR."""
+    """Yield the input of generateLeaderAndIsrUpdates with a broker that shut down uncleanly, if it is in the ISR or the ELR."""
     if broker in before.isr | before.elr:
         yield BuilderInput(
             active(before, brokers) - {broker}, before.isr - {broker}, unclean_shutdown=frozenset({broker}), election=election
@@ -86,7 +86,7 @@ def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: s
 def changes(
     case: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
 ) -> list[BuilderInput]:
-    """The builder's inputs for one stage of an event; a restart has two, registration and unfencing."""
+    """Return the builder's inputs for one stage of an event; a restart has two stages, registration and unfencing."""
     election, event = online(configuration), case.event
     if event in ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly"):
         return list(remove(before, case.argument("broker"), brokers, election))
@@ -132,7 +132,7 @@ EVENTS = (
 
 
 def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> BuilderInput:
-    """What is empty is not set, so that the lists of a reassignment under way stay."""
+    """Return the input of a reassignment; empty lists are not set, so that those of a reassignment under way stay."""
     wanted = frozenset(members(target))
     adding, removing = wanted - before.replicas, before.replicas - wanted
     return BuilderInput(
@@ -145,7 +145,8 @@ def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> Buil
 
 
 def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> BuilderInput:
-    """PartitionReassignmentRevert: without the added replicas; where no ISR member is left, the first replica."""
+    """Return the input of a cancelled reassignment (PartitionReassignmentRevert): without the added replicas, and with the
+    first replica as ISR if no member is left."""
     replicas = before.replicas - before.adding
     return BuilderInput(
         active(before, brokers),
@@ -159,7 +160,7 @@ def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> Bui
 
 
 class ChangeBuilderOracle:
-    """PartitionChangeBuilder of the version that this process has loaded."""
+    """PartitionChangeBuilder of the Kafka version that this process has loaded."""
 
     def __init__(self, brokers: int) -> None:
         self.builder = kafka_class(BUILDER)
@@ -179,7 +180,7 @@ class ChangeBuilderOracle:
         self.answer = functools.lru_cache(200_000)(self._answer)
 
     def answers(self, case: ConformCase, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
-        """What Kafka does in a case, over every order of the assignment that the configuration allows."""
+        """Return what Kafka does in a case, for every order of the assignment that the configuration allows."""
         brokers = frozenset(range(len(self.directories)))
         is_ordered = configuration["election.policy"] == "preferred"
         orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))
@@ -211,7 +212,7 @@ class ChangeBuilderOracle:
         return now
 
     def _answer(self, before: Knowledge, change: BuilderInput, order: tuple[int, ...], least: int, elr: bool) -> Knowledge:
-        """One change by the class; the same knowledge where it writes no record."""
+        """Return the result of one change by the class; the same knowledge if it writes no record."""
         self.calls += 1
         registration = self._registration(before, order)
         who = proxy("java.util.function.IntPredicate", {"test": lambda each: each in change.active})
@@ -257,7 +258,7 @@ class ChangeBuilderOracle:
 
 
 def read(before: Knowledge, after: Any) -> Knowledge:
-    """A PartitionRegistration as knowledge; fencing and configuration are those of before."""
+    """Convert a PartitionRegistration to knowledge; fencing and configuration are those of before."""
     last, elr = (list(map(int, getattr(after, each, ()))) for each in ("lastKnownElr", "elr"))
     found = Knowledge(
         leader=int(after.leader),
@@ -275,12 +276,12 @@ def read(before: Knowledge, after: Any) -> Knowledge:
 
 
 def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
-    """What getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
+    """Return what getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
     return min(before.min_isr_changed or min_isr, len(before.replicas))
 
 
 def answers(setting: ConformSetting) -> Answers:
-    """What this class answers in every distinct case of a setting's reachable states, with no look at the model's answers."""
+    """Return what this class answers in every distinct case of a setting's reachable states, without the model's answers."""
     judge = ChangeBuilderOracle(setting.system.sizes["replica"])
     least = setting.configuration["min.insync.replicas"]
     found: Answers = {}
@@ -295,7 +296,7 @@ def answers(setting: ConformSetting) -> Answers:
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Every distinct case of a setting's reachable states, by this class."""
+    """Compare every distinct case of a setting's reachable states with this class."""
     begun = time.monotonic()
     system, configuration = setting.system, setting.configuration
     states = reached(system)

@@ -94,10 +94,8 @@ class MetadataRecord:
 
 
 def printed(body: bytes, place: str) -> Iterator[MetadataRecord]:
-    """The records of the tool's output, of one file or several.
-
-    Errors: `InputError` with the line, for one that is cut or that does not follow from the one before.
-    """
+    """Yield the records of the tool's output, of one file or several.  Errors: `InputError` with the line, for one that is cut
+    or that does not follow from the one before."""
     batch, expected, last = -1, -1, -1
     for number, line in enumerate(body.decode("utf-8", errors="replace").splitlines(), 1):
         where = f"{place}:{number}"
@@ -130,7 +128,7 @@ def _follows(offset: int, expected: int, place: str) -> None:
 
 
 def _payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
-    """The kind of a record and its fields; None for a kind that is not used here."""
+    """Return the kind of a record and its fields; None for a kind that is not used here."""
     _, found, text = text.partition(" payload: ")
     if not found:
         raise InputError(f"{place}: a record without its payload; run kafka-dump-log.sh with --cluster-metadata-decoder")
@@ -158,10 +156,7 @@ def _payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _checked(kind: str, said: dict[str, Any], place: str) -> dict[str, Any]:
-    """The same fields, with ids read.
-
-    Errors: `InputError` for a field that is missing or of the wrong kind.
-    """
+    """Return the fields with ids parsed.  Errors: `InputError` for a field that is missing or of the wrong kind."""
     for name in ("topic_id", "incarnation"):
         if name in said:
             said[name] = _uuid(said[name], place)

@@ -1,4 +1,4 @@
-"""One history out of what a user has: metadata logs, printed logs, and what clients wrote down."""
+"""Merges what a user has into one history: metadata logs, printed logs, and what clients wrote down."""
 
 from __future__ import annotations
 
@@ -15,13 +15,9 @@ if TYPE_CHECKING:
 
 
 def gathered(metadata: list[str], printed: list[str], clients: list[str], topic: str, partition: int) -> History:
-    """The history of a partition.
-
-    What the metadata log has, it has all of; printed logs have it all when no partition epoch is missing; clients' files say
-    themselves what they have all of.
-
-    Errors: `InputError` for files that say nothing about the partition, or that are malformed.
-    """
+    """Return the history of a partition.  What the metadata log has, it has all of; printed logs have it all when no partition
+    epoch is missing; clients' files say themselves what they have all of. Errors: `InputError` for files that say nothing
+    about the partition, or that are malformed."""
     complete: set[str] = set()
     config: dict[str, Any] = {}
     seen, whole = _clients(clients)
@@ -44,7 +40,7 @@ def gathered(metadata: list[str], printed: list[str], clients: list[str], topic:
 
 
 def _metadata(paths: list[str]) -> list[MetadataRecord]:
-    """The records of several files of one log, in order; files may overlap."""
+    """Return the records of several files of one log, in order; files may overlap."""
     from neverlost.checker.kafka.history.metadata_log import entries
 
     found: dict[int, MetadataRecord] = {}
@@ -59,7 +55,8 @@ def _metadata(paths: list[str]) -> list[MetadataRecord]:
 
 
 def _clients(paths: list[str]) -> tuple[list[HistoryObservation], set[str]]:
-    """Lines as a history has them; a line that is only `{"complete": [...]}` says what the file has all of."""
+    """Return the lines of clients' files; a line that is only `{"complete": [...]}` says which kinds of observations the file
+    has completely."""
     seen: list[HistoryObservation] = []
     complete: set[str] | None = None
     for path in paths:

@@ -1,4 +1,4 @@
-"""A seeded run on a real cluster: a workload, random faults one after another, and everything that was seen of it."""
+"""A seeded run on a real cluster: a workload, random faults one after another, and the recorded observations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from neverlost.checker.kafka.live.workload import Notebook, Workload
 
 @dataclass(frozen=True)
 class LiveRunPlan:
-    """What a run does; the same plan makes the same choices."""
+    """The parameters of a run; the same plan makes the same choices."""
 
     seed: int
     seconds: float
@@ -33,10 +33,8 @@ class LiveRunPlan:
 
 
 def run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda text: None) -> History:
-    """Carry a plan out on a cluster of its own; what was seen, in order.
-
-    Errors: `ClusterError` when the cluster does not start, or does not come to rest.
-    """
+    """Carry a plan out on a cluster of its own; return the recorded observations in order.  Errors: `ClusterError` when the
+    cluster does not start, or does not recover."""
     notebook, chance = Notebook(), random.Random(plan.seed)
     with cluster(home, 4 if "reassign" in plan.faults else 3, 3 if "controller" in plan.faults else 1) as found:
         replicas = list(found.brokers)[:3]
@@ -54,7 +52,7 @@ def run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda 
 
 
 def _misfortunes(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
-    """One fault after another, sometimes before the last one's broker is back."""
+    """Make one fault happen after another, sometimes before the last one's broker is back."""
     stage.rest(1, 3)
     while time.time() < stage.over:
         name, broker = stage.chance.choice(plan.faults), stage.chance.choice(list(stage.cluster.brokers))
@@ -68,7 +66,7 @@ def _misfortunes(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], Non
 
 
 def _recover(stage: LiveCluster) -> None:
-    """Everything runs again, is registered, and in sync: the histories end whole."""
+    """Start every broker that is down, and wait until all are registered and in sync, so that the history ends complete."""
     found = stage.cluster
     for number, node in found.brokers.items():
         if not node.process.is_running:
@@ -85,7 +83,7 @@ def _recover(stage: LiveCluster) -> None:
 
 
 def _watched(stage: LiveCluster) -> None:
-    """Two answers about the current leader's high watermark, where there is a leader."""
+    """Record two answers about the current leader's high watermark, if there is a leader."""
     before = len(stage.notebook.seen)
 
     def is_shown() -> bool:
@@ -96,7 +94,7 @@ def _watched(stage: LiveCluster) -> None:
 
 
 def _last_look(found: Cluster, notebook: Notebook) -> None:
-    """What a consumer reads from the beginning, and what every disk holds."""
+    """Record what a consumer reads from the beginning, and what every disk holds."""
     if found.partition(TOPIC).leader >= 0:
         begun = time.time()
         with contextlib.suppress(ClusterError):

@@ -1,4 +1,4 @@
-"""A producer, a consumer and a watcher that write down what they see of one partition."""
+"""A producer, a consumer and a watcher that record what they see of one partition."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PAUSE = 0.05
 
 
 class Notebook:
-    """Observations of several threads, each with the moments before and after it."""
+    """Observations of several threads, each with the times before and after it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.seen: list[HistoryObservation] = []
 
     def note(self, saw: str, source: str, at: float | None = None, until: float | None = None, **says: Any) -> None:
-        """Write one observation down; now, when no time is given."""
+        """Record one observation; its time is now unless it is given."""
         moment = time.time()
         begun = moment if at is None else at
         with self._lock:
@@ -30,7 +30,7 @@ class Notebook:
 
 
 class Workload:
-    """Threads that use the cluster until they are stopped; the application hands each record over once."""
+    """Threads that use the cluster until they are stopped; the application sends each record once."""
 
     def __init__(self, notebook: Notebook, bootstrap: Callable[[], str], topic: str, acks: str, rate: float) -> None:
         self.notebook, self.bootstrap, self.topic, self.acks = notebook, bootstrap, topic, acks

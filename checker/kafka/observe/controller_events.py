@@ -1,4 +1,4 @@
-"""What the controller did, as questions: which of its steps a change may be, and what the metadata were after it."""
+"""Controller events as questions to the model: which of its actions a change may be, and the metadata after it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FENCES = ("controller_fence_dead", "controller_fence_live")
 
 
 def controller_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
-    """One for each controller event of which the model sees something."""
+    """Yield a question for each controller event of which the model sees something."""
     for number, change in enumerate(setting.changes):
         calls = _calls(setting, change)
         if calls:
@@ -32,7 +32,7 @@ def controller_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
 
 
 def _calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
-    """The actions that a controller event may be; none where the model sees nothing of it."""
+    """Return the actions that a controller event may be; none if the model sees nothing of it."""
     if not setting.is_whole:
         return [("metadata_shows", {})] if change.has_partition else []
     if not (setting.sees_brokers or change.has_partition):
@@ -44,7 +44,7 @@ def _calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
 
 
 def _registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
-    """What a controller event did to registrations of replicas; one that is fenced already is not fenced again."""
+    """Yield what a controller event did to registrations of replicas; one that is fenced already is not fenced again."""
     for broker, state in change.brokers:
         at = setting.index(broker)
         is_fenced_again = state not in REGISTERS and change.before.fenced.get(broker, False)
@@ -53,7 +53,7 @@ def _registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator
 
 
 def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
-    """Whether a step leaves the metadata that were seen, and moves the epochs as they moved."""
+    """Return a relation: a step leads to the metadata that were seen, and moves the epochs as they moved."""
     before, after = change.before, change.after
     moved = after.partition["partition_epoch"] - before.partition["partition_epoch"]
     led = after.partition["leader_epoch"] - before.partition["leader_epoch"]
@@ -82,7 +82,7 @@ def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
 
 
 def shows(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
-    """Whether a state has the metadata that were seen."""
+    """Return the condition that a state has the metadata that were seen."""
     sizes, last_known = now.sizes, known.lists("last_known_elr")
     if not sizes["elr"] and (known.lists("elr") or last_known):
         return False
@@ -97,12 +97,12 @@ def shows(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
 
 
 def _are(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
-    """Whether each flag is as it should be."""
+    """Return the condition, for each flag, that it has its wanted value."""
     return [flags[at] if is_set else k.not_(flags[at]) for at, is_set in enumerate(wanted)]
 
 
 def has_new_leader_epoch(k: Any, was: Any, now: Any) -> Any:
-    """A leader epoch ends when the leader changes, and when a replica goes."""
+    """Return the condition that a change increases the leader epoch: the leader changes, or a replica goes."""
     gone = []
     if was.sizes["reassignment"]:
         gone = [k.all_of(was.is_replica[each], k.not_(now.is_replica[each])) for each in range(len(was.is_replica))]

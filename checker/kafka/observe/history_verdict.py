@@ -1,4 +1,4 @@
-"""Whether a history is a projection of a behaviour of the model, and if not, what would have been."""
+"""Decides whether some behaviour of the model explains a history, and if not, what it would have explained."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SHOWN = 6
 
 @dataclass(frozen=True)
 class Refusal:
-    """The first observation that no behaviour explains, seen through one group, and what would have been explained."""
+    """The first observation that no behaviour explains, in one group of offsets, and what would have been explained instead."""
 
     group: OffsetGroup
     observation: ObservedStep
@@ -29,7 +29,7 @@ class Refusal:
 
 @dataclass
 class HistoryVerdict:
-    """What was found: `refusal` is the earliest of all groups; `reason` says why nothing is claimed."""
+    """The verdict on a history: `refusal` is the earliest of all groups; `reason` says why there is no verdict."""
 
     setting: HistorySetting
     matching: Matching
@@ -42,7 +42,7 @@ class HistoryVerdict:
 
     @property
     def verdict(self) -> str:
-        """`explained`, `refused` or `inconclusive`."""
+        """The verdict: `explained`, `refused` or `inconclusive`."""
         if self.refusal is not None:
             return "refused"
         return "inconclusive" if self.reason else "explained"
@@ -54,7 +54,7 @@ class HistoryVerdict:
 
 
 def judge(setting: HistorySetting, progress: Callable[[int, int], None] = lambda done, all_: None) -> HistoryVerdict:
-    """Hold every group of the history against the model."""
+    """Match every group of offsets of the history against the model."""
     found = HistoryVerdict(setting, Matching(setting))
     found.groups = found.matching.groups()
     refused: dict[ObservedStep, int] = {}
@@ -76,11 +76,9 @@ def judge(setting: HistorySetting, progress: Callable[[int, int], None] = lambda
 
 
 def _explained(matching: Matching, group: OffsetGroup, before: float | None) -> tuple[OffsetGroup, Explanation]:
-    """With records that were sent once; if that explains nothing, and clients may do it, with more than once.
-
-    What may have been sent again may diverge though it looks equal: many more states, and little can be said about them.  So
-    only what is refused `before` something else is asked about again.
-    """
+    """Match a group with records that were sent once; if that fails and clients may resend, with records sent more than once.
+    Records that may have been sent again may diverge though they look equal: many more states, and little can be concluded.
+    So only groups refused `before` another refusal are matched again."""
     found = explain(matching.observer(group), matching.starts(group), group.observations)
     if found.refused is None or not matching.setting.may_repeat or not group.names:
         return group, found
@@ -104,7 +102,7 @@ def _refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -
 def _allowed(
     matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[HistoryObservation, ...]
 ) -> tuple[str, ...]:
-    """The nearest observations of the same kind that a behaviour would have had there."""
+    """Return the nearest observations of the same kind that a behaviour would have had there."""
     kind = seen[-1].saw if seen else ""
     if kind in ("partition", "broker"):
         change = next(each for each in matching.setting.changes if each.seen == seen)
@@ -121,7 +119,7 @@ def _allowed(
 def _nearest_changes(
     setting: HistorySetting, observer: Observer, explanation: Explanation, change: ControllerEvent
 ) -> tuple[str, ...]:
-    """What the controller could have done: fewest differences from what was seen first."""
+    """Return what the controller could have done, the fewest differences from what was seen first."""
     calls = numbers(observer, [(name, {}) for name in METADATA])
     after = observer.after(explanation.last, ObservedStep(("any change",), calls))
     batch = Batch(observer.system, observer.packed(after))
@@ -150,7 +148,7 @@ def _nearest_changes(
 
 
 def _listed(name: str, members: Sequence[int]) -> list[str]:
-    """A list in words; nothing to add or to remove goes without saying."""
+    """Return a list of brokers in words; an empty text if there is nothing to add or to remove."""
     is_set_of_copies = name in ("isr", "elr")
     word = name.upper() if is_set_of_copies else name
     return [f"{word} {','.join(map(str, members)) or 'empty'}"] if members or is_set_of_copies else []
@@ -199,7 +197,7 @@ ENDED = {"started": "starts", "stopped": "stops", "killed": "crashes", "lost": "
 
 
 def _left(says: Mapping[str, Any]) -> str:
-    """What a process that lost something has left."""
+    """Return what a process that lost records has left, in words."""
     end = says.get("log_end")
     return (
         ", losing what was not flushed or its disk" if end is None else f", its log cut at {end}" if end else ", its log lost"
@@ -207,7 +205,7 @@ def _left(says: Mapping[str, Any]) -> str:
 
 
 def described(seen: HistoryObservation) -> str:
-    """An observation in words."""
+    """Return an observation in words."""
     says: Mapping[str, Any] = seen.says
     if seen.saw == "partition":
         is_moving = any(says.get(name) for name in ("adding", "removing"))

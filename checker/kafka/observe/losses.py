@@ -68,7 +68,7 @@ class Interval:
 
 
 class Recovery:
-    """What may follow without further faults: whether an acknowledged record is then missing at a leader."""
+    """Decides whether an acknowledged record is missing at a leader that may follow without further faults."""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
@@ -88,15 +88,15 @@ class Recovery:
         self._losing: dict[int, States] = {}
 
     def taken(self, states: States) -> States:
-        """The same states, as the recoverer counts them."""
+        """Return the recoverer's numbers of the same states."""
         return frozenset(self.recoverer.known(self.observer.packed(states)))
 
     def after(self, states: States, fault: int) -> States:
-        """The states after a fault."""
+        """Return the states after a fault."""
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
 
     def losing(self, record: int) -> States:
-        """The states from which a leader without the record may follow; asked for when all cases are known."""
+        """Return the states from which a leader without the record may follow; called when all cases are known."""
         if record not in self._losing:
             everything = self.recoverer.closed(frozenset(range(len(self.recoverer))))
             lost = self.recoverer.where(everything, lambda k, s: is_missing(k, s, record))
@@ -104,18 +104,18 @@ class Recovery:
         return self._losing[record]
 
     def named(self, fault: int) -> tuple[str, dict[str, int]]:
-        """The action of a fault and its arguments."""
+        """Return the action of a fault and its arguments."""
         step = self.recoverer.system.steps[fault]
         return step.action.name, dict(step.arguments)
 
 
 def was_fenced(broker: int) -> Relation:
-    """A new incarnation is admitted when the old one's session is over, which is to say when it is fenced."""
+    """Return the condition under which a new incarnation is admitted: the old one's session is over, so it is fenced."""
     return lambda k, before, after: before.is_fenced[broker]
 
 
 def is_missing(k: Any, s: Any, record: int) -> Any:
-    """Whether the current leader runs, has applied its leadership, and lacks an acknowledged record."""
+    """Return the condition that the current leader runs, has applied its leadership, and lacks an acknowledged record."""
     lacks = [
         k.all_of(s.leader == each, s.is_running[each], s.follows[each] == each, s.log_record[each][0] != record + 1)
         for each in everyone(s)
@@ -125,7 +125,7 @@ def is_missing(k: Any, s: Any, record: int) -> Any:
 
 @dataclass(frozen=True)
 class _Case:
-    """One group in one interval: its states, and those after each fault."""
+    """One group of offsets in one interval: its states, and those after each fault."""
 
     interval: int
     group: OffsetGroup
@@ -139,7 +139,7 @@ class _Case:
 
 @dataclass(frozen=True)
 class _Span:
-    """The time of an interval, and the labels of the events that begin and end it; -1: the history does."""
+    """The time of an interval, and the labels of the events that begin and end it (-1: the history's beginning or end)."""
 
     number: int
     since: float
@@ -149,10 +149,8 @@ class _Span:
 
 
 def intervals(judgement: HistoryVerdict) -> list[Interval]:
-    """How safe every acknowledged offset was in every interval that was explained.
-
-    Errors: `TooLarge` when a limit of the observers is reached.
-    """
+    """Return how safe every acknowledged offset was in every interval that was explained.  Errors: `TooLarge` when a limit of
+    the observers is reached."""
     spans = _spans(judgement)
     recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []
@@ -169,7 +167,7 @@ def intervals(judgement: HistoryVerdict) -> list[Interval]:
 
 
 def _spans(judgement: HistoryVerdict) -> list[_Span]:
-    """The times between events of the controller or of a process."""
+    """Return the times between events of the controller or of a process."""
     events = sorted(
         (each.earliest if each.saw == "process" else each.latest, label)
         for label, each in enumerate(judgement.matching.questions)
@@ -187,7 +185,7 @@ def _spans(judgement: HistoryVerdict) -> list[_Span]:
 def _cases(
     judgement: HistoryVerdict, spans: list[_Span], group: OffsetGroup, explanation: Explanation, recovery: Recovery
 ) -> Iterator[_Case]:
-    """The intervals at whose end a group's record was acknowledged."""
+    """Yield the intervals at whose end a group's record was acknowledged."""
     if group.acknowledged is None:
         return
     at, record = group.acknowledged
@@ -205,10 +203,8 @@ def _cases(
 
 
 def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer: Observer) -> States:
-    """Those that follow, with the metadata of the interval, before the process ends that ends it, if one does.
-
-    Observations near the end may have come after the next event.
-    """
+    """Return the states at the end of an interval: they follow, have the interval's metadata, and are before the end of a
+    process if one ends the interval.  Observations near the end may have come after the next event."""
     setting, ending = judgement.setting, judgement.matching.seen(span.ends)
     states = observer.closed(states)
     if setting.is_whole:
@@ -222,7 +218,7 @@ def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer
 
 
 def _known(judgement: HistoryVerdict, since: float) -> Known:
-    """The controller's metadata after everything up to a moment."""
+    """Return the controller's metadata at a time."""
     found = judgement.setting.start
     for each in judgement.setting.changes:
         if max(one.until for one in each.seen) <= since:
@@ -231,7 +227,7 @@ def _known(judgement: HistoryVerdict, since: float) -> Known:
 
 
 def _copies(observer: Observer, states: States, record: int) -> list[int]:
-    """For each state in which the record is acknowledged: how many electable replicas hold it on disk."""
+    """Return, for each state in which the record is acknowledged, how many electable replicas hold it on disk."""
 
     def holding(k: Any, s: Any) -> Any:
         return count(k, [k.all_of(is_electable(k, s, each), s.log_record[each][0] == record + 1) for each in everyone(s)])
@@ -240,7 +236,8 @@ def _copies(observer: Observer, states: States, record: int) -> list[int]:
 
 
 def is_electable(k: Any, s: Any, replica: int) -> Any:
-    """Whether the controller may elect a replica without losing what it knows: ISR, ELR, or the last that it knows of."""
+    """Return the condition that the controller may elect a replica as far as it knows without loss: ISR, ELR, or the last
+    known leader."""
     if not s.sizes["elr"]:
         return s.isr[replica]
     none = k.all_of(*[k.not_(each) for each in (*s.isr, *s.elr)])
@@ -261,7 +258,7 @@ def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
 
 
 def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
-    """Offset groups that are equally safe, as one."""
+    """Merge groups of offsets that are equally safe."""
     groups: dict[tuple[int, int, tuple[str, ...], bool, bool], list[int]] = {}
     for each in exposures:
         key = (each.fewest, each.most, each.lost_by, each.may_be_lost, each.repeats)
@@ -278,5 +275,5 @@ def _interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Exposure,
 
 
 def _short(seen: HistoryObservation) -> str:
-    """An event in words; leader, ISR and ELR after it stand beside it."""
+    """Return an event in words, without the leader, ISR and ELR after it, which are shown beside it."""
     return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else described(seen)

@@ -1,4 +1,4 @@
-"""Whether a history shows that a mechanism is there: it is asked again with each one switched off."""
+"""Finds the mechanisms that a history needs: matches it again with each one switched off."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ NOT_SHOWN = "this history does not show it: it is explained without it"
 
 
 def switched_off(history: History, given: Given, with_all: HistoryVerdict) -> dict[str, str]:
-    """For each mechanism that is on: what is refused without it, or that the history does not show it."""
+    """Return, for each mechanism that is on, which observation is not explained without it, or that the history does not show
+    it."""
     if with_all.verdict != "explained":
         return {}
     found = {}
@@ -26,7 +27,7 @@ def switched_off(history: History, given: Given, with_all: HistoryVerdict) -> di
 
 
 def without(history: History, given: Given, until: float = float("inf")) -> str:
-    """What the history says when some keys are given."""
+    """Return the verdict on the history with some keys changed."""
     judged = judge(setting_of(history, given, until))
     if judged.refusal is None:
         return NOT_SHOWN if judged.verdict == "explained" else f"inconclusive: {judged.reason}"

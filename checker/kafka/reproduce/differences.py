@@ -1,4 +1,4 @@
-"""How a cluster differs from what a stage's end looks like in the model."""
+"""Compares a cluster with the model's state at the end of a stage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neverlost.checker.kafka.reproduce.target import Target
 
 
 def differences(attempt: Attempt, target: Target) -> list[str]:
-    """What is not as the model has it, a sentence each."""
+    """Return how the cluster differs from the target, a sentence each."""
     take_answers(attempt)
     found = [*_metadata(attempt, target), *_fencing(attempt, target)]
     found += [] if found else _knowledge(attempt, target)
@@ -37,7 +37,8 @@ def _fencing(attempt: Attempt, target: Target) -> Iterator[str]:
 
 
 def _knowledge(attempt: Attempt, target: Target) -> list[str]:
-    """The leader must have applied its leadership, and know the newest partition epoch, where the model's does."""
+    """Return how the leader's knowledge differs: it must have applied its leadership, and know the newest partition epoch, if
+    the model's leader has."""
     now, leader = attempt.partition, attempt.leader
     if leader is None:
         return []
@@ -75,7 +76,7 @@ def _is_about_reads(attempt: Attempt) -> bool:
 
 
 def take_answers(attempt: Attempt) -> None:
-    """Take in what was acknowledged to producers, and what consumers can read."""
+    """Record what was acknowledged to producers, and what consumers can read."""
     outcome = attempt.outcome
     for record, sending in attempt.sendings.items():
         answer = sending.answer
@@ -92,7 +93,7 @@ def take_answers(attempt: Attempt) -> None:
 
 
 def _read_what_is_visible(attempt: Attempt) -> None:
-    """A record below the current leader's high watermark can be read; a consumer reads it to be sure."""
+    """Consume records below the current leader's high watermark, to be sure that they can be read."""
     read, leader = attempt.outcome.read_before, attempt.leader
     if leader is None:
         return

@@ -1,4 +1,4 @@
-"""A counterexample tried on a cluster: each stage of its plan is done, each target waited for, and the partition read."""
+"""Tries a counterexample on a cluster: carries out each stage of its plan, waits for each target, and reads the partition."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ STILL = 20
 
 
 def follow(cluster: Cluster, plan: ReproductionPlan, topic: str, notify: Notify) -> AttemptOutcome:
-    """Try a plan on a topic of its own; every fault is undone before the partition is read.
-
-    Errors: `ClusterError` where the cluster does not come to the plan's beginning, or not back.
-    """
+    """Try a plan on a topic of its own; every fault is undone before the partition is read.  Errors: `ClusterError` if the
+    cluster does not reach the plan's initial state, or does not recover."""
     attempt = Attempt(cluster, plan, topic, notify)
     _begin(attempt)
     for stage in plan.stages:
@@ -46,7 +44,7 @@ def _begin(attempt: Attempt) -> None:
 
 
 def _is_seen(attempt: Attempt, stage: ReproductionStep) -> bool:
-    """Whether the stage went as the model did."""
+    """Carry out a stage and return whether it went as in the model."""
     says = "; ".join(stage.says)
     try:
         attempt.hold(stage.during)
@@ -62,10 +60,8 @@ def _is_seen(attempt: Attempt, stage: ReproductionStep) -> bool:
 
 
 def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
-    """Wait until the cluster looks as the model does; a broker that starts gets three times as long.
-
-    Errors: `Unmet` with every difference that is left when time is up, or when none of them has changed for long.
-    """
+    """Wait until the cluster looks as the model does; a broker that starts gets three times as long.  Errors: `Unmet` with
+    every difference that is left when time is up, or when none of them has changed for long."""
     times = 3 if slowly else 1
     left, since = [""], time.monotonic()
 

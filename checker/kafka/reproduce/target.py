@@ -1,7 +1,5 @@
-"""What a cluster must look like: a state of the model, as it can be seen.
-
-Brokers are counted from 1 here, as on the cluster; records in logs are the model's.
-"""
+"""What a cluster must look like: a state of the model, as far as it can be seen.  Brokers are counted from 1 here, as on the
+cluster; records in logs are the model's."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ class Target:
 
 
 def target(state: Mapping[str, Any]) -> Target:
-    """What a state of the model looks like on a cluster."""
+    """Return what a state of the model looks like on a cluster."""
     everyone = range(len(state["log_record"]))
     leader = None if state["leader"] < 0 else state["leader"] + 1
     return Target(
@@ -49,5 +47,5 @@ def target(state: Mapping[str, Any]) -> Target:
 
 
 def numbered(flags: Sequence[Any]) -> tuple[int, ...]:
-    """Brokers, or records, whose flag is set, counted from 1."""
+    """Return the brokers, or records, whose flag is set, counted from 1."""
     return tuple(number for number, is_set in enumerate(flags, start=1) if is_set)

@@ -24,12 +24,14 @@ class BesideTolerance:
         from neverlost.reports.questions.nines import api
         from neverlost.reports.request.run_options import RunOptions
 
-        return api.beside([each.chosen for each in result.subjects], RunOptions(), None, None if self.again else shipped())
+        return api.bounds_by_label(
+            [each.chosen for each in result.subjects], RunOptions(), None, None if self.again else shipped()
+        )
 
     def show(self, out: Console, bounds: Mapping[str, Any]) -> None:
         """Print a sentence for each group, the fewest nines first."""
         from neverlost.reports.questions.nines import document
 
-        for each in sorted(bounds.values(), key=document.order):
+        for each in sorted(bounds.values(), key=document.sort_key):
             out.print(Text(f"{each['label']}: {document.sentences(each)[0]}"))
         out.print(Text("At the shipped rates; neverlost nines says what is assumed, and what buys the next nine.", "dim"))

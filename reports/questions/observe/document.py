@@ -1,4 +1,4 @@
-"""What was observed of a real partition, as a document: whether the model explains it, and what could have been lost."""
+"""The result document of `observe`: whether the model explains a history, and what could have been lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ SCHEMA = "neverlost.observation/1"
 
 
 def document(judgement: HistoryVerdict, intervals: Sequence[Interval], mechanisms: Mapping[str, str]) -> dict[str, Any]:
-    """The result document."""
     setting, refusal = judgement.setting, judgement.refusal
     found: dict[str, Any] = {
         "schema": SCHEMA,

@@ -31,7 +31,7 @@ from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.questions.reproduce import evidence
-from neverlost.reports.questions.reproduce.script import script
+from neverlost.reports.questions.reproduce.script import render_script
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 from tests.support.modern import explored, system
@@ -97,7 +97,7 @@ def test_a_log_directory_is_taken_out_of_a_broker_that_was_shut_down() -> None:
     made = planned("4.3", rf=2, disk_loss=1, fence=1)
     assert [(each.operation, each.broker) for each in made.stages][-2:] == [("stop-and-take-out", 1), ("start", 1)]
     assert made.directories == 2 and made.stages[-1].target.logs[1] == ()
-    by_hand = script(made)
+    by_hand = render_script(made)
     assert "end 1 TERM\non 1 \"sed -i '/^log.dirs=/s#$DATA,\\?##' server.properties\"" in by_hand
 
 
@@ -105,7 +105,7 @@ def test_a_replica_is_moved_to_another_directory_where_the_controller_is_to_be_n
     made = planned("4.1", rf=2, lossy_crash=1, fence=1)
     (assigned,) = [each for each in made.stages if each.operation == "assign-directory"]
     assert made.directories == 2 and assigned.target.elr == ()
-    assert '"log_dirs": ["any", "\'"$OTHER"\'"]' in script(made)
+    assert '"log_dirs": ["any", "\'"$OTHER"\'"]' in render_script(made)
 
 
 def test_a_broker_learns_one_thing_before_it_must_not_learn_the_next() -> None:
@@ -214,7 +214,7 @@ def test_holds_become_rules_of_the_network() -> None:
 
 
 def test_the_script_is_shell_and_names_every_step() -> None:
-    text = script(planned("3.9", **LAST_STANDING))
+    text = render_script(planned("3.9", **LAST_STANDING))
     bash = shutil.which("bash")
     assert bash is not None
     subprocess.run([bash, "-n"], input=text, text=True, check=True)
@@ -231,10 +231,12 @@ def test_the_script_is_shell_and_names_every_step() -> None:
 
 
 def test_reassignments_and_changes_of_the_configuration_in_the_script() -> None:
-    thin = script(planned("3.7", "acked-on-min-isr", isr_shrink=1, reassign=1))
+    thin = render_script(planned("3.7", "acked-on-min-isr", isr_shrink=1, reassign=1))
     assert '"replicas": [1, 2]' in thin
     assert "kafka-reassign-partitions.sh" in thin
-    raised = script(planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1, on="configuration-before-isr"))
+    raised = render_script(
+        planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1, on="configuration-before-isr")
+    )
     assert "--add-config min.insync.replicas=2" in raised
     assert "eligible.leader.replicas.version=1" in raised
 
@@ -310,7 +312,7 @@ def test_every_step_seen_but_nothing_lost_is_not_reproduced() -> None:
 
 def test_the_evidence_is_one_folder(tmp_path: Path) -> None:
     said = report_of(AttemptOutcome(acknowledged={1: ("now", 0)}, read=[]))
-    evidence.save(said, "{}", {"broker-1": "a line\n"}, tmp_path)
+    evidence.save_evidence(said, "{}", {"broker-1": "a line\n"}, tmp_path)
     assert sorted(each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*") if each.is_file()) == [
         "cluster.svg",
         "logs/broker-1.log",

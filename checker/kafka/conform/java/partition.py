@@ -57,33 +57,34 @@ FIELDS = (
 
 
 class _IdleScheduler:
-    """Kafka's Scheduler, which runs nothing."""
+    """A Kafka Scheduler that runs nothing."""
 
     def isStarted(self) -> bool:
-        """It has nothing to start."""
+        """Return True: there is nothing to start."""
         return True
 
     def startup(self) -> None:
-        """Nothing to start."""
+        """Do nothing."""
 
     def shutdown(self) -> None:
-        """Nothing to stop."""
+        """Do nothing."""
 
     def schedule(self, *arguments: Any) -> None:
-        """Nothing runs."""
+        """Do not run the task."""
 
     def scheduleOnce(self, *arguments: Any) -> None:
-        """Nothing runs."""
+        """Do not run the task."""
 
     def resizeThreadPool(self, size: int) -> None:
-        """There is none."""
+        """Do nothing."""
 
 
 class Host:
     """What the partitions of one broker share: the log directory with its LogManager, and the clock."""
 
     def __init__(self, me: int = 1, min_isr: int = 1, folders: Sequence[str] = ()) -> None:
-        """`folders`: its log directories; by default one, in memory: a log is appended to and truncated thousands of times."""
+        """`folders` are its log directories; by default one in memory, since a log is appended to and truncated thousands of
+        times."""
         self.me, self.clock, self.partitions = me, Clock(STARTED), 0
         self.time = self.clock.java()
         self.held = ExitStack()
@@ -186,17 +187,15 @@ class AlterPartitionRequest:
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch that it names."""
         return int(self.sent.leaderEpoch())
 
     @property
     def partition_epoch(self) -> int:
-        """The partition epoch that it names."""
         return int(self.sent.partitionEpoch())
 
 
 def _ids(found: Any, of: Any = int) -> tuple[int, ...]:
-    """Numbers of a Scala or Java collection, sorted."""
+    """Return the broker ids of a Scala or Java collection, sorted."""
     if isinstance(found, java_class("scala.collection.Iterable")):
         found = java_class("scala.jdk.javaapi.CollectionConverters").asJava(found)
     return tuple(sorted(int(of(each)) for each in found))
@@ -277,7 +276,7 @@ class Broker:
     # what the metadata log brings
 
     def learn(self, leader: int, isr: Collection[int], leader_epoch: int, partition_epoch: int) -> None:
-        """A metadata record of the partition is applied, as ReplicaManager.applyDelta does."""
+        """Apply a metadata record of the partition as ReplicaManager.applyDelta does."""
         registration = partition_registration(
             {
                 "Replicas": int_array(self.replicas),
@@ -303,7 +302,7 @@ class Broker:
     # what clients and followers ask
 
     def records(self) -> Any:
-        """A batch of one record."""
+        """Return a batch of one record."""
         name = first_of(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
         content = record(java_class("java.lang.String")("m").getBytes())
@@ -311,7 +310,7 @@ class Broker:
         return java_class(name).withRecords(uncompressed.NONE, content)
 
     def append(self, acks: int = -1) -> str:
-        """A producer's record: the error's name, NONE where it is in the log."""
+        """Append a producer's record; return the error's name, NONE if it is in the log."""
         made = java_class(first_of(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
         local = made.noCaching() if hasattr(made, "noCaching") else made.NoCaching()
         origin = constant(LOG + "AppendOrigin", "CLIENT", "kafka.log.AppendOrigin$Client")
@@ -325,7 +324,7 @@ class Broker:
         return "NONE"
 
     def fetch(self, follower: int, offset: int, last_epoch: int | None = None) -> str:
-        """A follower's fetch: the error's name; DIVERGING_EPOCH is what an answer with a diverging epoch is called here."""
+        """Handle a follower's fetch; return the error's name, or DIVERGING_EPOCH for an answer with a diverging epoch."""
         places = (PACKAGE + "server.storage.log.", LOG, "kafka.server.")
         made = first_of(*[each + "FetchParams" for each in places])
         types = constructor(made)[1]
@@ -348,30 +347,30 @@ class Broker:
         return "NONE" if diverging.isEmpty() else "DIVERGING_EPOCH"
 
     def acknowledged(self, offset: int) -> tuple[bool, str]:
-        """What a producer with acks=all gets that waits for `offset` (exclusive)."""
+        """Return what a producer with acks=all gets that waits for `offset` (exclusive)."""
         found = self.partition.checkEnoughReplicasReachOffset(offset)
         return bool(found._1()), str(found._2().name())
 
     def shrink(self) -> None:
-        """The timer that looks for slow followers."""
+        """Fire the timer that looks for slow followers."""
         self.partition.maybeShrinkIsr()
 
     def pass_lag(self) -> None:
-        """More than replica.lag.time.max.ms passes."""
+        """Advance the clock by more than replica.lag.time.max.ms."""
         self.host.clock.now += self.host.lag + 1
 
     def look_again(self) -> None:
-        """The leader looks at its high watermark again, as each append and each new fetch offset makes it do."""
+        """Make the leader recompute its high watermark, as each append and each new fetch offset does."""
         call(self.partition, "maybeIncrementLeaderHW", self.log, self.host.clock.now)
 
     # what the controller answers
 
     def answer(self, request: AlterPartitionRequest, partition_epoch: int) -> None:
-        """The request was applied at this partition epoch."""
+        """Complete a request: it was applied at this partition epoch."""
         request.future.complete(request.sent.withPartitionEpoch(partition_epoch))
 
     def refuse(self, request: AlterPartitionRequest, error: str) -> None:
-        """The request was refused."""
+        """Complete a request with an error."""
         request.future.completeExceptionally(kafka_class("common.protocol.Errors").valueOf(error).exception())
 
     # reading and installing
@@ -382,7 +381,7 @@ class Broker:
         return self.partition.log().get()
 
     def append_to_log(self, leader_epoch: int) -> None:
-        """One more record in the log, and nothing else; while the log is in Scala its method has defaults to fill in."""
+        """Append one record to the log, without the partition; while the log is in Scala its method has defaults to fill in."""
         log, method = self.log, "appendAsLeader"
         counts = {int(each.getParameterCount()) for each in declared_methods(log, method)}
         last = 2 if 2 in counts else min(counts)
@@ -397,15 +396,15 @@ class Broker:
         call_known(log, method, 0, *[nothing(each) for each in kinds if each != "long"])
 
     def offset(self, offset: int) -> Any:
-        """An offset as a log and its replicas hold it, in no known segment."""
+        """Return an offset as LogOffsetMetadata without a segment."""
         return new(first_of(LOG + "LogOffsetMetadata", "kafka.server.LogOffsetMetadata"), offset, -1, -1)
 
     def replica(self, follower: int) -> Any:
-        """What the leader holds of a follower."""
+        """Return what the leader holds of a follower."""
         return self.partition.getReplica(follower).get()
 
     def seen(self) -> PartitionSnapshot:
-        """The partition as it stands."""
+        """Read the partition as it stands."""
         state, log = self.partition.partitionState(), self.log
         remote = []
         for each in self.replicas:
