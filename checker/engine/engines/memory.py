@@ -51,7 +51,7 @@ def explore(
 
 
 class MemorySearch(LevelSearch):
-    """The search in memory; with a store, every level is kept there and old ones may live there only."""
+    """The search in memory; with a store, every level is written there, and old ones may be there only."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class MemorySearch(LevelSearch):
         store.commit(replace(level, files=tuple(each for each in files if each.rows)))
 
     def _level_of(self, report: LevelReport) -> Level:
-        """What the manifest of the level that was closed says, but for its files."""
+        """Return the manifest entry of the closed level, without its files."""
         generated, _, _, fired = self.workers.counts()
         before, self._kept = self._kept, (generated, Counter(fired))
         return Level(
@@ -140,12 +140,12 @@ class MemorySearch(LevelSearch):
         return reason
 
     def _share(self) -> None:
-        """Use more of the machine once the search is worth it."""
+        """Continue by compiled code once the search is large enough."""
         if isinstance(self.workers, Local):
             self._compile(self.workers.owned)
 
     def _compile(self, local: OwnedStates, at_once: bool = False) -> bool:
-        """Move to machine code where there is a compiler and the search is worth it, or at once; whether it did."""
+        """Continue by compiled code if there is a compiler and the search is large enough, or at once; return True if so."""
         known = WORTH_COMPILING if at_once else local.known
         if not self._may_compile or local.runs or known < min(self._worth_loading, WORTH_COMPILING):
             return False

@@ -45,7 +45,7 @@ class LedgerLine:
 
     @property
     def known(self) -> str:
-        """What is known, in a few words."""
+        """What is known, as a phrase."""
         if self.status == REFUTED:
             return f"refuted in {self.steps} step{'' if self.steps == 1 else 's'}"
         if self.status == BOUNDED:
@@ -63,19 +63,19 @@ class LedgerLine:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every value is one that a line may have."""
+        """True if every value is one that a line may have."""
         texts = (self.model, self.model_digest, self.goal, self.how, self.goal_digest, *self.unbounded)
         is_count = self.steps is None or (type(self.steps) is int and self.steps >= 0)
         return self.status in STRENGTH and isinstance(self.config, dict) and is_count and all(type(one) is str for one in texts)
 
     @property
     def subject(self) -> tuple[str, str, str, str, str]:
-        """What the line is about."""
+        """What the line is about: lines with equal subjects replace each other."""
         return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
 
 
 def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
-    """What a proof does not bound, and what it does."""
+    """Return in words what a proof leaves unbounded, and what it bounds."""
     *most_names, last = [*unbounded] or [""]
     if not last:
         return " within the bounds"
@@ -85,10 +85,7 @@ def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
 
 
 def parsed(content: str, where: str) -> list[LedgerLine]:
-    """The lines of a ledger's text.
-
-    Errors: `InputError` for what is none.
-    """
+    """Parse the text of a ledger. Errors: `InputError` for a text that is no ledger."""
     try:
         document = parsed_json(content, where)
         if document["schema"] != SCHEMA:
@@ -118,13 +115,13 @@ def merged(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[Led
 
 
 def text(lines: Iterable[LedgerLine]) -> str:
-    """What a ledger's file has."""
+    """Return the text of a ledger's file."""
     listed = ",\n".join(json.dumps(asdict(each)) for each in lines)
     return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'
 
 
 def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
-    """Errors: `EngineError` where one refutes what the other has proved, exhausted, or searched to that depth."""
+    """Raise `EngineError` if one line refutes what the other has proved, exhausted, or searched to that depth."""
     refuted, rest = (line, other) if line.status == REFUTED else (other, line)
     is_open = rest.status == OPEN or (rest.status == BOUNDED and (rest.steps or 0) < (refuted.steps or 0))
     if refuted.status == REFUTED and rest.status != REFUTED and not is_open:
@@ -132,7 +129,7 @@ def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
 
 
 def outranks(line: LedgerLine, other: LedgerLine) -> bool:
-    """Whether a line says more than another one on the same subject."""
+    """Return True if a line says more than another one on the same subject."""
     return _weight(line) > _weight(other)
 
 

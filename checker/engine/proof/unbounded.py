@@ -39,10 +39,7 @@ class Conjunct:
 
 
 class UnboundedEncoding:
-    """The reading in which the model's unbounded axes have no bound.
-
-    Errors: `InputError` for a model that declares none.
-    """
+    """The encoding in which the model's unbounded axes have no bound. Errors: `InputError` for a model that declares none."""
 
     logic: str = "QF_UFLIA"
     solvers: tuple[str, ...] = ("", "QF_UFLIA", "")
@@ -68,7 +65,7 @@ class UnboundedEncoding:
         self._conjuncts = [self._parts(each) for each in self.lemmas]
 
     def tasks(self) -> list[ProofTask]:
-        """Every task; steps that differ only in an unbounded argument are one."""
+        """Return every task; steps that differ only in an unbounded argument are one."""
         steps = [ProofTask(CONSECUTION, number, step.label) for number, (step, _) in enumerate(self.steps)]
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
@@ -116,7 +113,7 @@ class UnboundedEncoding:
         return k.all_of(*found)
 
     def asks_together(self, task: ProofTask) -> bool:
-        """Whether a task's obligations are one question first."""
+        """Return False: the obligations of a task are asked one by one."""
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
@@ -129,7 +126,6 @@ class UnboundedEncoding:
         return [*self._assumed, *self._instances(self._elements(task), []), *guard]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """The negated conclusion, and what is assumed at the elements that it is about."""
         if task.kind == INITIATION:
             states = sorted({state for _, state in self.system.initial_states()})
             return [z3.Or([self._refuted(open_initial(self.system, each), goal, [])[0] for each in states])]
@@ -165,7 +161,7 @@ class UnboundedEncoding:
         return z3.Not(concluded), [each for each in k.made if str(each) in named]
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
-        """Nothing: a state without bounds may be none of the system's."""
+        """Return None: a state without bounds may be no state of the system."""
         return None
 
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:

@@ -23,7 +23,7 @@ from neverlost.specs.errors import InputError
 
 
 class Workers(Protocol):
-    """What a search asks of its workers."""
+    """What a search calls on its workers."""
 
     def round(self) -> bool: ...
     def close_level(self) -> LevelReport: ...
@@ -45,18 +45,17 @@ A = TypeVar("A", bound=Answering)
 
 
 class Local:
-    """One worker, in this process."""
+    """The one worker in this process."""
 
     def __init__(self, owned: OwnedStates) -> None:
         self.owned = owned
 
     def round(self) -> bool:
-        """Expand a batch; whether there is more of this level."""
+        """Expand a batch; return True if the level has more."""
         self.owned.expand()
         return self.owned.waiting > 0
 
     def close_level(self) -> LevelReport:
-        """Finish the level; what it brought."""
         return self.owned.close_level()
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
@@ -68,12 +67,12 @@ class Local:
         return best(targets, [self.owned.parents(targets, depth)])
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
-        """Generated, distinct, waiting, and how often each action fired."""
+        """Return how many states are generated, distinct and waiting, and how often each action fired."""
         part = self.owned
         return part.expansion.generated, part.known, part.waiting, part.expansion.fired
 
     def restore(self, store: Store, level: Level) -> None:
-        """Go on from a level that an earlier search kept."""
+        """Insert a level that an earlier search stored."""
         for file in level.files:
             self.owned.absorb(store.packed(file))
         self.owned.restore_level(level.generated, level.fired)
@@ -96,10 +95,7 @@ class Local:
 
 
 def best(targets: Sequence[Words], answers: Sequence[dict[Words, tuple[Words, int]]]) -> dict[Words, tuple[Words, int]]:
-    """The smallest predecessor of each target among the answers.
-
-    Errors: `EngineError` for a target without one.
-    """
+    """Return the smallest predecessor of each target. Errors: `EngineError` for a target without one."""
     found = {each: min([known[each] for known in answers if each in known], default=None) for each in targets}
     best = {each: known for each, known in found.items() if known is not None}
     if len(best) != len(found):
@@ -123,7 +119,7 @@ class Remote(Generic[A]):
         return self._ask_each(method, [arguments] * len(self._children))
 
     def _ask_each(self, method: str, arguments: Sequence[tuple[Any, ...]], content: Sequence[Any] = ()) -> list[Any]:
-        """One call on every worker, or the first ones; answers to a call that was interrupted are passed over."""
+        """Call every worker, or the first ones; answers to an earlier, interrupted call are skipped."""
         self._calls += 1
         asked = self._children[: len(arguments)]
         for child, each, more in zip_longest(asked, arguments, content):
@@ -132,11 +128,11 @@ class Remote(Generic[A]):
         return [received(child, self._calls) for child in asked]
 
     def _send(self, child: A, message: tuple[Any, ...], content: Any = None) -> None:
-        """Call a worker; `content`, where workers understand that, follows as it is."""
+        """Call a worker; `content` follows the message unchanged."""
         child.pipe.send(message)
 
     def close_level(self) -> LevelReport:
-        """Finish the level on every worker; what it brought."""
+        """Finish the level on every worker and return the merged report."""
         first, *others = self._ask("close_level")
         report: LevelReport = first
         for each in others:
@@ -149,11 +145,11 @@ class Remote(Generic[A]):
         self._ask("forget", decided)
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """The smallest predecessor of each state over all workers."""
+        """Return the smallest predecessor of each state over all workers."""
         return best(targets, self._ask("parents", targets, depth))
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
-        """Generated, distinct, waiting, and how often each action fired, over all workers."""
+        """Return how many states are generated, distinct and waiting, and how often each action fired, over all workers."""
         fired = Counter(self._base[1])
         for each in self._last:
             fired.update(each["fired"])
@@ -186,7 +182,7 @@ ENDS: dict[str, type[Exception]] = {"error": EngineError, "gone": ResourceExhaus
 
 
 def answer(pipe: Connection, make: Callable[[], Any]) -> None:
-    """Be a worker: answer calls until the pipe closes."""
+    """Serve as a worker: answer calls until the pipe closes."""
     call = 0
     with ExitStack() as stack:
         try:

@@ -53,7 +53,7 @@ class Atlas:
         return len(self.ids)
 
     def find(self, question_id: str) -> Answer | None:
-        """The answer to a question; None for what is not in the atlas."""
+        """Return the answer to a question; None if the atlas has none."""
         number = number_of(question_id)
         place = bisect_left(self.ids, number)
         if place == len(self.ids) or self.ids[place] != number:
@@ -68,14 +68,14 @@ class Atlas:
 
     @cached_property
     def is_of_these_models(self) -> bool:
-        """Whether it speaks about the models as they are now."""
+        """True if the answers are about the models as they are now."""
         return all(
             name in models() and model_digest(models()[name]) == digest for name, digest in self.header["digests"].items()
         )
 
 
 def number_of(question_id: str) -> int:
-    """`nl-` and 16 hexadecimal digits as a number."""
+    """Return an id, `nl-` and 16 hexadecimal digits, as a number."""
     return int(question_id.removeprefix("nl-"), 16)
 
 
@@ -93,18 +93,17 @@ def _size_key(name: str, meaning: str, sizes: Sizes) -> str:
 
 @cache
 def shipped() -> Atlas | None:
-    """The atlas in the package, if there is one."""
+    """Return the atlas in the package, if there is one."""
     place = in_package(FILE)
     return read(place) if place.is_file() else None
 
 
 def in_package(name: str) -> Path:
-    """Where a file of the shipped atlas is, or would be."""
+    """Return the path of a file of the shipped atlas."""
     return Path(str(files(__package__) / name))
 
 
 def read(path: Path) -> Atlas:
-    """An atlas from its file."""
     head, _, data = path.read_bytes().partition(b"\n")
     header = json.loads(head)
     many = header["answers"]

@@ -21,7 +21,7 @@ MEMORY = ExecutionTarget()
 
 @dataclass(frozen=True)
 class CaseResult:
-    """A case with what was found."""
+    """A case of the corpus with its outcome."""
 
     name: str
     case: Case
@@ -34,13 +34,12 @@ class CaseResult:
 
     @property
     def is_expected(self) -> bool:
-        """Whether the verdict is the expected one and, where one is given, the counterexample has the expected length."""
+        """True if the verdict is the expected one, and the counterexample has the expected length where one is given."""
         same = str(self.answer.verdict) == self.case.expected
         return same and (self.case.steps is None or self.answer.steps == self.case.steps)
 
     @property
     def faults(self) -> dict[str, int]:
-        """The faults of the counterexample."""
         return self.answer.trace.faults(self.question.system) if self.answer.trace is not None else {}
 
 

@@ -51,26 +51,25 @@ class StateGraph:
         return int(self.states.shape[1])
 
     def state(self, number: int) -> State:
-        """A state by its number."""
         return unpack_row(self.system, self.states, number)
 
     def depth(self, number: int) -> int:
-        """How many steps a state is from the nearest initial one."""
+        """Return how many steps a state is from the nearest initial one."""
         return int(np.searchsorted(self.bounds, number, side="right")) - 1
 
     @cached_property
     def is_fault(self) -> Chosen:
-        """Per edge: whether the step spends a fault budget."""
+        """Return, for each edge, whether its step is a fault."""
         spends = np.array([step.action.fault is not None for step in self.system.steps], np.bool_)
         return spends[self.steps]
 
     def reaching(self, wanted: Chosen, edges: Chosen | None = None) -> Chosen:
-        """The states from which a wanted one can be reached, in no step or many, along some edges (None: all)."""
+        """Return the states from which a wanted one can be reached along some edges (None: all)."""
         kept = slice(None) if edges is None else edges
         return _spread(wanted, self.targets[kept], self.sources[kept])
 
     def reached(self, start: Chosen, edges: Chosen | None = None) -> Chosen:
-        """The states that can be reached from the chosen ones."""
+        """Return the states that can be reached from the chosen ones along some edges (None: all)."""
         kept = slice(None) if edges is None else edges
         return _spread(start, self.sources[kept], self.targets[kept])
 
@@ -121,7 +120,7 @@ class StateGraph:
 
 
 def _spread(found: Chosen, heads: Numbers, tails: Numbers) -> Chosen:
-    """The states that arrows from heads to tails lead to from those that are found already."""
+    """Return the found states and all that arrows lead to from them; an arrow leads from its head to its tail."""
     found = found.copy()
     while True:
         leads = found[heads] & ~found[tails]
@@ -133,7 +132,7 @@ def _spread(found: Chosen, heads: Numbers, tails: Numbers) -> Chosen:
 
 
 def _homes(count: int, sources: Numbers, targets: Numbers) -> NDArray[np.int64]:
-    """The smallest member of each state's component."""
+    """Return, for each state, the smallest member of its component."""
     home = np.arange(count)
     core = _cyclic_part(count, sources, targets)
     graph = nx.DiGraph(zip(sources[core].tolist(), targets[core].tolist(), strict=True))
