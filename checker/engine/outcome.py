@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
 
 def worst(verdicts: Iterable[Verdict | str], reason: str | None = None) -> Verdict:
-    """The verdict on everything: one violation decides it; with a reason why a search was cut short, the rest is open.
+    """Return the verdict on everything: one violation decides it; with a reason why a search was cut short, the rest is open.
 
     A search that was asked nothing, and was not cut short, holds.
     """
@@ -54,7 +54,7 @@ class Behaviour:
 
 
 def replayed(system: System, trace: Behaviour, broken: Property | None = None) -> Behaviour:
-    """The same trace, after running it on the ints interpreter.
+    """Return the same trace, after running it on the ints interpreter.
 
     Errors: `EngineError` where a step is not enabled, leads elsewhere, starts nowhere, or the property holds at the end.
     """

@@ -73,14 +73,14 @@ class Chosen:
 
 
 def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """What replicas are called that stand for brokers of these partitions: for one topic by the brokers of its first
+    """Return what replicas are called that stand for brokers of these partitions: for one topic by the brokers of its first
     partition; for several, which have different ones, by their numbers."""
     topics = {name.rpartition("-")[0] for name in brokers}
     return next(iter(brokers.values())) if len(topics) == 1 else ()
 
 
 def read_toml(path: PathLike[str] | str) -> Given:
-    """The keys of a configuration file.
+    """Return the keys of a configuration file.
 
     Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
     """
@@ -139,7 +139,7 @@ def choose(
     subjects: tuple[str, ...] = (),
     offered: Mapping[str, Setting] | None = None,
 ) -> Chosen:
-    """The model that the keys name, with everything else defaulted.
+    """Return the model that the keys name, with everything else defaulted.
 
     `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
     Without a model or a version the newest version is assumed.
@@ -163,7 +163,7 @@ def choose(
 
 
 def with_changes(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
-    """The configuration with a few settings changed; every other one keeps its value and where it comes from.
+    """Return the configuration with a few settings changed; every other one keeps its value and where it comes from.
 
     Another Kafka version brings its own mechanisms, and `defects` those that mend them.
 

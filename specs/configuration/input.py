@@ -73,7 +73,7 @@ def _of_the_question(contents: Contents, name: str) -> bytes:
 
 
 def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
-    """A user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
+    """Return a user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
 
     Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
     """
@@ -112,7 +112,7 @@ def _standard_input(largest: int) -> bytes:
 
 
 def read_text(path: PathLike[str] | str) -> str:
-    """A user's text file.
+    """Return a user's text file.
 
     Errors: `InputError` as for bytes, and for what is not UTF-8.
     """
@@ -123,7 +123,7 @@ def read_text(path: PathLike[str] | str) -> str:
 
 
 def read_json(path: PathLike[str] | str) -> dict[str, Any]:
-    """A JSON document, ours or one that a user changed.
+    """Return a JSON document, ours or one that a user changed.
 
     Errors: `InputError` as for text, and for what is no JSON object.
     """
@@ -134,7 +134,7 @@ def read_json(path: PathLike[str] | str) -> dict[str, Any]:
 
 
 def parsed_toml(text: str, where: str) -> dict[str, Any]:
-    """A TOML document.
+    """Return a TOML document.
 
     Errors: `InputError` for what is none.
     """
@@ -146,7 +146,7 @@ def parsed_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """The line of each key of a well-formed TOML document, by its dotted name; the first where there are several.
+    """Return the line of each key of a well-formed TOML document, by its dotted name; the first where there are several.
 
     A key in a table stands under its own name too, as tables such as `[topic]` only sort the keys; one in the second
     `[[pair]]` under `pair[2].KEY`.

@@ -41,7 +41,7 @@ class Key:
     spellings: Mapping[str, str] | None = None
 
     def parse(self, raw: Any, where: str) -> Any:
-        """The value of a text (or of a TOML value).
+        """Return the value of a text (or of a TOML value).
 
         Errors: `InputError` with the value, the place and what is allowed.
         """
@@ -184,7 +184,7 @@ GROWING = tuple(each.key for each in FAULTS if not each.is_structural)
 
 
 def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> Key:
-    """The key of a name.
+    """Return the key of a name.
 
     Errors: `InputError` for a name that does not exist, or that the model does not read.
     """
@@ -200,7 +200,7 @@ def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> K
 
 
 def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configuration:
-    """A complete configuration of a model from raw values with the place of each.
+    """Return a complete configuration of a model from raw values with the place of each.
 
     Errors: `InputError` for unknown keys, values out of range, and values that contradict each other.
     """

@@ -57,7 +57,7 @@ def shipped() -> dict[str, str]:
 
 
 def read_matrix(target: str, given: Given | None = None) -> Matrix:
-    """The matrix of a file, or a shipped one by name; `given` keys (`--set`) replace those of the matrix.
+    """Return the matrix of a file, or a shipped one by name; `given` keys (`--set`) replace those of the matrix.
 
     Errors: `InputError` for malformed TOML, unknown keys and values, and a matrix without cells or with too many.
     """

@@ -116,7 +116,7 @@ def _number(value: str, low: int, high: int) -> int | None:
 
 
 def whole(setting: Setting, key: str, low: int, high: int) -> int:
-    """A number in a range.
+    """Return a number in a range.
 
     Errors: `InputError` with the key, the place and the range.
     """
@@ -128,7 +128,7 @@ def whole(setting: Setting, key: str, low: int, high: int) -> int:
 
 
 def truth(setting: Setting, key: str) -> bool:
-    """A boolean; Kafka knows `true` and `false` in any case.
+    """Return a boolean; Kafka knows `true` and `false` in any case.
 
     Errors: `InputError` for anything else.
     """
@@ -139,7 +139,7 @@ def truth(setting: Setting, key: str) -> bool:
 
 
 def canonical(contract_key: str, setting: Setting, spelled: str = "") -> Setting:
-    """The contract's value of a topic or broker setting; `spelled` is the name that the file uses for the key.
+    """Return the contract's value of a topic or broker setting; `spelled` is the name that the file uses for the key.
 
     Errors: `InputError` for a value that Kafka refuses, or that is beyond what the model can hold.
     """

@@ -119,7 +119,7 @@ class Ascending:
         return bits, different[:count]
 
     def joined(self, block: Block) -> Rows:
-        """The rows of a block.
+        """Return the rows of a block.
 
         Errors: as `Block.raw`.
         """

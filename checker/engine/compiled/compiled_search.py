@@ -235,7 +235,7 @@ class CompiledSearch:
         self.decided = decided if decided.any() else None
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """The smallest predecessor of each state in the level before it, and the lowest such step.
+        """Return the smallest predecessor of each state in the level before it, and the lowest such step.
 
         Errors: `EngineError` for a target without one.
         """

@@ -39,7 +39,7 @@ def _digit(text: Text, words: int) -> str:
 
 
 def _loop(signature: str, text: Text, result: str, values: Sequence[tuple[str, str, str, str]] = (), step: int = 1) -> str:
-    """A function that runs a body for every `%i` from 0 below `%count`.
+    """Return a function that runs a body for every `%i` from 0 below `%count`.
 
     `values` are carried from one turn to the next: name, kind, first value, next value.
     """

@@ -136,7 +136,7 @@ class Programs:
 
     @property
     def is_compiling(self) -> bool:
-        """Whether another process is making better code; it needs some hundred MB."""
+        """True if another process is making better code; it needs some hundred MB."""
         return self._compiler is not None
 
     def improve(self) -> bool:
@@ -171,7 +171,7 @@ class Programs:
         return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-        """The successors of a few packed states, and for each its row and, in the upper half, its step.
+        """Return the successors of a few packed states, and for each its row and, in the upper half, its step.
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """

@@ -70,7 +70,7 @@ class SearchDescription:
 
     @classmethod
     def about(cls, location: str, system: System, asked: Sequence[Property], symmetry: bool) -> SearchDescription:
-        """The description of a search whose levels are at a location."""
+        """Return the description of a search whose levels are at a location."""
         return cls(
             location=location,
             model=system.model.name,
@@ -83,7 +83,7 @@ class SearchDescription:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> SearchDescription:
-        """A description that came as JSON."""
+        """Return a description that came as JSON."""
         more = {"configurations": tuple(given["configurations"]), "disabled": tuple(map(tuple, given["disabled"]))}
         homes = given["homes"]
         return cls(**{**given, **more, "homes": homes and Homes(homes["model"], tuple(homes["properties"]))})
@@ -340,7 +340,7 @@ def failure(problem: Exception) -> bytes:
 
 
 def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
-    """What tasks returned: their results and the total of what they counted.
+    """Return what tasks returned: their results and the total of what they counted.
 
     Errors: what a task failed with, as the same kind of error.
     """

@@ -80,7 +80,7 @@ def explore(
     reporter: Reporter | None = None,
     hire: Hire | None = None,
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`.
+    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`.
 
     Without `hire` everything is done in this process.
     """
@@ -327,7 +327,7 @@ class LevelsOnDisk:
         return self.total.generated, self.distinct, waiting, self.total.fired
 
     def events(self) -> list[str]:
-        """What happened since the last call that a person may want to know."""
+        """Return what happened since the last call that a person may want to know."""
         return self.jobs.events() if self.jobs is not None else []
 
     def close(self) -> None:

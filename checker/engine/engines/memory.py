@@ -41,7 +41,7 @@ WORTH_EMPTYING = 1 << 14
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = options or Options()
     with ExitStack() as stack:
         place = asked.state_dir

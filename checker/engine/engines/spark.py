@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = options or Options()
     with nullcontext(str(asked.state_dir)) if asked.state_dir else scratch.folder("levels") as place:
         return _explore(system, tuple(properties), asked, reporter, place)
@@ -86,7 +86,7 @@ def _held(
 
 
 def _memory_of_a_task(master: str, megabytes: int) -> int | None:
-    """The bytes that a task may take to hold states: None is a share of this machine, and 0 none.
+    """Return the bytes that a task may take to hold states: None is a share of this machine, and 0 none.
 
     What a task of a cluster may take, the cluster does not say here; a task that takes too much is killed.
     """

@@ -59,14 +59,14 @@ class Child:
     seen: Hashable = None
 
     def is_still(self) -> bool:
-        """Whether nothing of it has been active for as many looks as are allowed; this is one if it is time for it."""
+        """Return True if nothing of it has been active for as many looks as are allowed; this is one if it is time for it."""
         if time.monotonic() - self.looked_at >= LOOK:
             now, self.looked_at = activity(self.process.pid), time.monotonic()
             self.looks, self.seen = (self.looks + 1 if now == self.seen else 0), now
         return self.looks >= STILL
 
     def received(self) -> Any:
-        """What it says next.
+        """Return what it says next.
 
         Errors: `EOFError` where it has ended, or stands still.
         """

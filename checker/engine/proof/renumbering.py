@@ -32,7 +32,7 @@ from neverlost.specs.property import Property
 
 
 def renumbered(system: System) -> tuple[int, ...]:
-    """The slots whose numbers a system makes ranks after every step; none where it does not, or where that is not apart.
+    """Return the slots whose numbers a system makes ranks after every step; none where it does not, or where that is not apart.
 
     It is apart if the ranks are made of these numbers alone, and nothing else that follows a step reads them.
     """
@@ -49,7 +49,7 @@ def renumbered(system: System) -> tuple[int, ...]:
 
 
 def _normalised(system: System, terms: Terms, symbols: Symbols) -> Symbols:
-    """What becomes of a symbolic state after every step."""
+    """Return what becomes of a symbolic state after every step."""
     view = TermsView(system, symbols)
     if system.model.normalise is not None:
         system.model.normalise(terms, view)
@@ -111,7 +111,7 @@ class Renumbered(BoundedEncoding):
         return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """What may be assumed: of a renumbering only that the numbers are within their bounds."""
+        """Return what may be assumed: of a renumbering only that the numbers are within their bounds."""
         return self._bounds if task in self.renumbering else super().premises(task)
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
@@ -122,7 +122,7 @@ class Renumbered(BoundedEncoding):
         """None: the second state of a step that is not renumbered is no state of the system's."""
 
     def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
-        """A step's guard, and the state after it before the renumbering."""
+        """Return a step's guard, and the state after it before the renumbering."""
         assert task.step is not None
         if task.step not in self._after:
             guard, moved = transition(self._as_they_are, self.terms, self.system.steps[task.step], self.before)

@@ -81,7 +81,7 @@ class UnboundedEncoding:
         return [Goal(BOUNDS, self._in_bounds), *(each.goal for each in conjuncts)]
 
     def _parts(self, lemma: Lemma) -> list[Conjunct]:
-        """A lemma's conjuncts, each with the symbols of the state before a step that it reads."""
+        """Return a lemma's conjuncts, each with the symbols of the state before a step that it reads."""
         k = Concluding(None, self._axes, [z3.Int("any!witness")])
         found = [k.lift(each) for each in lemma.conjuncts(k, OpenView(self.system, self.before))]
         many = len(found)
@@ -93,7 +93,7 @@ class UnboundedEncoding:
         return [Conjunct(goal(number), frozenset(symbols_of([each]))) for number, each in enumerate(found)]
 
     def _written(self, step: int) -> set[str]:
-        """The symbols of the state before a step that it may change."""
+        """Return the symbols of the state before a step that it may change."""
         before, after = self.before, self.transitions[step][1]
         pairs = [(one, other) for one, other in zip(before.values, after.values, strict=True) if one is not other]
         found = {str(one) for one, _ in pairs}
@@ -117,7 +117,7 @@ class UnboundedEncoding:
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """What is assumed of the state before a step, at the elements in use; and the guard."""
+        """Return what is assumed of the state before a step, at the elements in use; and the guard."""
         if task.kind == INITIATION:
             return []
         guard: list[Any] = []
@@ -141,7 +141,7 @@ class UnboundedEncoding:
         return [*named, *self._assuming.names(), *(self.steps[task.step][1] if task.step is not None else [])]
 
     def _instances(self, elements: Sequence[Any], fresh: Sequence[Any]) -> list[Any]:
-        """Every schema at all elements; with fresh ones, only where one of those takes part."""
+        """Return every schema at all elements; with fresh ones, only where one of those takes part."""
         found = []
         schemas = list(enumerate(self._assuming.schemas))
         new = {each.get_id() for each in fresh}
@@ -165,11 +165,11 @@ class UnboundedEncoding:
         return None
 
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
-        """The schemas, as functions that instances call."""
+        """Return the schemas, as functions that instances call."""
         return [(_schema(number), each.formula, each.variables) for number, each in enumerate(self._assuming.schemas)]
 
     def text(self, term: Any) -> str:
-        """A term in SMT-LIB 2; an instance of a schema as a call."""
+        """Return a term in SMT-LIB 2; an instance of a schema as a call."""
         known = self._instantiated.get(term.get_id())
         if known is None:
             return str(term.sexpr())

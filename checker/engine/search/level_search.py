@@ -181,7 +181,7 @@ class LevelSearch:
             return Finding(broken, cell, Verdict.INCONCLUSIVE)
 
     def _trace(self, depth: int, target: Words) -> Behaviour:
-        """A shortest behaviour that ends in the target, from the levels, backwards."""
+        """Return a shortest behaviour that ends in the target, from the levels, backwards."""
         words = [target]
         steps: list[int] = []
         for level in range(depth - 1, -1, -1):

@@ -81,7 +81,7 @@ class OwnedStates:
         self._next = 0
 
     def close_level(self) -> LevelReport:
-        """The states inserted since the last level become the frontier, and are checked."""
+        """Return the states inserted since the last level become the frontier, and are checked."""
         start, end = self.bounds[-1], len(self.states)
         self.bounds.append(end)
         self._fresh = self.runs.unvisited(self.states.slice(start, end)) if self.runs else None
@@ -125,11 +125,11 @@ class OwnedStates:
         self.start_level()
 
     def level(self, depth: int) -> Packed:
-        """The states of a level, of those still in memory.  Units: depth 0 is the initial one."""
+        """Return the states of a level, of those still in memory.  Units: depth 0 is the initial one."""
         return self.states.slice(self.bounds[depth], self.bounds[depth + 1])
 
     def _level_batches(self, depth: int) -> Iterator[Packed]:
-        """A level in batches; once states were moved to storage, its files."""
+        """Yield a level in batches; once states were moved to storage, its files."""
         if self.runs and self._store is not None:
             for file in self._store.levels()[depth].files:
                 states = self._store.packed(file)
@@ -155,7 +155,7 @@ class OwnedStates:
             yield batch, self.expansion.taken(batch), 0, batch.shape[1]
 
     def _looked_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
-        """The steps from some levels at once, which is much faster where they are small, and where the first one begins.
+        """Return the steps from some levels at once, which is much faster where they are small, and where the first one begins.
 
         Who looks for a trace asks for level after level, backwards.
         """

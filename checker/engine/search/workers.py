@@ -63,7 +63,7 @@ class Local:
         self.owned.expansion.forget(decided)
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """The smallest predecessor of each state in the level before it, and the step."""
+        """Return the smallest predecessor of each state in the level before it, and the step."""
         return best(targets, [self.owned.parents(targets, depth)])
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:

@@ -135,7 +135,7 @@ class RegionChapter(Chapter):
     """The regions of fault limits that the bounds of `nines` rest on."""
 
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
-        """The fault limits of its region, and of nothing else."""
+        """Yield the fault limits of its region, and of nothing else."""
         yield usual(chosen.configuration).limits(kills_count_as(chosen.configuration))
 
 
@@ -144,7 +144,7 @@ class StopChapter(Chapter):
     """The questions of a rolling restart: up to two brokers are stopped, and one at a time suffers a further fault."""
 
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
-        """The fault limits of every such question."""
+        """Yield the fault limits of every such question."""
         for stop in stops(min(2, chosen.configuration["replication.factor"])):
             yield stop.limits
 

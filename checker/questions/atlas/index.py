@@ -62,7 +62,7 @@ class Atlas:
         return Verdict(self.header["verdicts"][self.verdicts[place]]), None if steps == NONE else steps
 
     def read_by(self, model: Model, sizes: Sizes) -> frozenset[str] | None:
-        """The frozen fields on which a step or a property depends at some sizes; None where that is not noted."""
+        """Return the frozen fields on which a step or a property depends at some sizes; None where that is not noted."""
         bits = self.header["reads"].get(size_key(model, sizes))
         return None if bits is None else frozenset(_named(int(bits, 16), self.header["fields"]))
 
@@ -80,7 +80,7 @@ def number_of(question_id: str) -> int:
 
 
 def size_key(model: Model, sizes: Sizes) -> str:
-    """What stands for all questions about a model that have these sizes; another meaning of the model is another key."""
+    """Return what stands for all questions about a model that have these sizes; another meaning of the model is another key."""
     meaning = question_digest(model, [properties()[name] for name in ANSWERED])
     return _size_key(model.name, meaning, sizes)
 

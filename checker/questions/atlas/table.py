@@ -39,7 +39,7 @@ class AnswerRow:
 
     @builtins.property
     def asked(self) -> Configuration:
-        """The complete configuration of the question."""
+        """Return the complete configuration of the question."""
         return {**_defaults(self.model), **restored(json.loads(self.question))}
 
 

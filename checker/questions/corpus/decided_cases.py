@@ -44,7 +44,7 @@ class CaseResult:
 
 
 def question_of(case: Case) -> SearchQuestion:
-    """The question that a case asks.
+    """Return the question that a case asks.
 
     Errors: `InputError` for keys and values that its model does not have.
     """
@@ -63,7 +63,7 @@ def judge(
     notify: Callable[[str], None] = lambda name: None,
     means: ExecutionTarget = MEMORY,
 ) -> dict[str, CaseResult]:
-    """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided.
+    """Return every case with its answer; equal questions are asked once.  `notify` gets each as it is decided.
 
     Ctrl-C keeps what was decided; the others are undecided, and say why.
     """

@@ -119,7 +119,7 @@ def _planned(plan: NecessityPlan) -> list[tuple[str, System]]:
 
 
 def _mechanism_variants(kept: Sequence[Profile]) -> Iterable[Variant]:
-    """Each mechanism that a profile has, switched off there."""
+    """Yield each mechanism that a profile has, switched off there."""
     owners: dict[str, list[tuple[int, Any]]] = {}
     for number, profile in enumerate(kept):
         system = profile.question.system

@@ -171,7 +171,7 @@ def _need(answer: SearchAnswer, distinct: int) -> Need:
 
 
 def clause_variants(kept: Sequence[Profile]) -> Iterator[Variant]:
-    """Every clause of any profile, each with the profiles that have it."""
+    """Yield every clause of any profile, each with the profiles that have it."""
     owners: dict[tuple[str, str], list[int]] = {}
     for number, profile in enumerate(kept):
         for pair in clauses_of(profile.question.system):

@@ -74,7 +74,7 @@ class StateGraph:
         return _spread(start, self.sources[kept], self.targets[kept])
 
     def shortest_way(self, number: int) -> Behaviour:
-        """A shortest behaviour from an initial state: at every step back the smallest predecessor and its lowest step.
+        """Return a shortest behaviour from an initial state: at every step back the smallest predecessor and its lowest step.
 
         Its states are canonical forms where the graph is one of orbits.
         """
@@ -90,7 +90,7 @@ class StateGraph:
         return int(into[np.lexsort((self.steps[into], self.sources[into]))[0]])
 
     def as_networkx(self, among: Chosen | None = None, edges: Chosen | None = None) -> Any:
-        """A `networkx.MultiDiGraph` of the chosen states and of the chosen edges between them (None: all).
+        """Return a `networkx.MultiDiGraph` of the chosen states and of the chosen edges between them (None: all).
 
         A node is a state's number and has its `depth`; an edge has the `step` number and the `action` as text.
         """
@@ -106,7 +106,7 @@ class StateGraph:
         return graph
 
     def components(self, among: Chosen | None = None, edges: Chosen | None = None) -> list[Component]:
-        """The strongly connected components of the chosen states and edges (None: all), by their smallest state."""
+        """Return the strongly connected components of the chosen states and edges (None: all), by their smallest state."""
         kept = np.ones(len(self), np.bool_) if among is None else among
         inside = kept[self.sources] & kept[self.targets] & (True if edges is None else edges)
         sources, targets = self.sources[inside], self.targets[inside]
@@ -165,7 +165,7 @@ class Component:
 
 
 def of_store(system: System, store: Store, notify: Callable[[int], None] = lambda done: None) -> StateGraph:
-    """The graph of a complete search whose levels were kept."""
+    """Return the graph of a complete search whose levels were kept."""
     levels = (np.concatenate(list(store.level(each.depth)), axis=1) for each in store.levels() if each.rows)
     return of_levels(system, levels, bool(store.meta["symmetry"]), notify)
 
@@ -177,7 +177,7 @@ def of_levels(
     notify: Callable[[int], None] = lambda done: None,
     only: frozenset[int] | None = None,
 ) -> StateGraph:
-    """The graph of all reachable states, given as packed levels in any order within each.
+    """Return the graph of all reachable states, given as packed levels in any order within each.
 
     With `only` it is the graph of some steps, and of states that these do not leave.  `notify` gets how many states are
     done before each batch; it may raise to give up.
@@ -196,7 +196,7 @@ def of_levels(
 
 
 def _edges(system: System, known: StateSet, start: int, symmetry: bool, only: frozenset[int] | None) -> Numbers:
-    """Every edge that leaves a batch of states.  Shape: `(3, edges)`: source, target, step."""
+    """Return every edge that leaves a batch of states.  Shape: `(3, edges)`: source, target, step."""
     renamed = Symmetry(system).canonical if symmetry else lambda states: states
     batch = known.slice(start, min(start + BATCH, len(known)))
     edges = [np.empty((3, 0), np.int32)]
