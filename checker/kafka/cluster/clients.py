@@ -149,7 +149,6 @@ class Admin:
         """Do nothing: no connection is kept open."""
 
     def brokers(self) -> list[int]:
-        """Return the ids of the brokers in the cluster's metadata."""
         with contextlib.suppress(library().KafkaException):
             return sorted(self._client().list_topics(timeout=5).brokers)
         return []

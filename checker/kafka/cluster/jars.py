@@ -64,7 +64,6 @@ class KafkaHome:
 
     @property
     def class_path(self) -> str:
-        """The class path for `java -cp`."""
         return str(self.folder / "libs" / "*")
 
 

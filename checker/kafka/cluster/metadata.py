@@ -72,7 +72,6 @@ class RecordReader:
         return found
 
     def uuid(self) -> uuid.UUID:
-        """Read sixteen bytes as a UUID."""
         self.at += 16
         return uuid.UUID(bytes=self.body[self.at - 16 : self.at])
 
@@ -246,7 +245,6 @@ class MetadataImage:
         self.end = last_offset + 1
 
     def apply(self, event: Event) -> None:
-        """Apply one record to the metadata."""
         self.events.append(event)
         says = event.says
         if event.kind == "topic":

@@ -241,7 +241,6 @@ def has_hung_up(client: socket.socket) -> bool:
 
 
 def listening_socket() -> socket.socket:
-    """Return a socket that listens on a free port."""
     for port in random.sample(PORTS, 200):
         found = socket.socket()
         try:

@@ -84,7 +84,6 @@ class Java:
             _libc = ctypes.CDLL(None)
 
     def command(self, main_class: str, *arguments: str) -> list[str]:
-        """Return the command line for a main class."""
         logging = [
             f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}",
             f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}",

@@ -182,7 +182,6 @@ class Leader:
     # firing
 
     def fire(self, event: LeaderEvent) -> None:
-        """Fire an event at the Partition."""
         for each in event_calls(event):
             run(self.broker, each)
             self.is_other_epoch |= each.name == "learn" and each.arguments[2] != LEADER_EPOCH
@@ -239,7 +238,6 @@ def observed(broker: Broker, min_isr: int) -> Observed:
 
 
 def scala_set(*values: int) -> Any:
-    """Return an immutable scala Set of Integers."""
     found = java_class("java.util.HashSet")()
     for each in values:
         found.add(java_class("java.lang.Integer")(each))
@@ -265,7 +263,6 @@ class LeaderComparison:
         return self.leaders[min_isr]
 
     def compare(self, state: LeaderState, event: LeaderEvent) -> None:
-        """Compare one event in one state."""
         answers = self.model.answers(state, event)
         if not answers:
             return

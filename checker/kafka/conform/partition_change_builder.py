@@ -19,15 +19,7 @@ from typing import Any
 from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Knowledge, cases, known_of_4_0, moved, reached
 from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
-from neverlost.checker.kafka.conform.java.jvm import (
-    constructor,
-    int_array,
-    integer,
-    java_class,
-    java_list,
-    kafka_class,
-    proxy,
-)
+from neverlost.checker.kafka.conform.java.jvm import constructor, int_array, integer, java_class, java_list, kafka_class, proxy
 from neverlost.checker.kafka.conform.java.metadata import metadata_version, partition_registration
 from neverlost.model.kernel import NO_REPLICA, Configuration, members
 
@@ -59,7 +51,6 @@ def online(configuration: Configuration) -> str:
 
 
 def active(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
-    """Return the brokers that are not fenced."""
     return brokers - before.fenced
 
 

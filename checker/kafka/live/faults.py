@@ -191,7 +191,6 @@ LASTING: Mapping[str, Misfortune] = {
 
 
 def _declared() -> Iterator[tuple[str, Misfortune]]:
-    """Yield each kind of fault."""
     for fault in DECLARED:
         if fault.done in ENDS:
             yield fault.name, _ended(fault)

@@ -25,7 +25,6 @@ class Tracked:
         return max(1, len(self.names)) + 1
 
     def number(self, record: str | None) -> int:
-        """Return the model's number of a record."""
         return self.names.index(record) if record in self.names else self.count - 1
 
 
@@ -52,7 +51,6 @@ class HistoryQuestion:
 
     @property
     def saw(self) -> str:
-        """The kind of observation."""
         return self.seen[-1].saw
 
 

@@ -92,7 +92,6 @@ class Recovery:
         return frozenset(self.recoverer.known(self.observer.packed(states)))
 
     def after(self, states: States, fault: int) -> States:
-        """Return the states after a fault."""
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
 
     def losing(self, record: int) -> States:

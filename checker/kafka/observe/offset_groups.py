@@ -31,7 +31,6 @@ class OffsetGroup:
 
     @property
     def tracked(self) -> Tracked:
-        """The offset that stands for all."""
         return Tracked(self.offsets[-1], self.names)
 
     @property
@@ -145,7 +144,6 @@ class Matching:
         return replace(group, observations=self._observations(group.tracked, repeats=True), repeats=True)
 
     def observer(self, group: OffsetGroup) -> Observer:
-        """Return the observer for a group."""
         return self.setting.observer(group.tracked.count, group.repeats)
 
     def starts(self, group: OffsetGroup) -> States:

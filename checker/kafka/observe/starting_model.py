@@ -162,7 +162,6 @@ _NOTHING_KNOWN: dict[str, Any] = {"leader_knows": ELECTED, "follows": NO_REPLICA
 
 
 def _supersets(member: int, everyone: range) -> list[list[bool]]:
-    """Return every set of replicas that contains a member."""
     others = [each for each in everyone if each != member]
     chosen = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))
     return [[each == member or each in some for each in everyone] for some in map(set, chosen)]

@@ -135,5 +135,4 @@ def led(leader: int | None) -> str:
 
 
 def listed(brokers: tuple[int, ...]) -> str:
-    """Return brokers in order, as a list."""
     return ",".join(map(str, sorted(brokers))) or "none"

@@ -34,7 +34,6 @@ class TrafficBlocks:
         return replace(self, **{each: tuple(sorted({*getattr(self, each), *getattr(other, each)})) for each in names})
 
     def of(self, broker: int) -> TrafficBlocks:
-        """Return only the blocks of one broker."""
         return TrafficBlocks(*(tuple(each for each in getattr(self, name.name) if each == broker) for name in fields(self)))
 
 
@@ -119,7 +118,6 @@ def is_stale(state: Mapping[str, Any], broker: int) -> bool:
 
 
 def rules(cluster: Cluster, holds: TrafficBlocks) -> set[TrafficRule]:
-    """Return what is blocked as rules of the network."""
     found = {TrafficRule(each, other, FETCH) for each in holds.fetches for other in cluster.brokers if other != each}
     for controller in cluster.controllers:
         found |= {TrafficRule(each, controller, FETCH) for each in holds.metadata}

@@ -127,7 +127,6 @@ class Reached:
         return len(self.owned.states)
 
     def batches(self) -> Iterator[Packed]:
-        """Yield the states in batches."""
         for start in range(0, len(self), BATCH):
             yield self.owned.states.slice(start, min(start + BATCH, len(self)))
 

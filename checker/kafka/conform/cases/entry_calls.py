@@ -80,12 +80,7 @@ class ControllerScript:
 
 
 def partition_record(
-    replicas: Sequence[int],
-    isr: Sequence[int],
-    leader: int,
-    leader_epoch: int,
-    partition_epoch: int,
-    **others: Sequence[int],
+    replicas: Sequence[int], isr: Sequence[int], leader: int, leader_epoch: int, partition_epoch: int, **others: Sequence[int]
 ) -> dict[str, Any]:
     """Return a PartitionRecord as JSON."""
     data = {
@@ -104,7 +99,6 @@ def partition_record(
 
 
 def run(broker: Broker, call: Call) -> None:
-    """Make a call on a broker."""
     if call.name == "fence":
         broker.fenced = set(call.arguments)
     elif call.name == "answer":

@@ -80,7 +80,6 @@ RANDOM_STATES, SHORT_RANDOM_STATES, SEED = 10_000, 500, 14
 
 
 def leader_settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
-    """Return the settings whose leaders are compared."""
     return [
         setting(kafka, f"{text} min.insync.replicas={least} eligible.leader.replicas=false")
         for text in (SHORT_LEADER if short else LEADER)

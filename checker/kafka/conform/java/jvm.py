@@ -118,7 +118,6 @@ def integer(value: int) -> Any:
 
 
 def int_array(values: Iterable[int]) -> Any:
-    """Return an int[]."""
     import jpype
 
     return jpype.JArray(jpype.JInt)(list(values))
@@ -133,13 +132,11 @@ def java_list(values: Iterable[Any]) -> Any:
 
 
 def optional(value: Any = None) -> Any:
-    """Return a java.util.Optional."""
     made = java_class("java.util.Optional")
     return made.empty() if value is None else made.of(value)
 
 
 def option(value: Any = None) -> Any:
-    """Return a scala.Option."""
     return java_class("scala.Option").apply(value)
 
 

@@ -370,14 +370,12 @@ class Broker:
         request.future.complete(request.sent.withPartitionEpoch(partition_epoch))
 
     def refuse(self, request: AlterPartitionRequest, error: str) -> None:
-        """Complete a request with an error."""
         request.future.completeExceptionally(kafka_class("common.protocol.Errors").valueOf(error).exception())
 
     # reading and installing
 
     @property
     def log(self) -> Any:
-        """The log of the partition."""
         return self.partition.log().get()
 
     def append_to_log(self, leader_epoch: int) -> None:
@@ -404,7 +402,6 @@ class Broker:
         return self.partition.getReplica(follower).get()
 
     def seen(self) -> PartitionSnapshot:
-        """Read the partition as it stands."""
         state, log = self.partition.partitionState(), self.log
         remote = []
         for each in self.replicas:

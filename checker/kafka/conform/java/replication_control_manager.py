@@ -387,7 +387,6 @@ class Controller:
     # reading and installing
 
     def read(self) -> PartitionState:
-        """Return the partition as the controller holds it."""
         found = call(self.replication, "getPartition", self.topic_id, 0)
 
         def ids(name: str) -> tuple[int, ...]:
@@ -406,7 +405,6 @@ class Controller:
         )
 
     def fenced(self) -> frozenset[int]:
-        """Return the brokers that are fenced."""
         return frozenset(each for each in self.epochs if bool(self.registration_of(each).fenced()))
 
     def install(self, wanted: PartitionState, fenced: Collection[int] = ()) -> None:

@@ -64,7 +64,6 @@ class Quorum:
         )
 
     def voters(self, members: tuple[int, ...]) -> Any:
-        """Return a set of voters."""
         addresses = jvm.java_class("java.util.HashMap")()
         for each in members:
             address = jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000 + each)
@@ -252,7 +251,6 @@ class VotersOracle:
         return self.answer(("stop", voter, end), ask)
 
     def restart(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        """Return a voter's state after a restart."""
         return self.answer(("restart", voter, end), lambda: seen(self.quorum.state_of(voter, end)))
 
     def begin(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
@@ -309,8 +307,6 @@ class VotersOracle:
         return self.answer(("learn", voter, end, epoch), ask)
 
     def follow(self, voter: Voter, end: tuple[int, int], epoch: int, leader: int) -> VoterOutcome:
-        """Return the state of a voter that learns of a leader."""
-
         def ask() -> VoterOutcome:
             state = self.standing(voter, end)
             jvm.call(state, "transitionToFollower", epoch, leader, self.quorum.endpoints)

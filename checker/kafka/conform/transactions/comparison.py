@@ -56,7 +56,6 @@ def settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
 
 
 def setting(text: str) -> ConformSetting:
-    """Return a setting of the model of transactions."""
     chosen = choose(read_settings(text.split()))
     return ConformSetting(text, bind(chosen.model, chosen.configuration))
 
@@ -104,7 +103,6 @@ class TransactionModel:
         return None
 
     def value(self, state: State, name: str) -> int:
-        """Return one element of a state."""
         return state[self.slots[name]]
 
 
@@ -114,7 +112,6 @@ COORDINATOR = ("init", "bump", "add", "commit", "abort", "time out", "complete")
 
 
 def coordinator_known(asked: TransactionModel, state: State) -> kafka_side.Known:
-    """Return what the coordinator knows in a state."""
     partitions = range(asked.system.sizes["partition"])
     inside = frozenset(each for each in partitions if asked.value(state, f"in_transaction[{each}]"))
     return asked.value(state, "transaction_state"), asked.value(state, "producer_epoch"), inside
@@ -135,7 +132,6 @@ def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, kafka_side
 
 
 def coordinator_model(asked: TransactionModel, event: str, known: kafka_side.Known) -> TransactionOutcome:
-    """Return what the model's coordinator does."""
     number, epoch, inside = known
     values = {"transaction_state": number, "producer_epoch": epoch, **{f"in_transaction__{each}": 1 for each in inside}}
     current = {"attempt__0": ATTEMPT + 1, "epoch__0": max(epoch, 0), f"attempt_epoch__{ATTEMPT}": max(epoch, 0)}
@@ -175,7 +171,6 @@ def _added(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcom
 
 
 def coordinator_kafka(version: int, event: str, known: kafka_side.Known) -> TransactionOutcome:
-    """Return what Kafka's TransactionMetadata does."""
     transitions: dict[str, Callable[[kafka_side.CoordinatorMetadata], None]] = {
         "init": lambda each: each.init(),
         "bump": lambda each: each.init(known[1]),
@@ -244,7 +239,6 @@ def partition_known(asked: TransactionModel, state: State, partition: int = PART
 
 
 def partition_model(asked: TransactionModel, seen: ProducerView, request: Projected) -> TransactionOutcome:
-    """Return what the model's partition does."""
     values, place = partition_values(seen), f"{ATTEMPT}__{PARTITION}"
     where = f"(attempt={ATTEMPT}, partition={PARTITION})"
     if request[0] == "record":

@@ -88,7 +88,6 @@ class CoordinatorMetadata:
         self.metadata.completeTransitionTo(found)
 
     def add(self, partition: int) -> None:
-        """Handle AddPartitionsToTxn."""
         added = self._set([partition])
         found = (
             self.metadata.prepareAddPartitions(added, 1, self._version())
