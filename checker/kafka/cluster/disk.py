@@ -1,4 +1,4 @@
-"""What a power failure leaves: a partition's folder without its unflushed end, so that recovery takes the rest for all.
+"""Makes a partition's folder look as after a power failure: without its unflushed end, which recovery does not miss.
 
 Kafka flushes when it is asked to, or when a segment is full, and otherwise leaves it to the operating system.  A process that
 is killed loses nothing, since the page cache outlives it; so what a machine would have lost is cut off by hand.  Whatever else

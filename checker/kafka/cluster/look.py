@@ -1,4 +1,4 @@
-"""One look at a running cluster, which changes nothing: topics, partitions, settings, features, brokers and racks.
+"""Queries a running cluster without changing it: topics, partitions, settings, features, brokers and racks.
 
 It needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on every topic, and no other right.
 

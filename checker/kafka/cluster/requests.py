@@ -1,4 +1,4 @@
-"""The requests that the client library has no call for: AlterPartitionReassignments, AlterReplicaLogDirs.
+"""Sends the requests that the client library cannot send: AlterPartitionReassignments, AlterReplicaLogDirs.
 
 kafka-reassign-partitions.sh sends them too, but not while a replica's broker is down, which the controller itself allows.
 

@@ -1,4 +1,4 @@
-"""The model's decisions against Kafka's PartitionChangeBuilder, which is what every decision of the controller goes through.
+"""Compares the model with Kafka's PartitionChangeBuilder, through which every decision of the controller goes.
 
 For each case the class is asked under every order of the assignment; the set of its answers must be the model's set.
 

@@ -1,4 +1,4 @@
-"""The model's decisions against ReplicationControlManager itself, driven by the requests and timers of a real controller.
+"""Compares the model with ReplicationControlManager itself, driven by the requests and timers of a real controller.
 
 For each case the partition and the brokers are installed by the records that a snapshot would hold, and the event is what
 causes it in Kafka: a session that expires, a heartbeat, a registration, AlterPartition, an election, a reassignment.  The set

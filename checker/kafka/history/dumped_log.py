@@ -1,4 +1,4 @@
-"""Metadata records as `kafka-dump-log.sh --cluster-metadata-decoder --files FILE` prints them: a line per batch and per record.
+"""Reads what `kafka-dump-log.sh --cluster-metadata-decoder --files FILE` prints: a line per batch and per record.
 
 A history has to be whole, so a line that is cut, lacks its payload, or does not follow from the one before is an error.
 

@@ -1,4 +1,4 @@
-"""A history: what was seen of one partition, one observation per line of JSON.
+"""The format of a history: what was seen of one partition, one observation per line of JSON.
 
 The first line is the header; every other line says when something was seen (`at`, and `until` where it may have happened
 at any time in between; seconds of one clock), by whom (`source`: observations of one source are in order) and what:

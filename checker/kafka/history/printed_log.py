@@ -1,4 +1,4 @@
-"""Partition changes from what Kafka prints: server.log, state-change.log and controller.log, and kafka-metadata-shell.
+"""Reads partition changes from Kafka's logs: server.log, state-change.log and controller.log, and kafka-metadata-shell.
 
 Each line states some of a partition's fields as of one partition epoch; lines of several brokers about one epoch are put
 together.  A broker prints a change after the controller made it, at most as late as the line: a change may have happened at

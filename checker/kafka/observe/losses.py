@@ -1,4 +1,4 @@
-"""What could have been lost at each moment: how many eligible copies records had, and what would have lost them.
+"""Computes what could have been lost at each moment: how many eligible copies records had, and what would have lost them.
 
 An *interval* is the time between two events of the controller or of a process.  For each interval and each group of
 acknowledged offsets, the states that explain everything so far are looked at: the fewest and the most eligible copies that

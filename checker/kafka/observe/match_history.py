@@ -1,4 +1,4 @@
-"""Whether what was seen of a run is explained by a behaviour of a system.
+"""Decides whether some behaviour of a system explains what was seen of a run.
 
 A run is seen through *observations*.  Each stands for one step out of a few, which leads to a state that fits; between them the
 system may take any number of *silent* steps.  What is known after a prefix of the observations is the set of all states that

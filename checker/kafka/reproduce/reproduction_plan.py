@@ -1,4 +1,4 @@
-"""From a counterexample to what has to be done on a cluster, and what has to be seen before the next thing is done.
+"""Turns a counterexample into stages: what to do on a cluster, and what must be seen before the next thing is done.
 
 A step of the model is an operation that is done to the cluster (produce, kill, cut off, move, ...), or something that the
 cluster does by itself.  Each of the former begins a `ReproductionStep`, which lasts to the next one.  Meanwhile traffic is held

@@ -1,4 +1,4 @@
-"""Every distinct decision of the controller in a complete set of reachable states, with all the answers that the model gives.
+"""Finds every distinct decision of the controller in a set of reachable states, with all the answers that the model gives.
 
 A case is what the controller knows when an event comes (leader, ISR, ELR, who is fenced, ...) and the event; states that
 differ in anything else share it.  States with equal knowledge and different answers are different cases, so that nothing

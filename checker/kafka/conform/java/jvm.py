@@ -1,4 +1,4 @@
-"""One Java process with one Kafka version inside this Python process, and calls to its methods whatever their visibility.
+"""Starts Java with one Kafka version inside this Python process, and calls its methods whatever their visibility.
 
 A process has one Java and one version for life: every comparison runs in a child process of its own.
 

@@ -1,4 +1,4 @@
-"""Kafka's own broker for one partition: kafka.cluster.Partition with a real log; only its neighbours are stand-ins.
+"""Runs Kafka's own broker for one partition: kafka.cluster.Partition with a real log, and stand-ins for its neighbours.
 
 The stand-ins: a clock, a scheduler that runs nothing, what the metadata cache says of the other brokers, and the channel to
 the controller, which keeps each AlterPartition request until it is answered.  Brokers are numbered as in Kafka, from 1.

@@ -1,4 +1,4 @@
-"""Kafka's own controller for one partition: ReplicationControlManager with its helpers; requests go in, records are replayed.
+"""Runs Kafka's own controller for one partition: ReplicationControlManager with its helpers and its records.
 
 Only the clock is a stand-in.  Brokers are numbered as in Kafka, from 1.
 

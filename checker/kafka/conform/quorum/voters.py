@@ -1,4 +1,4 @@
-"""What one voter of the quorum does, by Kafka's own classes: QuorumState, its states of an epoch, and LeaderState.
+"""Compares the model's voters with Kafka's own classes: QuorumState, its states of an epoch, and LeaderState.
 
 Every step of the model that is about one voter is done to a QuorumState that stands where the model's voter stands, in the
 order in which KafkaRaftClient does it.  Where the model refuses a vote the class has to refuse it too.  Voters that stand alike

@@ -1,4 +1,4 @@
-"""The coordinator and partitions of transactions against Kafka's TransactionMetadata and UnifiedLog (ProducerStateManager).
+"""Compares the model of transactions with Kafka's TransactionMetadata and UnifiedLog (ProducerStateManager).
 
 What decides is little: what the coordinator knows, or what a partition has seen, and the request.  So every combination is put
 to the class and to the model, whether it can be reached or not, which is the comparison in both directions.  Then every

@@ -1,4 +1,4 @@
-"""Kafka's own coordinator metadata of one transactional.id, and its own log of a partition that a transaction writes to.
+"""Runs Kafka's own metadata of one transactional.id, and its own log of a partition that a transaction writes to.
 
 Source: TransactionMetadata (Scala until 4.0, Java since), UnifiedLog with ProducerStateManager and ProducerAppendInfo.
 """
