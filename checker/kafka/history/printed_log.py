@@ -113,14 +113,16 @@ def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[
         raise InputError(
             f"nothing in these files is about partition {topic}-{number}; give server.log, state-change.log or controller.log"
         )
-    return _completed(by_epoch, first)
+    return _fill_missing_fields(by_epoch, first)
 
 
 def _plain(value: Any) -> Any:
     return frozenset(value) if isinstance(value, list) else value
 
 
-def _completed(by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]) -> tuple[list[HistoryObservation], bool]:
+def _fill_missing_fields(
+    by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]
+) -> tuple[list[HistoryObservation], bool]:
     """Fill fields that a line leaves out from the line before, in the same leader epoch; drop changes without an ISR."""
     seen: list[HistoryObservation] = []
     epochs, before = sorted(by_epoch), Facts()

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, combinations, product
 from typing import Any
 
-from neverlost.checker.kafka.history.events import ControllerEvent, Known, changes_of, replicas_of
+from neverlost.checker.kafka.history.events import ControllerEvent, Known, controller_events, replicas_of
 from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.observe.match_history import Observer, States
 from neverlost.model.kernel import NO_REPLICA, Configuration
@@ -187,7 +187,7 @@ def setting_of(history: History, given: Given, until: float = float("inf")) -> H
     """Return the setting of a history; `given` are keys of the command line, which win over those of the header; `until` is
     the time of the monotonic clock at which matching is given up.  Errors: `InputError` for a history without a partition, and
     for one that the model cannot be asked about."""
-    start, start_at, changes = changes_of(history)
+    start, start_at, changes = controller_events(history)
     replicas = replicas_of(start, changes)
     configuration = _configuration(history, given, start, replicas, changes)
     return HistorySetting(history, configuration, replicas, start, start_at, tuple(changes), until)

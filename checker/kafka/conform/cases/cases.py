@@ -117,7 +117,7 @@ LEADERLESS = BY_NAME["last-known-leader-when-leaderless"]
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachableStates:
     """The states of a complete search and the successors of each."""
 
     system: System
@@ -131,7 +131,7 @@ class Reached:
             yield self.owned.states.slice(start, min(start + BATCH, len(self)))
 
 
-def reached(system: System) -> Reached:
+def search_reachable(system: System) -> ReachableStates:
     """Search every reachable state in this process; the order of states does not matter for cases."""
     found = OwnedStates(system, (), False)
     found.absorb(pack_rows(system, sorted({state for _, state in system.initial_states()})))
@@ -140,7 +140,7 @@ def reached(system: System) -> Reached:
         while found.waiting:
             found.expand()
         found.close_level()
-    return Reached(system, found)
+    return ReachableStates(system, found)
 
 
 class Projection:
@@ -203,7 +203,7 @@ def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
     )
 
 
-def cases(found: Reached, events: dict[str, Any]) -> tuple[list[ConformCase], int]:
+def find_cases(found: ReachableStates, events: dict[str, Any]) -> tuple[list[ConformCase], int]:
     """Return every distinct case of the actions named in `events`, and how many transitions these cases stand for."""
     system = found.system
     groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
@@ -259,7 +259,7 @@ def _case(
     return ConformCase(name, event, knowledge(system, values), answers, proposed)
 
 
-def moved(before: Knowledge, after: Knowledge, partition_epochs: int, leader_epochs: int) -> Knowledge:
+def follow_epochs(before: Knowledge, after: Knowledge, partition_epochs: int, leader_epochs: int) -> Knowledge:
     """Return an answer with `epochs` set to what the leader of before knows after so many changes of each epoch."""
     epochs = before.epochs
     if leader_epochs:

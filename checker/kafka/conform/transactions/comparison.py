@@ -151,13 +151,13 @@ def coordinator_model(asked: TransactionModel, event: str, known: kafka_side.Kno
         "complete": ({}, "coordinator_complete()"),
     }
     if event == "add":
-        return _added(asked, values | current)
+        return _add_partition_outcome(asked, values | current)
     extra, label = of_event[event]
     found = asked.after(asked.made(**values, **extra), label)
     return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
 
 
-def _added(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcome:
+def _add_partition_outcome(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcome:
     """Return the outcome of AddPartitionsToTxn, sent by the client with version 1 and by the partition's leader with version
     2."""
     in_two = asked.system.configurations[0]["transaction.version"] == "2"
@@ -180,7 +180,7 @@ def coordinator_kafka(version: int, event: str, known: kafka_side.Known) -> Tran
         "time out": lambda each: each.time_out(),
         "complete": lambda each: each.complete(),
     }
-    found = kafka_side.after(known, version, transitions[event])
+    found = kafka_side.apply_transition(known, version, transitions[event])
     return REFUSED if found is None else TransactionOutcome("done", found)
 
 
@@ -276,7 +276,7 @@ def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, reques
     """Return what Kafka's log does, with a producer id that is first brought to the beginning of the case."""
     log.next_producer()
     if seen.epoch >= 0:
-        _bring(log, seen)
+        _write_history(log, seen)
     if request[0] == "record":
         _, epoch, approval = request
         sequence = 1 if seen.has == BEFORE and epoch == seen.epoch else 0
@@ -298,7 +298,7 @@ def kafka_guard() -> Any:
     return kafka_class("storage.internals.log.VerificationGuard")()
 
 
-def _bring(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
+def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
     """Write to the log what the partition has seen."""
     steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
     if seen.has != NOTHING:
